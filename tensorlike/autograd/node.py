@@ -1,0 +1,308 @@
+"""Nodes of the graph: what was done, to whom the gradient goes, and the values a formula asked for.
+
+# Note [No cycles]
+A node never holds a tensor that the graph can reach: saved inputs and outputs are (array, version counter, version),
+and become tensors again when a formula needs them, with the edge that the node already has. A leaf's accumulator holds
+the leaf; the leaf holds the accumulator weakly. So a graph is freed by reference counting alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from .base import TensorBase, wrap
+from .grad_mode import grad_enabled
+
+__all__ = [
+    "RELEASED",
+    "AccumulateGrad",
+    "Node",
+    "RemovableHandle",
+    "edge_of",
+    "leaf_edge",
+    "next_sequence_number",
+    "unpack",
+]
+
+Edge = tuple["Node", int]
+
+next_sequence_number = itertools.count(1).__next__
+_next_accumulator = itertools.count(-1, -1).__next__
+_accumulating = threading.Lock()
+
+
+class _Released:
+    def __repr__(self) -> str:
+        return "<freed by backward>"
+
+
+#: Stands where a saved value was, once `backward` has freed it.
+RELEASED: Final = _Released()
+
+_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
+)
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()`, or leaving it as a context, takes the hook away again."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: OrderedDict[int, Any]) -> None:
+        self.id = next(self._ids)
+        self._hooks = weakref.ref(hooks)
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class Node:
+    """One recorded operation. `edges` holds, for each input, the node and output number its gradient goes to."""
+
+    __slots__ = ("__dict__", "__weakref__", "dtype", "edges", "sequence_number", "shape")
+
+    #: Nodes with several outputs keep tuples in `shape` and `dtype`.
+    outputs: ClassVar[int | None] = 1
+    edges: tuple[Edge | None, ...]
+    sequence_number: int
+    shape: Any
+    dtype: Any
+    #: output number -> hooks of the tensor that is this output.
+    tensor_hooks: Any = None
+    #: output number -> weak reference to the tensor that retains its gradient.
+    retained: Any = None
+    post_hooks: Any = None
+    pre_hooks: Any = None
+    #: What differs in a custom Function: it asks for missing gradients itself.
+    materializes: ClassVar[bool] = True
+
+    def name(self) -> str:
+        """Return the name of the node, such as `MulBackward0`."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that gradients go to, each with the number of the output it came from."""
+        return tuple((None, 0) if e is None else e for e in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict of the user's own, kept with the node."""
+        found: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        return found
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the node ran; what it returns replaces `grad_inputs`."""
+        if self.post_hooks is None:
+            self.post_hooks = OrderedDict()
+        return add_hook(self.post_hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the node runs; what it returns replaces `grad_outputs`."""
+        if self.pre_hooks is None:
+            self.pre_hooks = OrderedDict()
+        return add_hook(self.pre_hooks, hook)
+
+    def apply(self, grad: Any) -> Any:
+        """Return the gradients of the inputs, one per edge, None where there is none."""
+        raise RuntimeError(f"{self.name()} has no derivative")
+
+    def release(self) -> None:
+        """Free the saved values."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def add_hook(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    """Add `hook` and return its handle."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def new_hooks() -> OrderedDict[int, Any]:
+    """Return an empty dict of hooks."""
+    return OrderedDict()
+
+
+class AccumulateGrad(Node):
+    """Adds what arrives to `variable.grad`."""
+
+    __slots__ = ("variable",)
+
+    variable: Any
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        return self.variable._data.shape
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        return self.variable._data.dtype
+
+    @property
+    def tensor_hooks(self) -> Any:  # type: ignore[override]
+        hooks = self.variable._hooks
+        return {0: hooks} if hooks else None
+
+    def apply(self, grad: Any) -> tuple[()]:
+        variable = self.variable
+        recording = grad_enabled()
+        with _accumulating:
+            before = variable._grad_value
+            if before is None:
+                if recording or _stealable(grad):
+                    variable._grad_value = grad if recording else _detached(grad)
+                else:
+                    variable._grad_value = wrap(grad._data.copy())
+            elif recording:
+                variable._grad_value = before + grad
+            elif before._data.dtype is grad._data.dtype and before._edge is None and before._view_base is None:
+                before._data += grad._data
+                if before._counter is not None:
+                    before._counter[0] += 1
+            else:
+                variable._grad_value = before.detach() + grad
+        hooks = variable._post_accumulate_hooks
+        if hooks:
+            for hook in tuple(hooks.values()):
+                hook(variable)
+        return ()
+
+
+def _detached(grad: Any) -> Any:
+    if grad._edge is None and type(grad) is TensorBase.plain and not grad._requires_grad:
+        return grad
+    return wrap(grad._data)
+
+
+# Note [Taking a gradient over]
+# The first gradient that reaches a leaf may become `leaf.grad` without a copy if nobody else can see its memory: the
+# tensor is held by the engine alone, the array by the tensor alone, and the array owns its memory. Reference counts
+# tell, and how many the engine's own frames hold is counted once, by making the same calls on a throw-away object.
+
+
+class _Probe:
+    __slots__ = ("_data",)
+
+
+def _counts(grad: Any) -> tuple[int, int]:
+    return sys.getrefcount(grad), sys.getrefcount(grad._data)
+
+
+def _calibrate() -> tuple[int, int]:
+    def through(grad: Any) -> Any:
+        return _counts(grad)
+
+    class Applies:
+        def apply(self, grad: Any) -> Any:
+            return through(grad)
+
+    probe = _Probe()
+    probe._data = object()
+    node = Applies()
+    found: tuple[int, int] = node.apply(probe)
+    return found
+
+
+_HELD_TENSOR, _HELD_ARRAY = _calibrate()
+
+
+def _stealable(grad: Any) -> bool:
+    tensor_count, array_count = _counts(grad)
+    array = grad._data
+    return tensor_count <= _HELD_TENSOR and array_count <= _HELD_ARRAY and getattr(array, "base", 0) is None
+
+
+def leaf_edge(leaf: Any) -> Edge:
+    """Return the edge to the accumulator of a leaf, made now if the leaf has none alive."""
+    reference = leaf._accumulator
+    node = None if reference is None else reference()
+    if node is None:
+        with _accumulating:
+            reference = leaf._accumulator
+            node = None if reference is None else reference()
+            if node is None:
+                node = AccumulateGrad()
+                node.variable = leaf
+                node.edges = ()
+                node.sequence_number = _next_accumulator()
+                leaf._accumulator = weakref.ref(node)
+    return (node, 0)
+
+
+#: Set by the tensor package: rebuilds the edge of a view whose base got a new history.
+_refresh_view: Callable[[Any], Edge | None] | None = None
+
+
+def register_view_refresh(refresh: Callable[[Any], Edge | None]) -> None:
+    """Name the function that gives a stale view its edge."""
+    global _refresh_view
+    _refresh_view = refresh
+
+
+def edge_of(tensor: Any) -> Edge | None:
+    """Return where the gradient of `tensor` goes, or None when it requires none."""
+    if tensor._view_base is not None:
+        base = tensor._view_base
+        counter = tensor._counter
+        if counter is not None and counter[0] != tensor._view_version and (base._edge is not None):
+            return _refresh_view(tensor)  # type: ignore[misc]
+    edge: Edge | None = tensor._edge
+    if edge is None and tensor._requires_grad:
+        return leaf_edge(tensor)
+    return edge
+
+
+def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
+    """Return the saved value as a tensor (numbers and None as they are), checking that it was not modified since."""
+    if type(saved) is not tuple:
+        if saved is RELEASED:
+            raise RuntimeError(_FREED)
+        return saved
+    array, counter, version = saved
+    if counter[0] != version:
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{_described(array)}], saved for {node.name()}, is at version {counter[0]}; expected version {version} "
+            "instead. Hint: the in-place operation came after the value was saved; use its out-of-place form, or "
+            "clone() the value first."
+        )
+    tensor = wrap(array)
+    if edge is not None:
+        # Formulas of a backward that is itself recorded go on from here; nothing else looks at these.
+        tensor._edge = edge
+        tensor._tracked = True
+        tensor._counter = counter
+    return tensor
+
+
+def unpack_many(saved: Any, edges: Any, node: Node) -> Any:
+    """Return a list of saved values as tensors."""
+    if saved is RELEASED:
+        raise RuntimeError(_FREED)
+    return [unpack(value, edge, node) for value, edge in zip(saved, edges, strict=True)]
+
+
+def _described(array: Any) -> str:
+    return f"tensorlike.{array.dtype} {list(array.shape)}"

@@ -1,0 +1,27 @@
+"""Who answers a call. Knows Python types; knows nothing of arrays or gradients."""
+
+from .api import (
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+    overridable,
+    wrap_torch_function,
+)
+from .core import MISSING, overriding_types
+from .modes import DisableTorchFunction, DisableTorchFunctionSubclass, TorchFunctionMode, current_modes
+
+__all__ = [
+    "MISSING",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "current_modes",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "overridable",
+    "overriding_types",
+    "wrap_torch_function",
+]

@@ -1,0 +1,175 @@
+"""Helpers for the authors of overridable functions: ask first, or let a decorator ask."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from .core import PLAIN, STATE, Entry, elements, handle, overriding_types
+from .registry import Row, register
+from .signature import parameters_of
+from .wrap import public_function
+
+__all__ = [
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "overridable",
+    "wrap_torch_function",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Return whether one of `relevant_args` overrides functions, or a mode is active and wants to be asked.
+
+    >>> import tensorlike as tl
+    >>> has_torch_function((tl.ones(2), 3.0))
+    False
+
+    Source: PyTorch's `torch.overrides.has_torch_function`.
+    """
+    operands = tuple(relevant_args)
+    if PLAIN and PLAIN.issuperset(map(type, operands)):
+        return False
+    state = STATE.get()
+    if state.all_disabled:
+        return False
+    if state.modes:
+        return True
+    return not state.subclasses_disabled and bool(overriding_types(operands))
+
+
+def has_torch_function_unary(value: Any) -> bool:
+    """Return `has_torch_function((value,))`."""
+    return has_torch_function((value,))
+
+
+def has_torch_function_variadic(*values: Any) -> bool:
+    """Return `has_torch_function(values)`."""
+    return has_torch_function(values)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Ask the modes and the types of `relevant_args` to answer `public_api(*args, **kwargs)`.
+
+    Call it when `has_torch_function(relevant_args)` is true. Raises TypeError when nobody answers.
+
+    >>> import tensorlike as tl
+    >>> class Duck:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} by {cls.__name__}"
+    >>> def twice(x):
+    ...     if has_torch_function((x,)):
+    ...         return handle_torch_function(twice, (x,), x)
+    ...     return x + x
+    >>> twice(Duck())
+    'twice by Duck'
+
+    Source: PyTorch's `torch.overrides.handle_torch_function`.
+    """
+    return handle(public_api, tuple(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F], F]:
+    """Return a decorator that makes a function overridable; `dispatcher` returns its operands.
+
+    `dispatcher` takes the arguments of the function and returns an iterable of those that may override it.
+
+    >>> import tensorlike as tl
+    >>> @wrap_torch_function(lambda x: (x,))
+    ... def twice(x):
+    ...     return x + x
+    >>> twice(tl.ones(2))
+    tensor([2., 2.])
+
+    Source: PyTorch's `torch.overrides.wrap_torch_function`.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            operands = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(operands):
+                return handle(wrapped, operands, args, kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
+
+
+def overridable(
+    function: Callable[..., Any] | None = None,
+    *,
+    operands: Sequence[str] | None = None,
+    namespace: str | None = None,
+    declaration: Any = None,
+) -> Any:
+    """Make a Python function interceptable by the types it is handed and list it among the overridable ones.
+
+    The operands are the parameters annotated with `Tensor` (alone, optional, or in a sequence), or those named in
+    `operands`. Implementations receive the decorated function as `func` and the arguments as they were passed.
+
+    >>> import tensorlike as tl
+    >>> @overridable(operands=("x",))
+    ... def scaled(x, factor=2):
+    ...     return x * factor
+    >>> class Duck:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return func.__name__, kwargs
+    >>> scaled(Duck(), factor=3)
+    ('scaled', {'factor': 3})
+    >>> scaled(tl.ones(2))
+    tensor([2., 2.])
+    """
+    if function is None:
+        return functools.partial(overridable, operands=operands, namespace=namespace, declaration=declaration)
+    parameters = parameters_of(function, operands=operands)
+    if not any(p.operand for p in parameters):
+        raise TypeError(
+            f"overridable(): {function.__qualname__}{_shown(parameters)} has no parameter annotated with Tensor; "
+            f'annotate one, or name the operands: @overridable(operands=("input",))'
+        )
+    module = namespace or function.__module__
+    entry = Entry(function, composite=True)
+    public = public_function(
+        entry,
+        parameters,
+        name=function.__name__,
+        qualname=function.__qualname__,
+        module=module,
+        doc=function.__doc__,
+    )
+    entry.function = public
+    public.__annotations__ = function.__annotations__
+    if "<locals>" not in function.__qualname__:
+        register(
+            Row(
+                public,
+                namespace=module,
+                name=function.__qualname__,
+                parameters=parameters,
+                entry=entry,
+                form="function",
+                declaration=declaration,
+            ),
+            replace=True,  # A module that is reloaded, or a notebook cell run again, declares its functions anew.
+        )
+    return public
+
+
+def _shown(parameters: Sequence[Any]) -> str:
+    return "(" + ", ".join(p.name for p in parameters) + ")"
+
+
+def operands_in(*values: Any) -> tuple[Any, ...]:
+    """Return the operands of `values`, lists and tuples opened."""
+    return tuple(e for value in values for e in elements(value))

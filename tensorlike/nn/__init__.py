@@ -1,0 +1,9 @@
+"""Building blocks of neural networks: modules, their parameters, and the functions they are made of."""
+
+from . import functional, init, modules, utils
+from .modules import *  # noqa: F403
+from .modules import __all__ as _modules
+from .parameter import Buffer, Parameter
+
+__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "utils"]
+__all__ += _modules

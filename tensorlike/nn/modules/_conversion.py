@@ -1,0 +1,139 @@
+"""Moving modules between devices and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.parameter import Parameter
+
+__all__ = ["ConversionMethods"]
+
+
+class ConversionMethods:
+    """The methods of `Module` that move or convert its parameters and buffers."""
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    children: Callable[[], Iterator[Any]]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace every parameter's data, gradient and every buffer by what `fn` returns for it.
+
+        Parameters stay the objects they are, so that an optimizer keeps updating the module.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            with tl.no_grad():
+                data = fn(parameter)
+            gradient = parameter.grad
+            if data is not parameter:
+                parameter.data = data
+            if gradient is not None:
+                with tl.no_grad():
+                    changed = fn(gradient)
+                if changed is not gradient:
+                    # The gradient as well stays the object it is; off its parameter while their dtypes differ.
+                    parameter.grad = None
+                    gradient.data = changed
+                    parameter.grad = gradient
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move the parameters and buffers to a device, or convert those of floating point to a dtype, and return self.
+
+        Takes `(device=None, dtype=None, non_blocking=False)`, `(dtype, non_blocking=False)` or
+        `(tensor, non_blocking=False)`, whose device and dtype are taken. Raises TypeError for an integer dtype.
+
+        >>> import tensorlike as tl
+        >>> tl.nn.Linear(2, 3).to(tl.float64).weight.dtype == tl.float64
+        True
+
+        Same as PyTorch's method of that name.
+        """
+        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            return tensor.to(device=device or tensor.device, dtype=target or tensor.dtype, non_blocking=non_blocking)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move the parameters and buffers to `device` without their values, and return self.
+
+        Same as PyTorch's method of that name.
+        """
+        return self._apply(lambda tensor: tl.empty_like(tensor, device=device), recurse=recurse)
+
+    def type(self, dst_type: Any) -> Self:
+        """Convert all parameters and buffers to the dtype `dst_type`, and return self.
+
+        Same as PyTorch's method of that name.
+        """
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def _to_floating(self, dtype: Any) -> Self:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def float(self) -> Self:
+        """Convert parameters and buffers of floating point to float32. Same as PyTorch's method of that name."""
+        return self._to_floating(tl.float32)
+
+    def double(self) -> Self:
+        """Convert parameters and buffers of floating point to float64. Same as PyTorch's method of that name."""
+        return self._to_floating(tl.float64)
+
+    def half(self) -> Self:
+        """Convert parameters and buffers of floating point to float16. Same as PyTorch's method of that name."""
+        return self._to_floating(tl.float16)
+
+    def bfloat16(self) -> Self:
+        """Convert parameters and buffers of floating point to bfloat16. Same as PyTorch's method of that name."""
+        return self._to_floating(tl.bfloat16)
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU. Same as PyTorch's method of that name."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to a GPU. Same as PyTorch's method of that name."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+    """Return the device, dtype and `non_blocking` that the arguments of `to` name."""
+    names: tuple[str, ...] = ("device", "dtype", "non_blocking")
+    if args and isinstance(args[0], tl.dtype):
+        names = names[1:]
+    elif (args and isinstance(args[0], Tensor)) or "tensor" in kwargs:
+        names = ("tensor", "non_blocking")
+    given = dict(zip(names, args))
+    unknown = [name for name in kwargs if name not in names]
+    if len(args) > len(names) or unknown or given.keys() & kwargs.keys():
+        kinds = [type(a).__name__ for a in args] + [f"{name}={type(v).__name__}" for name, v in kwargs.items()]
+        raise TypeError(
+            f"Module.to() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected "
+            "(device=None, dtype=None, non_blocking=False), (dtype, non_blocking=False) or "
+            "(tensor, non_blocking=False)"
+        )
+    given.update(kwargs)
+    if "tensor" in given:
+        given["device"], given["dtype"] = given["tensor"].device, given["tensor"].dtype
+    device = given.get("device")
+    if device is not None and not isinstance(device, tl.device):
+        device = tl.device(device)
+    return device, given.get("dtype"), bool(given.get("non_blocking", False))

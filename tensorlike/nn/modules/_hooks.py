@@ -1,0 +1,330 @@
+"""Hooks of modules: registering them, and a call that runs them.
+
+# Note [Backward hooks]
+A full backward hook sees the gradients of a module's outputs and inputs *together*, which no hook on one tensor can.
+So the tensors that enter the module pass through one identity node, and those that leave it through another. The
+backward of the outer node has every output's gradient at hand and runs the pre-hooks; the backward of the inner one
+has every input's gradient and runs the hooks, with the output gradients the outer one left behind. Where no input
+requires grad there is no inner node and the outer one runs the hooks itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import tensorlike as tl
+from tensorlike.autograd import Function
+from tensorlike.tensor import Tensor
+from tensorlike.utils.hooks import RemovableHandle, register_hook
+
+if TYPE_CHECKING:
+    from .module import Module
+
+__all__ = ["HookMethods", "call_with_hooks"]
+
+Gradients = tuple[Any, ...]
+
+
+class HookMethods:
+    """The methods of `Module` that register hooks on its calls."""
+
+    _forward_hooks: OrderedDict[int, Callable[..., Any]]
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _forward_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+    _backward_hooks: OrderedDict[int, Callable[..., Any]]
+    _backward_pre_hooks: OrderedDict[int, Callable[..., Any]]
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Have `hook(module, args)` run before every `forward`, and return the handle that removes it.
+
+        What it returns, unless None, replaces the positional arguments. With `with_kwargs` the hook is called as
+        `hook(module, args, kwargs)` and returns None or a pair (args, kwargs). `prepend` puts it before the others.
+
+        >>> import tensorlike as tl
+        >>> module = tl.nn.Identity()
+        >>> handle = module.register_forward_pre_hook(lambda module, args: (args[0] * 2,))
+        >>> module(tl.ones(2))
+        tensor([2., 2.])
+
+        Same as PyTorch's method of that name.
+        """
+        flags = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
+        return register_hook(hook, self._forward_pre_hooks, prepend=prepend, flags=flags)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Have `hook(module, args, output)` run after every `forward`, and return the handle that removes it.
+
+        What it returns, unless None, replaces the output. With `with_kwargs` the hook is called as
+        `hook(module, args, kwargs, output)`; with `always_call` also when `forward` or another hook raised.
+
+        >>> import tensorlike as tl
+        >>> module = tl.nn.Identity()
+        >>> handle = module.register_forward_hook(lambda module, args, output: output * 2)
+        >>> module(tl.ones(2))
+        tensor([2., 2.])
+
+        Same as PyTorch's method of that name.
+        """
+        flags: tuple[OrderedDict[int, bool], ...] = (self._forward_hooks_with_kwargs,) if with_kwargs else ()
+        if always_call:
+            flags += (self._forward_hooks_always_called,)
+        return register_hook(hook, self._forward_hooks, prepend=prepend, flags=flags)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have `hook(module, grad_input, grad_output)` run whenever the gradients of the inputs are computed.
+
+        Both are tuples, None standing for what is no tensor or has no gradient; `grad_input` covers the positional
+        arguments. What the hook returns, unless None, replaces `grad_input` in what follows. Inputs and outputs of a
+        module with such a hook must not be modified in place.
+
+        >>> import tensorlike as tl
+        >>> module = tl.nn.Identity()
+        >>> handle = module.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 2,))
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> module(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._backward_hooks, prepend=prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have `hook(module, grad_output)` run whenever the gradients of the outputs are known.
+
+        What it returns, unless None, replaces `grad_output` in what follows.
+
+        >>> import tensorlike as tl
+        >>> module = tl.nn.Identity()
+        >>> handle = module.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 3,))
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> module(x).sum().backward()
+        >>> x.grad
+        tensor([3., 3.])
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._backward_pre_hooks, prepend=prepend)
+
+
+def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return `module.forward(*args, **kwargs)` with every hook of `module` run."""
+    called: set[int] = set()
+    result: Any = None
+    try:
+        args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
+        boundary = None
+        if module._backward_hooks or module._backward_pre_hooks:
+            boundary = _Boundary(module)
+            args = boundary.enter(args)
+        result = module.forward(*args, **kwargs)
+        for identifier, hook in tuple(module._forward_hooks.items()):
+            called.add(identifier)
+            answer = _run_forward_hook(module, identifier, hook, args, kwargs, result)
+            if answer is not None:
+                result = answer
+        return result if boundary is None else boundary.leave(result)
+    except Exception:
+        for identifier, hook in tuple(module._forward_hooks.items()):
+            if identifier not in module._forward_hooks_always_called or identifier in called:
+                continue
+            try:
+                answer = _run_forward_hook(module, identifier, hook, args, kwargs, result)
+                if answer is not None:
+                    result = answer
+            except Exception as error:
+                warnings.warn(
+                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                    f"error was raised in forward: {error}",
+                    stacklevel=3,
+                )
+        raise
+
+
+def _run_forward_pre_hooks(
+    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for identifier, hook in tuple(module._forward_pre_hooks.items()):
+        if identifier in module._forward_pre_hooks_with_kwargs:
+            answer = hook(module, args, kwargs)
+            if answer is None:
+                continue
+            if not (isinstance(answer, tuple) and len(answer) == 2):
+                raise RuntimeError(
+                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {answer}."
+                )
+            args, kwargs = answer
+        else:
+            answer = hook(module, args)
+            if answer is not None:
+                args = answer if isinstance(answer, tuple) else (answer,)
+    return args, kwargs
+
+
+def _run_forward_hook(
+    module: Module,
+    identifier: int,
+    hook: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Any,
+) -> Any:
+    if identifier in module._forward_hooks_with_kwargs:
+        return hook(module, args, kwargs, result)
+    return hook(module, args, result)
+
+
+class _Identity(Function):
+    """The identity on tensors; on the way back `relay` answers with the gradients to go on with."""
+
+    @staticmethod
+    def forward(ctx: Any, relay: Callable[[Gradients], Gradients], *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.relay = relay
+        ctx.set_materialize_grads(False)
+        outputs = tuple(tensor.view_as(tensor) for tensor in tensors)
+        ctx.mark_non_differentiable(*(o for o, tensor in zip(outputs, tensors) if not tensor.requires_grad))
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return (None, *ctx.relay(gradients))
+
+
+class _Layout:
+    """Where tensors stand among the arguments or outputs of a call, and zeros shaped as they are."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.count = len(values)
+        self.positions = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+        self.shapes = {i: (values[i].shape, values[i].dtype, values[i].device) for i in self.positions}
+
+    def spread(self, gradients: Gradients) -> Gradients:
+        """Return one gradient for each value: None where it is no tensor or nothing reached it."""
+        values: list[Any] = [None] * self.count
+        for i, gradient in zip(self.positions, gradients):
+            values[i] = gradient
+        return tuple(values)
+
+    def filled(self, gradients: Gradients) -> Gradients:
+        """Return `gradients`, one for each value, with zeros for the tensors that nothing reached."""
+        return tuple(
+            tl.zeros(self.shapes[i][0], dtype=self.shapes[i][1], device=self.shapes[i][2])
+            if gradient is None and i in self.shapes
+            else gradient
+            for i, gradient in enumerate(gradients)
+        )
+
+    def gathered(self, gradients: Gradients) -> Gradients:
+        """Return the gradients of the tensors alone."""
+        return tuple(gradients[i] for i in self.positions)
+
+
+class _Boundary:
+    """The two identity nodes around one call of a module; see Note [Backward hooks]."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        # As they are now: a hook registered after the call does not see its gradients.
+        self.hooks = tuple(module._backward_hooks.values())
+        self.pre_hooks = tuple(module._backward_pre_hooks.values())
+        self.inputs = _Layout(())
+        self.outputs = _Layout(())
+        self.has_input_node = False
+        self.grad_output: Gradients | None = None
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.inputs = _Layout(args)
+        replaced = _through(args, self.inputs, self._inputs_reached)
+        self.has_input_node = replaced is not None
+        return args if replaced is None else replaced
+
+    def leave(self, result: Any) -> Any:
+        if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                f"received {type(result)}",
+                stacklevel=4,
+            )
+            return result
+        values = result if isinstance(result, tuple) else (result,)
+        self.outputs = _Layout(values)
+        replaced = _through(values, self.outputs, self._outputs_reached)
+        if replaced is None:
+            return result
+        if isinstance(result, Tensor):
+            return replaced[0]
+        # A namedtuple takes its fields one by one.
+        return type(result)(*replaced) if hasattr(result, "_fields") else type(result)(replaced)
+
+    def _outputs_reached(self, gradients: Gradients) -> Gradients:
+        grad_output = self.outputs.spread(gradients)
+        for hook in self.pre_hooks:
+            answer = hook(self.module, grad_output)
+            if answer is not None:
+                grad_output = _checked(answer, len(grad_output), "Backward pre hook", "grad_output")
+        if self.has_input_node:
+            self.grad_output = grad_output
+        elif self.hooks:
+            self._run_without_inputs(grad_output)
+        return self.outputs.gathered(self.outputs.filled(grad_output))
+
+    def _inputs_reached(self, gradients: Gradients) -> Gradients:
+        grad_input = self.inputs.filled(self.inputs.spread(gradients))
+        grad_output = self.grad_output
+        if grad_output is not None:
+            self.grad_output = None
+            for hook in self.hooks:
+                answer = hook(self.module, grad_input, grad_output)
+                if answer is not None:
+                    grad_input = _checked(answer, len(grad_input), "Backward hook", "grad_input")
+        return self.inputs.gathered(grad_input)
+
+    def _run_without_inputs(self, grad_output: Gradients) -> None:
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+            "require gradients.",
+            stacklevel=2,
+        )
+        for hook in self.hooks:
+            answer = hook(self.module, (None,) * self.inputs.count, grad_output)
+            if answer is not None and not (isinstance(answer, tuple) and all(item is None for item in answer)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "for all gradients."
+                )
+
+
+def _through(
+    values: tuple[Any, ...], layout: _Layout, relay: Callable[[Gradients], Gradients]
+) -> tuple[Any, ...] | None:
+    """Return `values` with its tensors sent through one identity node, or None where nothing requires grad."""
+    tensors = [values[i] for i in layout.positions]
+    if not tl.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
+        return None
+    replaced = list(values)
+    for i, tensor in zip(layout.positions, _Identity.apply(relay, *tensors)):
+        replaced[i] = tensor
+    return tuple(replaced)
+
+
+def _checked(answer: Any, expected: int, hook: str, what: str) -> Gradients:
+    gradients = answer if isinstance(answer, tuple) else (answer,)
+    if len(gradients) != expected:
+        raise RuntimeError(
+            f"{hook} returned an invalid number of {what}, got {len(gradients)}, but expected {expected}"
+        )
+    return gradients

@@ -1,0 +1,338 @@
+"""Saving and loading the state of modules."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.parameter import Parameter
+from tensorlike.utils.hooks import RemovableHandle, register_hook
+
+__all__ = ["IncompatibleKeys", "StateMethods"]
+
+EXTRA_STATE = "_extra_state"
+
+
+class IncompatibleKeys(NamedTuple):
+    """The keys of a module that a loaded state lacks, and those of the state that the module lacks."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+
+class _PassModule:
+    """A load pre-hook that takes the module first; a class, not a closure, so that modules stay picklable."""
+
+    def __init__(self, hook: Callable[..., Any], module: Any) -> None:
+        self.hook = hook
+        self.module = module
+
+    def __call__(self, *args: Any) -> Any:
+        return self.hook(self.module, *args)
+
+
+class _StateDict(OrderedDict[str, Any]):
+    """What `state_dict` returns: an ordered dict with the modules' versions in `_metadata`."""
+
+    _metadata: OrderedDict[str, dict[str, Any]]
+
+
+class StateMethods:
+    """The methods of `Module` that save and load its state."""
+
+    #: The version of what `_save_to_state_dict` writes; `_load_from_state_dict` finds it in `local_metadata`.
+    _version: int = 1
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
+    _state_dict_public_hooks: OrderedDict[int, bool]
+    _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+
+    def get_extra_state(self) -> Any:
+        """Return what should be saved beside parameters and buffers; override it together with `set_extra_state`.
+
+        Same as PyTorch's method of that name.
+        """
+        raise RuntimeError(
+            f"{type(self).__name__}.get_extra_state() is not defined; define it, together with set_extra_state(), "
+            f"where a module has state besides its parameters and buffers"
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` returned; called by `load_state_dict`.
+
+        Same as PyTorch's method of that name.
+        """
+        raise RuntimeError(
+            f"{type(self).__name__}.set_extra_state() is not defined; define it, together with get_extra_state(), "
+            f"where a module has state besides its parameters and buffers"
+        )
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Return the parameters and persistent buffers of this module and those below it, by dotted name.
+
+        The values are detached and share memory with the module's; with `keep_vars` they are the module's own. They
+        are put into `destination` if given, under names that start with `prefix`.
+
+        >>> import tensorlike as tl
+        >>> list(tl.nn.Sequential(tl.nn.Linear(2, 3)).state_dict())
+        ['0.weight', '0.bias']
+
+        Same as PyTorch's method of that name.
+        """
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            given = dict(zip(("destination", "prefix", "keep_vars"), args))
+            destination = given.get("destination", destination)
+            prefix = given.get("prefix", prefix)
+            keep_vars = given.get("keep_vars", keep_vars)
+        if destination is None:
+            destination = _StateDict()
+            destination._metadata = OrderedDict()
+        metadata: dict[str, Any] = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in tuple(self._state_dict_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for identifier, hook in tuple(self._state_dict_hooks.items()):
+            answer = hook(self, destination, prefix, metadata)
+            if identifier in self._state_dict_public_hooks:
+                if answer is not None:
+                    raise RuntimeError("state_dict post-hook must return None")
+            elif answer is not None:
+                destination = answer
+        return destination  # type: ignore[no-any-return]
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Put the state of this module alone into `destination`; override it to save in another form."""
+        for name, value in self._own_state():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if _defines(self, "get_extra_state"):
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _own_state(self) -> Iterator[tuple[str, Any]]:
+        buffers = ((n, b) for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set)
+        return (
+            (name, value) for name, value in itertools.chain(self._parameters.items(), buffers) if value is not None
+        )
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy `state_dict` into the parameters and buffers of this module and those below it.
+
+        Returns the keys that were missing and those that were unexpected; with `strict` either is a RuntimeError, as
+        are shapes that differ. With `assign` the tensors of `state_dict` themselves become the module's, with their
+        dtype and device; parameters keep their `requires_grad`.
+
+        >>> import tensorlike as tl
+        >>> source, target = tl.nn.Linear(2, 3), tl.nn.Linear(2, 3)
+        >>> target.load_state_dict(source.state_dict())
+        <All keys matched successfully>
+        >>> target.load_state_dict({"weight": tl.zeros(3, 2)}, strict=False)
+        _IncompatibleKeys(missing_keys=['bias'], unexpected_keys=[])
+
+        Same as PyTorch's method of that name.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        # A copy, because hooks may rename keys; they find the metadata where `state_dict()` put it.
+        state = _StateDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata
+        result = IncompatibleKeys([], [])
+        errors: list[str] = []
+        self._load_recursively(state, "", metadata, assign, result, errors)
+        if strict:
+            for kind, keys in (("Unexpected", result.unexpected_keys), ("Missing", result.missing_keys)):
+                if keys:
+                    names = ", ".join(f'"{key}"' for key in keys)
+                    errors.insert(0, f"{kind} key(s) in state_dict: {names}. ")
+        if errors:
+            details = "\n\t".join(errors)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}")
+        return result
+
+    def _load_recursively(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        metadata: Mapping[str, Any] | None,
+        assign: bool,
+        result: IncompatibleKeys,
+        errors: list[str],
+    ) -> None:
+        local = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
+        if assign:
+            local["assign_to_params_buffers"] = True
+        self._load_from_state_dict(state_dict, prefix, local, True, result.missing_keys, result.unexpected_keys, errors)
+        for name, module in self._modules.items():
+            if module is not None:
+                below = f"{prefix}{name}."
+                part = {key: value for key, value in state_dict.items() if key.startswith(below)}
+                module._load_recursively(part, below, metadata, assign, result, errors)
+        for hook in tuple(self._load_state_dict_post_hooks.values()):
+            if hook(self, result) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                    "values, if incompatible_keys need to be modified, it should be done inplace."
+                )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Take the state of this module alone out of `state_dict`; override it to read another form.
+
+        Keys that start with `prefix` are this module's. What is wrong goes into the three lists, whose errors
+        `load_state_dict` raises together.
+        """
+        for hook in tuple(self._load_state_dict_pre_hooks.values()):
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = dict(self._own_state())
+        for name, value in own.items():
+            key = prefix + name
+            if key in state_dict:
+                problem = self._load_one(name, value, key, state_dict[key], assign)
+                if problem is not None:
+                    error_msgs.append(problem)
+            elif strict:
+                missing_keys.append(key)
+
+        extra_key = prefix + EXTRA_STATE
+        takes_extra = _defines(self, "set_extra_state")
+        if takes_extra or _defines(self, "get_extra_state"):
+            if extra_key not in state_dict:
+                if strict:
+                    missing_keys.append(extra_key)
+            elif takes_extra:
+                self.set_extra_state(state_dict[extra_key])
+        if strict:
+            for key in state_dict:
+                if not key.startswith(prefix) or (key == extra_key and takes_extra):
+                    continue
+                name, dot, _ = key[len(prefix) :].partition(".")
+                if name not in (self._modules if dot else own):
+                    unexpected_keys.append(key)
+
+    def _load_one(self, name: str, value: Tensor, key: str, loaded: Any, assign: bool) -> str | None:
+        """Copy `loaded` into `value`, or put it in its place; return what is wrong, or None."""
+        if not isinstance(loaded, Tensor) and not hasattr(type(loaded), "__torch_function__"):
+            return (
+                f'While copying the parameter named "{key}", expected tensorlike.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(loaded)}"
+            )
+        if len(value.shape) == 0 and len(loaded.shape) == 1:
+            # Scalars used to be saved as tensors of one element.
+            loaded = loaded[0]
+        if loaded.shape != value.shape:
+            return (
+                f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
+                f"the shape in current model is {value.shape}."
+            )
+        if value.is_meta and not getattr(loaded, "is_meta", False) and not assign:
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, which is a no-op. Pass assign=True to put the checkpoint's tensors in their place.",
+                stacklevel=2,
+            )
+        try:
+            with tl.no_grad():
+                if not assign:
+                    value.copy_(loaded)
+                else:
+                    if isinstance(value, Parameter):
+                        if isinstance(loaded, Parameter):
+                            loaded.requires_grad_(value.requires_grad)
+                        else:
+                            loaded = Parameter(loaded, requires_grad=value.requires_grad)
+                    setattr(self, name, loaded)
+        except Exception as error:
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {value.size()} and '
+                f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}."
+            )
+        return None
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook(module, prefix, keep_vars)` run before the state is saved.
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._state_dict_pre_hooks)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook(module, state_dict, prefix, local_metadata)` run after the state is saved; it returns None.
+
+        >>> import tensorlike as tl
+        >>> module = tl.nn.Linear(2, 3)
+        >>> def rename(module, state_dict, prefix, local_metadata):
+        ...     state_dict[prefix + "matrix"] = state_dict.pop(prefix + "weight")
+        >>> handle = module.register_state_dict_post_hook(rename)
+        >>> list(module.state_dict())
+        ['bias', 'matrix']
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._state_dict_hooks, flags=(self._state_dict_public_hooks,))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Like `register_state_dict_post_hook`; what the hook returns, unless None, replaces the state."""
+        return register_hook(hook, self._state_dict_hooks)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook` run before this module's state is loaded.
+
+        It is called with the module, then the arguments of `_load_from_state_dict`: state_dict, prefix,
+        local_metadata, strict, missing_keys, unexpected_keys, error_msgs. It may change them in place.
+
+        Same as PyTorch's method of that name.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        return register_hook(_PassModule(hook, self) if with_module else hook, self._load_state_dict_pre_hooks)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook(module, incompatible_keys)` run after this module's state and that of those below is loaded.
+
+        It may change the lists of `incompatible_keys` in place, and returns None.
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._load_state_dict_post_hooks)
+
+
+def _defines(module: Any, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(StateMethods, method)

@@ -1,0 +1,287 @@
+"""Activation functions as modules, element by element unless said otherwise."""
+
+from __future__ import annotations
+
+import warnings
+
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+
+from .module import Module
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSoftmax",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+]
+
+
+def _with_inplace(text: str, inplace: bool) -> str:
+    return ", ".join(part for part in (text, "inplace=True" if inplace else "") if part)
+
+
+class ReLU(Module):
+    """max(0, x).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReLU()(tl.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+
+    Source: PyTorch's `torch.nn.ReLU`.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)
+
+
+class LeakyReLU(Module):
+    """x where it is positive, `negative_slope` · x elsewhere.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LeakyReLU(0.1)(tl.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+
+    Source: PyTorch's `torch.nn.LeakyReLU`.
+    """
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"negative_slope={self.negative_slope}", self.inplace)
+
+
+class ELU(Module):
+    """x where it is positive, `alpha` · (exp(x) − 1) elsewhere.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ELU()(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+
+    Source: PyTorch's `torch.nn.ELU`.
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class SiLU(Module):
+    """x · sigmoid(x).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.SiLU()(tl.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+
+    Source: PyTorch's `torch.nn.SiLU`.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)
+
+
+class GELU(Module):
+    """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` takes a faster formula close to it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.GELU()(tl.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+
+    Source: PyTorch's `torch.nn.GELU`.
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(−x)).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Sigmoid()(tl.tensor([0.0, 2.0]))
+    tensor([0.5000, 0.8808])
+
+    Source: PyTorch's `torch.nn.Sigmoid`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.sigmoid(input)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Tanh()(tl.tensor([0.0, 2.0]))
+    tensor([0.0000, 0.9640])
+
+    Source: PyTorch's `torch.nn.Tanh`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanh(input)
+
+
+class Softplus(Module):
+    """log(1 + exp(`beta` · x)) / `beta`, or x itself where `beta` · x is above `threshold`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Softplus()(tl.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+
+    Source: PyTorch's `torch.nn.Softplus`.
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softmax(Module):
+    """exp(x) divided by its sum along the dimension `dim`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Softmax(dim=0)(tl.tensor([1.0, 1.0]))
+    tensor([0.5000, 0.5000])
+
+    Source: PyTorch's `torch.nn.Softmax`.
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of `Softmax`, computed without underflow.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LogSoftmax(dim=0)(tl.tensor([1.0, 1.0]))
+    tensor([-0.6931, -0.6931])
+
+    Source: PyTorch's `torch.nn.LogSoftmax`.
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Hardtanh(Module):
+    """x cut off at `min_val` and `max_val`; AssertionError unless the first is smaller.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Hardtanh()(tl.tensor([-3.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+
+    Source: PyTorch's `torch.nn.Hardtanh`.
+    """
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        if min_value is not None:
+            _warn_renamed("min_value", "min_val")
+            min_val = min_value
+        if max_value is not None:
+            _warn_renamed("max_value", "max_val")
+            max_val = max_value
+        if max_val <= min_val:
+            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+        self.min_val = min_val
+        self.max_val = max_val
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
+
+
+def _warn_renamed(old: str, new: str) -> None:
+    warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=3)
+
+
+class ReLU6(Hardtanh):
+    """min(max(0, x), 6).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReLU6()(tl.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+
+    Source: PyTorch's `torch.nn.ReLU6`.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace("", self.inplace)

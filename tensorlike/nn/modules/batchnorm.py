@@ -1,0 +1,163 @@
+"""Batch normalization layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorlike as tl
+import tensorlike.nn.functional as F
+from tensorlike.nn import init
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.parameter import Parameter
+
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d"]
+
+
+class _BatchNorm(Module):
+    #: Version 2 has `num_batches_tracked`.
+    _version = 2
+
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            value = tl.empty(num_features, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if value is None else Parameter(value))
+        statistics: dict[str, Tensor | None] = dict.fromkeys(("running_mean", "running_var", "num_batches_tracked"))
+        if track_running_stats:
+            statistics["running_mean"] = tl.zeros(num_features, device=device, dtype=dtype)
+            statistics["running_var"] = tl.ones(num_features, device=device, dtype=dtype)
+            statistics["num_batches_tracked"] = tl.tensor(0, dtype=tl.long, device=device)
+        for name, buffer in statistics.items():
+            self.register_buffer(name, buffer)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the statistics gathered so far."""
+        if self.track_running_stats:
+            for statistic, value in (
+                (self.running_mean, 0),
+                (self.running_var, 1),
+                (self.num_batches_tracked, 0),
+            ):
+                if statistic is not None:
+                    statistic.fill_(value)
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew, and forget the statistics gathered so far."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has to define _check_input_dim()")
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                # Without a momentum the statistics are the mean over all batches seen.
+                factor = 1.0 / float(self.num_batches_tracked)
+        from_batch = self.training or (self.running_mean is None and self.running_var is None)
+        # While training without tracking the buffers are left alone.
+        updated = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if updated else None,
+            self.running_var if updated else None,
+            self.weight,
+            self.bias,
+            from_batch,
+            factor,
+            self.eps,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        version = local_metadata.get("version")
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            # Saved before there was such a buffer.
+            tracked = self.num_batches_tracked
+            known = tracked is not None and not tracked.is_meta
+            state_dict[key] = tracked if known else tl.tensor(0, dtype=tl.long)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Brings each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1, then scales it.
+
+    While training, mean and variance are those of the batch, and `running_mean` and `running_var` follow them by
+    `momentum` (None: they are the mean over all batches); in evaluation mode those two are used. With `affine` there
+    is a learned `weight` and, with `bias`, a learned `bias` for each channel.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.BatchNorm1d(2, affine=False)(tl.tensor([[1.0, 10.0], [3.0, 30.0]]))
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+
+    Source: PyTorch's `torch.nn.BatchNorm1d`.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Brings each channel of (batch, channels, height, width) to mean 0 and variance 1; as `BatchNorm1d` otherwise.
+
+    >>> import tensorlike as tl
+    >>> module = tl.nn.BatchNorm2d(3)
+    >>> module(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4), module.num_batches_tracked
+    (True, tensor(1))
+
+    Source: PyTorch's `torch.nn.BatchNorm2d`.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 4:
+            raise ValueError(f"expected 4D input (got {input.ndim}D input)")

@@ -1,0 +1,65 @@
+"""Dropout layers."""
+
+from __future__ import annotations
+
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+
+from .module import Module
+
+__all__ = ["Dropout", "Dropout1d", "Dropout2d"]
+
+
+class _Dropout(Module):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """While training, sets each element to zero with probability `p` and scales the others by 1 / (1 − p).
+
+    >>> import tensorlike as tl
+    >>> module = tl.nn.Dropout(p=1.0)
+    >>> module(tl.ones(2)), module.eval()(tl.ones(2))
+    (tensor([0., 0.]), tensor([1., 1.]))
+
+    Source: PyTorch's `torch.nn.Dropout`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_Dropout):
+    """Dropout of whole channels of (batch, channels, length), or of (channels, length).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Dropout1d(p=1.0)(tl.ones(1, 1, 2))
+    tensor([[[0., 0.]]])
+
+    Source: PyTorch's `torch.nn.Dropout1d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """Dropout of whole channels of (batch, channels, height, width).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Dropout2d(p=1.0)(tl.ones(1, 1, 1, 2))
+    tensor([[[[0., 0.]]]])
+
+    Source: PyTorch's `torch.nn.Dropout2d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)

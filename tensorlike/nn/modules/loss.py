@@ -1,0 +1,271 @@
+"""Loss functions as modules.
+
+`reduction` says what becomes of the losses: their "mean", their "sum", or "none" for the losses themselves.
+`size_average` and `reduce` are older spellings of it.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+
+from .module import Module
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
+]
+
+
+def _reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """Return what the older arguments mean, and warn of them."""
+    if reduce is not None and not reduce:
+        reduction = "none"
+    else:
+        reduction = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4
+    )
+    return reduction
+
+
+class _Loss(Module):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            reduction = _reduction(size_average, reduce)
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class L1Loss(_Loss):
+    """The absolute difference |input − target|.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.L1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
+    tensor(1.5000)
+
+    Source: PyTorch's `torch.nn.L1Loss`.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class MSELoss(_Loss):
+    """The squared difference (input − target)².
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MSELoss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
+    tensor(2.5000)
+
+    Source: PyTorch's `torch.nn.MSELoss`.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """The squared difference / (2 · `beta`) where it is below `beta`, the absolute one − `beta` / 2 elsewhere.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.SmoothL1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
+    tensor(0.8125)
+
+    Source: PyTorch's `torch.nn.SmoothL1Loss`.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Half the squared difference where it is below `delta`, `delta` · (the absolute one − `delta` / 2) elsewhere.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.HuberLoss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
+    tensor(0.8125)
+
+    Source: PyTorch's `torch.nn.HuberLoss`.
+    """
+
+    def __init__(
+        self,
+        reduction: str = "mean",
+        delta: float = 1.0,
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class KLDivLoss(_Loss):
+    """The divergence target · (log target − input) of log-probabilities `input` from probabilities `target`.
+
+    With `log_target` the target is given as log-probabilities too; `reduction="batchmean"` divides the sum by the
+    batch size.
+
+    >>> import tensorlike as tl
+    >>> input, target = tl.tensor([[0.5, 0.5]]).log(), tl.tensor([[1.0, 0.0]])
+    >>> tl.nn.KLDivLoss(reduction="batchmean")(input, target)
+    tensor(0.6931)
+
+    Source: PyTorch's `torch.nn.KLDivLoss`.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class NLLLoss(_WeightedLoss):
+    """The negative of the log-probability that `input` (batch, classes, ...) gives the class in `target`.
+
+    `weight` weighs the classes; targets equal to `ignore_index` do not count.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.NLLLoss()(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
+    tensor(2.)
+
+    Source: PyTorch's `torch.nn.NLLLoss`.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """The cross entropy of the scores `input` (batch, classes, ...) and `target`: classes, or their probabilities.
+
+    `weight` weighs the classes; targets equal to `ignore_index` do not count; `label_smoothing` is the part of the
+    target that is spread over all classes.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.CrossEntropyLoss()(tl.tensor([[1.0, 1.0]]), tl.tensor([1]))
+    tensor(0.6931)
+
+    Source: PyTorch's `torch.nn.CrossEntropyLoss`.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class BCELoss(_WeightedLoss):
+    """The binary cross entropy of the probabilities `input` and the targets; `weight` rescales each element's.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.BCELoss()(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
+    tensor(0.6931)
+
+    Source: PyTorch's `torch.nn.BCELoss`.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_WeightedLoss):
+    """The binary cross entropy of sigmoid(input) and the targets, computed without overflow.
+
+    `weight` rescales each element's loss, `pos_weight` that of the positive targets.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.BCEWithLogitsLoss()(tl.tensor([0.0, 0.0]), tl.tensor([0.0, 1.0]))
+    tensor(0.6931)
+
+    Source: PyTorch's `torch.nn.BCEWithLogitsLoss`.
+    """
+
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )

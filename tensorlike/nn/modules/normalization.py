@@ -1,0 +1,118 @@
+"""Normalization of each sample by itself."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import tensorlike as tl
+import tensorlike.nn.functional as F
+from tensorlike.nn import init
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.parameter import Parameter
+
+from .module import Module
+
+__all__ = ["GroupNorm", "LayerNorm"]
+
+
+class _Affine(Module):
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _make_parameters(self, shape: tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any) -> None:
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            value = tl.empty(shape, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, None if value is None else Parameter(value))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
+    """Brings the last dimensions, of the shape `normalized_shape`, to mean 0 and variance 1.
+
+    With `elementwise_affine` there is a learned `weight` and, with `bias`, a learned `bias` of that shape. `eps` is
+    added to the variance.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LayerNorm(2, elementwise_affine=False)(tl.tensor([[1.0, 3.0], [30.0, 10.0]]))
+    tensor([[-1.0000,  1.0000],
+            [ 1.0000, -1.0000]])
+
+    Source: PyTorch's `torch.nn.LayerNorm`.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        sizes = normalized_shape if isinstance(normalized_shape, Sequence) else (operator.index(normalized_shape),)
+        self.normalized_shape = tuple(sizes)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self._make_parameters(self.normalized_shape, elementwise_affine, bias, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class GroupNorm(_Affine):
+    """Brings each of `num_groups` groups of channels of (batch, channels, ...) to mean 0 and variance 1.
+
+    With `affine` there is a learned `weight` and, with `bias`, a learned `bias` for each channel. Raises ValueError
+    unless `num_channels` is a multiple of `num_groups`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.GroupNorm(2, 6)(tl.randn(3, 6, 4)).shape == (3, 6, 4)
+    True
+
+    Source: PyTorch's `torch.nn.GroupNorm`.
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self._make_parameters((num_channels,), affine, bias, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

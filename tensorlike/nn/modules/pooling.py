@@ -1,0 +1,211 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+
+from .module import Module
+from .utils import repeated
+
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
+
+Sizes = int | tuple[int, ...]
+
+
+class _MaxPool(Module):
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The maximum over windows of (batch, channels, length).
+
+    Windows are `kernel_size` wide and `stride` apart (as wide as they are when None); `padding` adds what is smaller
+    than anything on both sides; `ceil_mode` keeps a last window that is not full. With `return_indices` the
+    positions of the maxima are returned as well.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    tensor([[[3., 2.]]])
+
+    Source: PyTorch's `torch.nn.MaxPool1d`.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+
+class MaxPool2d(_MaxPool):
+    """The maximum over windows of (batch, channels, height, width); the arguments are those of `MaxPool1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MaxPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
+    tensor([[[[3.]]]])
+
+    Source: PyTorch's `torch.nn.MaxPool2d`.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+
+class _AvgPool(Module):
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    ceil_mode: bool
+    count_include_pad: bool
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPool):
+    """The mean over windows of (batch, channels, length).
+
+    Windows are `kernel_size` wide and `stride` apart (as wide as they are when None); `padding` adds zeros on both
+    sides, which count unless `count_include_pad` is False; `ceil_mode` keeps a last window that is not full.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    tensor([[[2., 1.]]])
+
+    Source: PyTorch's `torch.nn.AvgPool1d`.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = repeated(kernel_size, 1)
+        self.stride = self.kernel_size if stride is None else repeated(stride, 1)
+        self.padding = repeated(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+
+class AvgPool2d(_AvgPool):
+    """The mean over windows of (batch, channels, height, width).
+
+    The arguments are those of `AvgPool1d`, and `divisor_override`, which takes the place of a window's size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AvgPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
+    tensor([[[[1.5000]]]])
+
+    Source: PyTorch's `torch.nn.AvgPool2d`.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class _AdaptiveAvgPool(Module):
+    def __init__(self, output_size: int | tuple[int | None, ...] | None) -> None:
+        super().__init__()
+        self.output_size: Any = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The mean over as many windows of (batch, channels, length) as give `output_size` values.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AdaptiveAvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    tensor([[[2., 1.]]])
+
+    Source: PyTorch's `torch.nn.AdaptiveAvgPool1d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """The mean over as many windows of (batch, channels, height, width) as give `output_size` values.
+
+    `output_size` is one number for both dimensions or a pair; None keeps the input's size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AdaptiveAvgPool2d((1, None))(tl.ones(1, 2, 5, 7)).shape == (1, 2, 1, 7)
+    True
+
+    Source: PyTorch's `torch.nn.AdaptiveAvgPool2d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)

@@ -1,0 +1,133 @@
+"""Layers that look rows up."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import tensorlike as tl
+import tensorlike.nn.functional as F
+from tensorlike.nn import init
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.parameter import Parameter
+
+from .module import Module
+
+__all__ = ["Embedding"]
+
+
+class Embedding(Module):
+    """A table of `num_embeddings` vectors of `embedding_dim` numbers, looked up by integers.
+
+    `weight` is (num_embeddings, embedding_dim), drawn from the standard normal distribution at first. The row
+    `padding_idx` starts as zeros and gets no gradient; rows whose norm (of order `norm_type`) exceeds `max_norm` are
+    scaled down when they are looked up; `scale_grad_by_freq` divides gradients by how often the index occurs.
+
+    >>> import tensorlike as tl
+    >>> table = tl.nn.Embedding(10, 3, padding_idx=0)
+    >>> table(tl.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape == (2, 4, 3)
+    True
+
+    Source: PyTorch's `torch.nn.Embedding`.
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        if _weight is None:
+            values = tl.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            self.weight = Parameter(values, requires_grad=not _freeze)
+            self.reset_parameters()
+        else:
+            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    def reset_parameters(self) -> None:
+        """Fill the table anew."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with tl.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        defaults = {
+            "padding_idx": None,
+            "max_norm": None,
+            "norm_type": 2,
+            "scale_grad_by_freq": False,
+            "sparse": False,
+        }
+        parts += [f"{name}={getattr(self, name)}" for name, usual in defaults.items() if getattr(self, name) != usual]
+        return ", ".join(parts)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """Return an Embedding whose table is the matrix `embeddings`, not trained further if `freeze`.
+
+        >>> import tensorlike as tl
+        >>> table = tl.nn.Embedding.from_pretrained(tl.tensor([[1.0, 2.3], [4.0, 5.1]]))
+        >>> table(tl.tensor([1]))
+        tensor([[4.0000, 5.1000]])
+
+        Same as PyTorch's method of that name.
+        """
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, columns = embeddings.shape
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )

@@ -1,0 +1,124 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+
+from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
+
+__all__ = ["Adam"]
+
+
+class Adam(Optimizer):
+    """Adam: steps along the mean of past gradients, divided by the root of the mean of their squares.
+
+    `betas` are the parts of the two running means that are kept at each step, `eps` is added to the divisor. With
+    `amsgrad` the divisor never shrinks; `weight_decay` adds that times the parameter to the gradient or, with
+    `decoupled_weight_decay`, shrinks the parameter instead; `maximize` goes uphill. With `differentiable` the steps
+    are recorded. `foreach`, `capturable` and `fused` are accepted; there is one implementation.
+
+    Raises ValueError for negative options and for `betas` outside [0, 1).
+
+    >>> import tensorlike as tl
+    >>> weight = tl.nn.Parameter(tl.tensor([1.0, 2.0]))
+    >>> optimizer = tl.optim.Adam([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight.data
+    tensor([0.9000, 1.9000])
+
+    Source: PyTorch's `torch.optim.Adam`.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not eps >= 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for position, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
+        if not weight_decay >= 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise ValueError("betas must be either both floats or both Tensors")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
+        check_implementation(foreach, fused, differentiable)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        return self._step(closure)
+
+    def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        if not state:
+            # A tensor, so that saved states are the same as PyTorch's.
+            state["step"] = tl.tensor(0.0, dtype=tl.float32)
+            state["exp_avg"] = tl.zeros_like(parameter)
+            state["exp_avg_sq"] = tl.zeros_like(parameter)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = tl.zeros_like(parameter)
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
+        state["step"] += 1
+        step = state["step"].item()
+        differentiable = group["differentiable"]
+        beta1, beta2 = map(number, group["betas"])
+        lr = group["lr"] if differentiable else number(group["lr"])
+        if group["maximize"]:
+            gradient = -gradient
+        weight_decay = group["weight_decay"]
+        if weight_decay != 0:
+            if group["decoupled_weight_decay"]:
+                parameter.mul_(1 - lr * weight_decay)
+            else:
+                gradient = gradient.add(parameter, alpha=weight_decay)
+        if parameter.is_complex():
+            # Real and imaginary parts are parameters of their own.
+            parameter, gradient, mean, square = map(tl.view_as_real, (parameter, gradient, mean, square))
+            largest = None if largest is None else tl.view_as_real(largest)
+        mean.lerp_(gradient, 1 - beta1)
+        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        if largest is not None:
+            largest.copy_(tl.maximum(largest, square))
+            square = largest
+        # Both means start at zero; dividing by these takes out what that does to the first steps.
+        correction1 = 1 - beta1**step
+        correction2 = 1 - beta2**step
+        divisor = square.sqrt().div_(correction2**0.5).add_(group["eps"])
+        if isinstance(lr, Tensor):
+            parameter.sub_(mean.clone() / divisor * (lr / correction1))
+        else:
+            # Recorded steps need this mean unchanged later on.
+            parameter.addcdiv_(mean.clone() if differentiable else mean, divisor, value=-lr / correction1)

@@ -1,0 +1,389 @@
+"""The base class of optimizers."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+from tensorlike.utils.hooks import RemovableHandle, register_hook
+
+__all__ = ["Optimizer", "required"]
+
+Group = dict[str, Any]
+State = dict[str, Any]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+#: As a default: the option has no default, each group of parameters must give it.
+required: Any = _Required()
+
+
+class Optimizer:
+    """Updates parameters by their gradients; the base class of all optimizers.
+
+    `params` is an iterable of tensors, of pairs of a name and a tensor, or of dicts, each a group of parameters with
+    its own options; `defaults` are the options of groups that do not give them. A subclass defines `_update`, which
+    updates one parameter, or `step` as a whole.
+
+    Raises TypeError for what is no tensor, ValueError for an empty list, for tensors that were computed, and for a
+    tensor in several groups.
+
+    >>> import tensorlike as tl
+    >>> class SignDescent(tl.optim.Optimizer):
+    ...     def __init__(self, params, lr=0.1):
+    ...         super().__init__(params, {"lr": lr})
+    ...     def _update(self, parameter, gradient, state, group):
+    ...         parameter.sub_(gradient.sign(), alpha=group["lr"])
+    ...     def step(self, closure=None):
+    ...         return self._step(closure)
+    >>> weight = tl.nn.Parameter(tl.tensor([1.0, 2.0]))
+    >>> weight.grad = tl.tensor([0.3, -8.0])
+    >>> SignDescent([weight]).step()
+    >>> weight.data
+    tensor([0.9000, 2.1000])
+
+    Source: PyTorch's `torch.optim.Optimizer`.
+    """
+
+    #: Whether `step` has run: what schedulers ask to warn of the wrong order.
+    _opt_called = False
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._make_hooks()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + str(params.type())
+            )
+        self.state: defaultdict[Tensor, State] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    def _make_hooks(self) -> None:
+        for name in _HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_hooks()
+
+    def __repr__(self) -> str:
+        lines = [type(self).__name__ + " ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+            lines.append("")
+        return "\n".join(lines[:-1]) + "\n)"
+
+    # Updating
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; return what `closure` returns.
+
+        `closure`, where given, is called first, to compute the gradients anew and return the loss.
+
+        Same as PyTorch's method of that name.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    def _step(self, closure: Callable[[], Any] | None) -> Any:
+        """Call `closure`, then `_update` for every parameter that has a gradient: what a `step` consists of."""
+        loss = None
+        if closure is not None:
+            with tl.enable_grad():
+                loss = closure()
+        with tl.set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    gradient = parameter.grad
+                    if gradient is None:
+                        continue
+                    state = self.state.get(parameter)
+                    if state is not None:
+                        self._update(parameter, gradient, state, group)
+                        continue
+                    state = {}
+                    self._update(parameter, gradient, state, group)
+                    # Optimizers that keep nothing leave nothing behind in `state_dict`.
+                    if state:
+                        self.state[parameter] = state
+        return loss
+
+    def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        """Update one parameter in place. `state` is its own dict, `group` holds the options."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _update()")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Remove the gradients of all parameters, or fill them with zeros.
+
+        Same as PyTorch's method of that name.
+        """
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                if set_to_none:
+                    parameter.grad = None
+                else:
+                    if parameter.grad.grad_fn is not None:
+                        parameter.grad.detach_()
+                    else:
+                        parameter.grad.requires_grad_(False)
+                    parameter.grad.zero_()
+
+    # Parameters
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters: a dict with "params", and options where they differ from the defaults.
+
+        Same as PyTorch's method of that name.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead."
+            )
+        entries = [params] if isinstance(params, Tensor) else list(params)
+        names = [entry[0] for entry in entries if isinstance(entry, tuple)]
+        if names and len(names) != len(entries):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        tensors = [entry[1] if isinstance(entry, tuple) else entry for entry in entries]
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}"
+                )
+            if not self.defaults.get("differentiable") and not (tensor.is_leaf or tensor.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for option, default in self.defaults.items():
+            if default is required and option not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {option}")
+        identities = set(map(id, tensors))
+        if len(identities) != len(tensors):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                stacklevel=3,
+            )
+        if any(id(tensor) in identities for group in self.param_groups for tensor in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        if self.param_groups and ("param_names" in self.param_groups[0]) != bool(names):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if names else 'without'} names to the optimizer"
+            )
+        # The caller's dict becomes the group, as a handle on its options.
+        param_group["params"] = tensors
+        if names:
+            param_group["param_names"] = names
+        for option, default in self.defaults.items():
+            param_group.setdefault(option, default)
+        self.param_groups.append(param_group)
+
+    # State
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state and the options, with parameters as numbers: those of their order.
+
+        "state" holds the state of each parameter, "param_groups" the options of each group and, under "params", its
+        parameters. The tensors are the optimizer's own.
+
+        >>> import tensorlike as tl
+        >>> tl.optim.SGD([tl.nn.Parameter(tl.zeros(2))]).state_dict()["param_groups"][0]["params"]
+        [0]
+
+        Same as PyTorch's method of that name.
+        """
+        for hook in tuple(self._state_dict_pre_hooks.values()):
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers.setdefault(id(parameter), len(numbers)) for parameter in group["params"]]
+            groups.append(packed)
+        # What is no parameter may be a key too: state that belongs to no one of them.
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: value for k, value in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in tuple(self._state_dict_post_hooks.values()):
+            answer = hook(self, result)
+            if answer is not None:
+                result = answer
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state and options of `state_dict`, matched to the parameters by their order.
+
+        Copies the tensors, converted to each parameter's dtype and device. Raises ValueError when the groups or
+        their sizes differ.
+
+        Same as PyTorch's method of that name.
+        """
+        state_dict = state_dict.copy()
+        for hook in tuple(self._load_state_dict_pre_hooks.values()):
+            answer = hook(self, state_dict)
+            if answer is not None:
+                state_dict = answer
+        saved = deepcopy(state_dict["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(old["params"]) != len(new["params"]) for old, new in zip(saved, self.param_groups)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        parameters: dict[Any, Tensor] = {}
+        for old, group in zip(saved, self.param_groups):
+            parameters.update(zip(old["params"], group["params"]))
+            old["params"] = group["params"]
+            if "param_names" in group and "param_names" not in old:
+                old["param_names"] = group["param_names"]
+        state: defaultdict[Any, State] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in parameters:
+                state[parameters[key]] = _converted(value, parameters[key])
+            else:
+                state[key] = value
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in tuple(self._load_state_dict_post_hooks.values()):
+            hook(self)
+
+    # Hooks
+
+    _step_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _step_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook(optimizer, args, kwargs)` run before each step; it may return a new pair (args, kwargs).
+
+        `args` starts with the optimizer itself. Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._step_pre_hooks)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook(optimizer, args, kwargs)` run after each step.
+
+        `args` starts with the optimizer itself. Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._step_post_hooks)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have `hook(optimizer)` run before `state_dict`. Same as PyTorch's method of that name."""
+        return register_hook(hook, self._state_dict_pre_hooks, prepend=prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have `hook(optimizer, state_dict)` run after `state_dict`; it may return another one.
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._state_dict_post_hooks, prepend=prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have `hook(optimizer, state_dict)` run before `load_state_dict`; it may return another one.
+
+        Same as PyTorch's method of that name.
+        """
+        return register_hook(hook, self._load_state_dict_pre_hooks, prepend=prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have `hook(optimizer)` run after `load_state_dict`. Same as PyTorch's method of that name."""
+        return register_hook(hook, self._load_state_dict_post_hooks, prepend=prepend)
+
+
+_HOOK_TABLES = (
+    "_step_pre_hooks",
+    "_step_post_hooks",
+    "_state_dict_pre_hooks",
+    "_state_dict_post_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `step` with the hooks around it, and with a note that it has run."""
+
+    @functools.wraps(step)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
+        if type(self).step is not wrapper:
+            # Called by the step of a subclass, which has run the hooks.
+            return step(*args, **kwargs)
+        for hook in tuple(self._step_pre_hooks.values()):
+            answer = hook(self, args, kwargs)
+            if answer is not None:
+                if not (isinstance(answer, tuple) and len(answer) == 2):
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {answer}."
+                    )
+                args, kwargs = answer
+        result = step(*args, **kwargs)
+        self._opt_called = True
+        for hook in tuple(self._step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return wrapper
+
+
+def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
+    """Return a copy of `value` whose tensors fit `parameter`; the count of steps keeps its dtype and device."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value.clone()
+        dtype = parameter.dtype if parameter.is_floating_point() or parameter.is_complex() else value.dtype
+        return value.to(device=parameter.device, dtype=dtype, copy=True)
+    if isinstance(value, dict):
+        return {k: _converted(v, parameter, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return type(value)(_converted(v, parameter) for v in value)
+    return value
+
+
+def check_rate(lr: Any) -> None:
+    """Raise ValueError unless `lr` is a learning rate: a number that is not negative, alone or in a tensor."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
+    """Raise RuntimeError for choices of implementation that exclude each other; there is one for all of them."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def number(value: Any) -> Any:
+    """Return the number in `value` if it is a tensor, else `value`."""
+    return value.item() if isinstance(value, Tensor) else value

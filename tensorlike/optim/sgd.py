@@ -1,0 +1,95 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorlike.tensor import Tensor
+
+from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
+
+__all__ = ["SGD"]
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum if wanted.
+
+    Each step subtracts `lr` times the gradient, or the velocity where there is `momentum`: v ← momentum · v +
+    (1 − dampening) · gradient, starting with the gradient. `nesterov` adds the gradient to momentum · v, `maximize`
+    goes uphill, `weight_decay` adds that times the parameter to the gradient. With `differentiable` the steps are
+    recorded. `foreach` and `fused` are accepted; there is one implementation.
+
+    Raises ValueError for negative options, and for `nesterov` without momentum or with dampening.
+
+    >>> import tensorlike as tl
+    >>> weight = tl.nn.Parameter(tl.tensor([1.0, 2.0]))
+    >>> optimizer = tl.optim.SGD([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight.data
+    tensor([0.8000, 1.6000])
+
+    Source: PyTorch's `torch.optim.SGD`.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_rate(lr)
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+        check_implementation(foreach, fused, differentiable)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        return self._step(closure)
+
+    def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
+        momentum = group["momentum"]
+        if group["maximize"]:
+            gradient = -gradient
+        weight_decay = number(group["weight_decay"])
+        if weight_decay != 0:
+            gradient = gradient.add(parameter, alpha=weight_decay)
+        if momentum != 0:
+            velocity = state.get("momentum_buffer")
+            if velocity is None:
+                velocity = gradient.clone() if group["differentiable"] else gradient.detach().clone()
+                state["momentum_buffer"] = velocity
+            else:
+                velocity.mul_(momentum).add_(gradient, alpha=1 - group["dampening"])
+            gradient = gradient.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+        lr = group["lr"]
+        if group["differentiable"] and isinstance(lr, Tensor):
+            parameter.addcmul_(gradient, lr, value=-1)
+        else:
+            parameter.add_(gradient, alpha=-number(lr))

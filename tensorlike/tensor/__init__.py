@@ -1,0 +1,20 @@
+"""What a tensor is, and the operations on it. Import from here with `from tensorlike.tensor import ...`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorlike.autograd import engine as _engine
+from tensorlike.autograd import functions as _functions
+
+from . import declare, history
+from .tensor import Tensor
+
+history.install(declare.tensor_method)
+_functions.register_roots(history.root_edge, history.grad_of_root)
+_engine.register_addition(np.add)
+
+from . import attributes, creation, conversion, ops, protocols  # noqa: E402, I001
+from .parameter import Parameter  # noqa: E402
+
+__all__ = ["Parameter", "Tensor", "attributes", "conversion", "creation", "ops", "protocols"]

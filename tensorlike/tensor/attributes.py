@@ -1,0 +1,280 @@
+"""The properties of a tensor. Each getter is overridable: a type is asked about `Tensor.shape.__get__`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase, version_counter
+from tensorlike.autograd.node import edge_of
+
+from .backends import device_of
+from .declare import tensor_method, tensor_property
+from .device import device as Device
+from .dtypes import dtype as Dtype
+from .dtypes import dtype_of
+from .history import set_data, set_gradient, set_requires_grad
+from .size import Size, size_from_shape
+from .tensor import Tensor
+
+__all__: list[str] = []
+
+
+@tensor_property()
+def shape(self: Tensor) -> Size:
+    """The size of each dimension."""
+    return size_from_shape(self._data.shape)
+
+
+@tensor_property()
+def dtype(self: Tensor) -> Dtype:
+    """The type of the elements."""
+    return dtype_of(self._data.dtype)
+
+
+@tensor_property()
+def device(self: Tensor) -> Device:
+    """Where the elements are."""
+    return device_of(self._data)
+
+
+@tensor_property()
+def ndim(self: Tensor) -> int:
+    """The number of dimensions."""
+    found: int = self._data.ndim
+    return found
+
+
+@tensor_property()
+def itemsize(self: Tensor) -> int:
+    """The bytes of one element."""
+    found: int = self._data.dtype.itemsize
+    return found
+
+
+@tensor_property()
+def nbytes(self: Tensor) -> int:
+    """The bytes of all elements."""
+    return int(self._data.size * self._data.dtype.itemsize)
+
+
+@tensor_property(setter=set_requires_grad)
+def requires_grad(self: Tensor) -> bool:
+    """Whether gradients are computed for this tensor."""
+    return self._tracked and edge_of(self) is not None
+
+
+@tensor_property(setter=set_gradient, nowrap=True)
+def grad(self: Tensor) -> Tensor | None:
+    """The gradient that `backward` accumulated into this leaf, or None."""
+    found: Tensor | None = self._grad_value
+    return found
+
+
+@tensor_property(setter=set_gradient, nowrap=True)
+def _grad(self: Tensor) -> Tensor | None:
+    """The gradient, as `grad`."""
+    found: Tensor | None = self._grad_value
+    return found
+
+
+@tensor_property()
+def grad_fn(self: Tensor) -> Any:
+    """The node of the graph that made this tensor; None for a leaf."""
+    if not self._tracked:
+        return None
+    edge = edge_of(self)
+    return edge[0] if edge is not None and self._edge is not None else None
+
+
+@tensor_property()
+def is_leaf(self: Tensor) -> bool:
+    """Whether the user made this tensor, or it requires no gradient."""
+    if not self._tracked:
+        return True
+    edge_of(self)
+    return self._edge is None
+
+
+@tensor_property()
+def output_nr(self: Tensor) -> int:
+    """Which output of its node this tensor is."""
+    edge = edge_of(self) if self._tracked else None
+    return 0 if edge is None else edge[1]
+
+
+@tensor_property()
+def retains_grad(self: Tensor) -> bool:
+    """Whether this tensor is a non-leaf that keeps its gradient."""
+    return self._retains_grad
+
+
+@tensor_property(setter=set_data)
+def data(self: Tensor) -> Tensor:
+    """The same memory without history; writing to it is not noticed by the graph."""
+    from .views import untracked
+
+    found: Tensor = untracked(self)
+    return found
+
+
+@tensor_property(nowrap=True)
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor that this one is a view of, or None."""
+    found: Tensor | None = self._view_base
+    return found
+
+
+@tensor_property()
+def _version(self: Tensor) -> int:
+    """How often the memory of this tensor was modified in place."""
+    return 0 if self._counter is None else self._counter[0]
+
+
+@tensor_property()
+def is_cuda(self: Tensor) -> bool:
+    """Whether the elements are on a CUDA device."""
+    return bool(device_of(self._data).type == "cuda")
+
+
+@tensor_property()
+def is_cpu(self: Tensor) -> bool:
+    """Whether the elements are in the host's memory."""
+    return bool(device_of(self._data).type == "cpu")
+
+
+@tensor_property()
+def is_meta(self: Tensor) -> bool:
+    """Whether the tensor has a shape and no elements."""
+    return bool(device_of(self._data).type == "meta")
+
+
+@tensor_method(composite=False)
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """Return the shape, or the size of dimension `dim`.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).size(), tl.ones(2, 3).size(-1)
+    (tensorlike.Size([2, 3]), 3)
+
+    Same as PyTorch's method of that name.
+    """
+    if dim is None:
+        return size_from_shape(self._data.shape)
+    from .dims import one_dim
+
+    return self._data.shape[one_dim(dim, self._data.ndim)]
+
+
+@tensor_method(composite=False, aliases=("ndimension",))
+def dim(self: Tensor) -> int:
+    """Return the number of dimensions.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).dim()
+    2
+
+    Same as PyTorch's method of that name.
+    """
+    found: int = self._data.ndim
+    return found
+
+
+@tensor_method(composite=False)
+def get_device(self: Tensor) -> int:
+    """Return the index of the CUDA device, -1 on the CPU.
+
+    Same as PyTorch's method of that name.
+    """
+    found = device_of(self._data)
+    return -1 if found.index is None or found.type == "cpu" else int(found.index)
+
+
+@tensor_method(composite=False)
+def element_size(self: Tensor) -> int:
+    """Return the bytes of one element.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).element_size()
+    4
+
+    Same as PyTorch's method of that name.
+    """
+    return int(self._data.dtype.itemsize)
+
+
+@tensor_method(composite=False)
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Return how many elements apart neighbours along each dimension (or along `dim`) are in memory.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).stride()
+    (3, 1)
+
+    Same as PyTorch's method of that name.
+    """
+    from .dims import one_dim
+
+    array = self._data
+    steps = tuple(s // array.dtype.itemsize for s in array.strides)
+    if dim is None:
+        return steps
+    return steps[one_dim(dim, array.ndim)]
+
+
+@tensor_method(composite=False)
+def storage_offset(self: Tensor) -> int:
+    """Return how many elements after the start of its base's memory this tensor starts.
+
+    >>> import tensorlike as tl
+    >>> tl.arange(5)[2:].storage_offset()
+    2
+
+    Same as PyTorch's method of that name.
+    """
+    base = self._view_base
+    if base is None:
+        return 0
+    from .backends import data_pointer
+
+    return int((data_pointer(self._data) - data_pointer(base._data)) // self._data.dtype.itemsize)
+
+
+@tensor_method(composite=False)
+def data_ptr(self: Tensor) -> int:
+    """Return the address of the first element.
+
+    Same as PyTorch's method of that name.
+    """
+    from .backends import data_pointer
+
+    return int(data_pointer(self._data))
+
+
+@tensor_method(composite=False)
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Return whether the elements lie in memory one after the other, in C order.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).is_contiguous(), tl.ones(2, 3).T.is_contiguous()
+    (True, False)
+
+    Same as PyTorch's method of that name.
+    """
+    return bool(self._data.flags.c_contiguous)
+
+
+@tensor_method(composite=False)
+def _is_view(self: Tensor) -> bool:
+    """Return whether this tensor is a view of another one."""
+    return self._view_base is not None
+
+
+@tensor_method(composite=False)
+def is_shared(self: Tensor) -> bool:
+    """Return whether the memory is shared between processes, which it never is."""
+    return False
+
+
+def same_memory(tensor: TensorBase) -> list[int]:
+    """Return the version counter that says which tensors share memory."""
+    return version_counter(tensor)

@@ -1,0 +1,287 @@
+"""What differs between array libraries, and nothing more.
+
+A kernel gets an array namespace `xp` that is spelled as NumPy. For NumPy arrays that is the `numpy` module itself; for
+CuPy arrays it is `cupy_namespace.CupyNamespace`, which states the deviations. What has no place in a namespace (moving
+arrays between devices, views from a geometry, SciPy's functions) is in the functions below, which find the backend by
+the type of an array or by a device.
+
+CuPy is imported when the first CUDA device is asked for, or was already imported when the first CuPy array comes in.
+Another array library takes part through `register_backend`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..device import cpu, device
+from .base import Array, Backend
+from .cupy_backend import CupyBackend
+from .numpy_backend import NumpyBackend
+
+__all__ = [
+    "Array",
+    "Backend",
+    "CupyBackend",
+    "NumpyBackend",
+    "backend_for",
+    "backend_of",
+    "check_same_device",
+    "cuda_device_count",
+    "cuda_is_available",
+    "data_pointer",
+    "device_of",
+    "namespace_of",
+    "promote_host_scalars",
+    "register_backend",
+    "scatter_add",
+    "scipy_linalg",
+    "special",
+    "strided_view",
+    "transfer",
+    "unregister_backend",
+]
+
+numpy_backend = NumpyBackend()
+
+# By the name of the library's top-level module, in the order of registration: of two for one type of device, the
+# later serves it.
+_registered: dict[str, Backend] = {"numpy": numpy_backend}
+# By the exact type of an array; filled when a type is first met.
+_by_type: dict[type, Backend] = {np.ndarray: numpy_backend}
+_cupy: list[CupyBackend] = []
+
+
+def register_backend(backend: Backend, root_module_name: str) -> None:
+    """Makes `backend` answer for the arrays whose type is defined in `root_module_name`, and for its type of device.
+
+    ValueError if a backend is registered under that name already.
+    """
+    if root_module_name in _registered or root_module_name == "cupy":
+        raise ValueError(
+            f"register_backend(): there is a backend for {root_module_name!r} already; call "
+            f"unregister_backend({root_module_name!r}) first"
+            if root_module_name not in ("numpy", "cupy")
+            else f"register_backend(): the backend for {root_module_name!r} cannot be replaced"
+        )
+    _registered[root_module_name] = backend
+    _by_type_reset()
+
+
+def unregister_backend(root_module_name: str) -> None:
+    """Forgets the backend that was registered under that name; KeyError if there is none."""
+    if root_module_name not in _registered or root_module_name == "numpy":
+        raise KeyError(f"unregister_backend(): no backend was registered for {root_module_name!r}")
+    del _registered[root_module_name]
+    _by_type_reset()
+
+
+def _by_type_reset() -> None:
+    # In place, since readers hold the table; NumPy's entry stays through it.
+    for array_type in list(_by_type):
+        if array_type is not np.ndarray:
+            _by_type.pop(array_type, None)
+
+
+def _import_cupy() -> CupyBackend:
+    if not _cupy:
+        try:
+            cupy = importlib.import_module("cupy")
+        except ImportError as error:
+            missing = isinstance(error, ModuleNotFoundError) and error.name == "cupy"
+            problem = "CuPy is not installed" if missing else f"CuPy cannot be imported ({error})"
+            raise RuntimeError(
+                f"CUDA tensors need CuPy, and {problem}. Install it for the CUDA version of your driver: "
+                'pip install "tensorlike[cuda13]", or pip install "tensorlike[cuda12]"'
+            ) from error
+        _cupy.append(CupyBackend(cupy))
+    return _cupy[0]
+
+
+def _backend_of_type(array_type: type) -> Backend:
+    for base in array_type.__mro__:
+        root = base.__module__.partition(".")[0]
+        backend = _registered.get(root)
+        if backend is None and root == "cupy":
+            backend = _import_cupy()
+        if backend is not None and backend.owns(array_type):
+            _by_type[array_type] = backend
+            return backend
+    raise TypeError(
+        f"no backend for arrays of type {array_type.__module__}.{array_type.__qualname__}; known are the arrays of "
+        f"{', '.join([*_registered, 'cupy'])}. Convert the array to one of these, or call register_backend()"
+    )
+
+
+def backend_of(array: Array) -> Backend:
+    """The backend of a raw array. TypeError for an object of no known array library.
+
+    >>> import numpy as np
+    >>> backend_of(np.ones(3)).name
+    'numpy'
+    """
+    return _by_type.get(type(array)) or _backend_of_type(type(array))
+
+
+def namespace_of(array: Array) -> Any:
+    """The namespace `xp` for kernels over `array`; for a NumPy array the `numpy` module."""
+    array_type = type(array)
+    if array_type is np.ndarray:
+        return np
+    return (_by_type.get(array_type) or _backend_of_type(array_type)).namespace
+
+
+def device_of(array: Array) -> device:
+    """The device a raw array is stored on."""
+    if type(array) is np.ndarray:
+        return cpu
+    return backend_of(array).device_of(array)
+
+
+def _registered_for(device_type: str) -> Backend | None:
+    for backend in reversed(_registered.values()):
+        if backend.device_type == device_type:
+            return backend
+    return None
+
+
+def backend_for(device: device) -> Backend:
+    """The backend that makes arrays on `device`.
+
+    RuntimeError where there is none: for `cuda`, when CuPy is not installed, no GPU is available or the index is too
+    large; for another type, when no backend is registered.
+    """
+    if device.type == "cpu":
+        return numpy_backend
+    backend = _registered_for(device.type)
+    if backend is None:
+        if device.type != "cuda":
+            raise RuntimeError(
+                f"no backend makes arrays on device type {device.type!r}; use one of 'cpu' and 'cuda', or call "
+                "register_backend()"
+            )
+        backend = _import_cupy()
+    backend.check_device(device)
+    return backend
+
+
+def cuda_device_count() -> int:
+    """The number of CUDA devices that can be used: 0 without CuPy or without a driver. Never raises."""
+    backend = _registered_for("cuda")
+    if backend is None:
+        try:
+            backend = _import_cupy()
+        except RuntimeError:
+            return 0
+    return backend.device_count()
+
+
+def cuda_is_available() -> bool:
+    """Whether there is a CUDA device, and CuPy to use it. Never raises."""
+    return cuda_device_count() > 0
+
+
+def transfer(array: Array, device: device) -> Array:
+    """`array` on `device`: itself when it is there already, a copy otherwise."""
+    source = backend_of(array)
+    if device.type == source.device_type:
+        target_device = source.current_device() if device.index is None else device
+        if source.device_type == "cpu" or source.device_of(array) == target_device:
+            return array
+        source.check_device(device)
+        return source.copy_to(array, target_device)
+    return backend_for(device).from_host(source.to_host(array), device)
+
+
+def check_same_device(arrays: Iterable[Array | None], function_name: str, *, host_scalars: bool = False) -> device:
+    """The one device of `arrays`, operands of `function_name`; those that are None are passed over.
+
+    With `host_scalars`, as in pointwise functions, zero-dimensional arrays of the CPU may go with arrays of another
+    device. RuntimeError, in PyTorch's words, if two devices are left.
+
+    >>> import numpy as np
+    >>> check_same_device([np.ones(3), None, np.zeros(())], "where")
+    device(type='cpu')
+    """
+    found: device | None = None
+    for array in arrays:
+        # NumPy's arrays first: in most programs there are no others.
+        if array is None or (type(array) is np.ndarray and found is cpu):
+            continue
+        here = device_of(array)
+        if here is found or (host_scalars and here is cpu and array.ndim == 0):
+            continue
+        if found is not None:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {found} and {here}! "
+                f"(when checking the arguments of {function_name}()) Move them to one device with tensor.to(device)"
+            )
+        found = here
+    return cpu if found is None else found
+
+
+def promote_host_scalars(arrays: Sequence[Any]) -> list[Any]:
+    """`arrays`, where zero-dimensional arrays of the CPU are moved to the device of the first that is elsewhere."""
+    target: device | None = None
+    for array in arrays:
+        if array is not None and type(array) is not np.ndarray and not isinstance(array, np.generic):
+            target = device_of(array)
+            break
+    if target is None or target is cpu:
+        return list(arrays)
+    backend = backend_for(target)
+    return [
+        backend.from_host(array, target) if type(array) is np.ndarray and array.ndim == 0 else array for array in arrays
+    ]
+
+
+def strided_view(
+    xp: Any,
+    owner: Array,
+    shape: Sequence[int],
+    dtype: Any,
+    byte_offset: int,
+    byte_strides: Sequence[int],
+) -> Array:
+    """A view of the memory of `owner`, a contiguous array, by its geometry in bytes.
+
+    ValueError if `owner` is not contiguous or the geometry leaves its memory. Writing to the result writes to `owner`;
+    where the strides let elements overlap, as those of an expanded view do, what is written there is anybody's guess.
+
+    >>> import numpy as np
+    >>> strided_view(np, np.arange(6.0), (2, 3), np.float64, 0, (8, 16))
+    array([[0., 2., 4.],
+           [1., 3., 5.]])
+    """
+    backend = numpy_backend if xp is np else backend_of(owner)
+    return backend.strided_view(owner, tuple(shape), dtype, byte_offset, tuple(byte_strides))
+
+
+def data_pointer(array: Array) -> int:
+    """The address of the first element of `array`."""
+    return backend_of(array).data_pointer(array)
+
+
+def scatter_add(array: Array, indices: Any, values: Any) -> None:
+    """`array[indices] += values` in place, where an index that comes twice adds twice.
+
+    >>> import numpy as np
+    >>> counts = np.zeros(3)
+    >>> scatter_add(counts, np.array([0, 2, 2]), 1.0)
+    >>> counts
+    array([1., 0., 2.])
+    """
+    backend_of(array).scatter_add(array, indices, values)
+
+
+def special(array: Array) -> Any:
+    """SciPy's special functions for arrays like `array`: `scipy.special`, or `cupyx.scipy.special` completed by it."""
+    return backend_of(array).special
+
+
+def scipy_linalg(array: Array) -> Any:
+    """SciPy's linear algebra for arrays like `array`: `scipy.linalg`, or `cupyx.scipy.linalg` completed by it."""
+    return backend_of(array).scipy_linalg

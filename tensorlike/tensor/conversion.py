@@ -1,0 +1,329 @@
+"""Other dtypes, other devices, and out to Python and NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.node import edge_of
+
+from .backends import backend_of, device_of, transfer
+from .declare import derivatives, primitive, tensor_method
+from .device import as_device
+from .device import device as Device
+from .dtypes import as_numpy_dtype, dtype_of
+from .dtypes import dtype as Dtype
+from .runtime import dtype_name
+from .tensor import Tensor
+
+__all__: list[str] = []
+
+
+def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
+    return RuntimeError(
+        f"a Tensor with {self._data.size} elements cannot be converted to {what}: its shape is "
+        f"{list(self._data.shape)}, and exactly one element is needed"
+    )
+
+
+# A conversion is one primitive with a derivative; the public methods decide whether anything is to be converted.
+
+
+@primitive(name="_cast", function=False, method="_cast")
+def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
+    """Return the elements in another dtype."""
+    return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind != "c" else input.astype(dtype)
+
+
+derivatives(_cast, input=lambda grad: grad)
+
+
+@primitive(name="_transfer", function=False, method="_transfer")
+def _transfer(xp: Any, input: Tensor, device: Any) -> Tensor:
+    """Return the elements on another device."""
+    return transfer(input, device)
+
+
+derivatives(
+    _transfer,
+    input=lambda grad, input: grad if device_of(grad._data) == device_of(input._data)
+    else grad._transfer(device_of(input._data)),
+)  # fmt: skip
+
+
+def _converted(self: Any, dtype: Any, device: Any, copy: bool) -> Any:
+    result = self
+    if device is not None:
+        where = as_device(device, "to")
+        here = device_of(self._data)
+        if where.type != here.type or (where.index is not None and where.index != here.index and where.type != "cpu"):
+            result = result._transfer(where)
+    if dtype is not None:
+        wanted = as_numpy_dtype(dtype, "to")
+        if result._data.dtype != wanted:
+            result = result._cast(wanted)
+    if copy and result is self:
+        result = self.clone()
+    return result
+
+
+@tensor_method
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
+
+    Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
+    `memory_format`.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1, 2]).to(tl.float32)
+    tensor([1., 2.])
+
+    Same as PyTorch's method of that name.
+    """
+    unknown = set(kwargs) - {"dtype", "device", "non_blocking", "copy", "memory_format", "other"}
+    if unknown:
+        raise TypeError(f"to() got an unexpected keyword argument {min(unknown)!r}")
+    dtype, device, copy = kwargs.get("dtype"), kwargs.get("device"), bool(kwargs.get("copy", False))
+    rest = list(args)
+    if "other" in kwargs:
+        rest.insert(0, kwargs["other"])
+    if rest:
+        first = rest.pop(0)
+        if isinstance(first, TensorBase):
+            dtype, device = dtype_of(first._data.dtype), device_of(first._data)
+        elif isinstance(first, Dtype) or first in (int, float, bool, complex):
+            dtype = first
+        elif isinstance(first, (str, Device, int)):
+            device = first
+            if rest and (isinstance(rest[0], Dtype) or rest[0] in (int, float, complex)):
+                dtype = rest.pop(0)
+        elif first is None and rest:
+            dtype = rest.pop(0)
+        else:
+            raise TypeError(
+                f"to() received an invalid combination of arguments: got ({type(first).__name__}), expected a dtype, a "
+                "device, or a Tensor"
+            )
+        if rest:
+            rest.pop(0)  # non_blocking
+        if rest:
+            copy = bool(rest.pop(0))
+    return _converted(self, dtype, device, copy)  # type: ignore[no-any-return]
+
+
+def _dtype_method(name: str, dtype_text: str) -> None:
+    from . import dtypes
+
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return _converted(self, getattr(dtypes, dtype_text), None, False)  # type: ignore[no-any-return]
+
+    convert.__doc__ = (
+        f"Return this tensor with dtype `{dtype_text}`; itself if it has that already.\n\n"
+        "    Same as PyTorch's method of that name.\n    "
+    )
+    convert.__name__ = name
+    tensor_method(convert, name=name)
+
+
+for _name, _text in {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}.items():
+    _dtype_method(_name, _text)
+
+
+@tensor_method
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Return this tensor in the host's memory; itself if it is there already.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).cpu().device
+    device(type='cpu')
+
+    Same as PyTorch's method of that name.
+    """
+    return _converted(self, None, "cpu", False)  # type: ignore[no-any-return]
+
+
+@tensor_method
+def cuda(
+    self: Tensor, device: Device | int | str | None = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
+    """Return this tensor on a CUDA device; itself if it is there already.
+
+    Raises RuntimeError, with the install line, when CuPy or the GPU is missing.
+
+    Same as PyTorch's method of that name.
+    """
+    where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+    return _converted(self, None, where, False)  # type: ignore[no-any-return]
+
+
+@tensor_method
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """Return the name of this tensor's type, or this tensor with another dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).type()
+    'tensorlike.FloatTensor'
+
+    Same as PyTorch's method of that name.
+    """
+    if dtype is None:
+        return f"tensorlike.{dtype_name(self._data.dtype)}Tensor"
+    return _converted(self, dtype, None, False)
+
+
+@tensor_method
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """Return this tensor with the dtype and on the device of `other`.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1]).type_as(tl.ones(1))
+    tensor([1.])
+
+    Same as PyTorch's method of that name.
+    """
+    return _converted(self, dtype_of(other._data.dtype), device_of(other._data), False)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------ to Python and NumPy
+
+
+@tensor_method(composite=False)
+def item(self: Tensor) -> Any:
+    """Return the one element as a Python number.
+
+    Raises RuntimeError when there is not exactly one.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([2.5]).item()
+    2.5
+
+    Same as PyTorch's method of that name.
+    """
+    if self._data.size != 1:
+        raise _not_scalar(self)
+    return _host(self).reshape(-1)[0].item() if self._data.dtype.kind != "V" else float(_host(self).reshape(-1)[0])
+
+
+def _host(self: Any) -> np.ndarray[Any, Any]:
+    array = self._data
+    found: np.ndarray[Any, Any] = array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
+    return found
+
+
+@tensor_method(composite=False)
+def tolist(self: Tensor) -> Any:
+    """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([[1, 2]]).tolist()
+    [[1, 2]]
+
+    Same as PyTorch's method of that name.
+    """
+    return _host(self).tolist()
+
+
+@tensor_method(composite=False)
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+    """Return the tensor as a NumPy array that shares its memory.
+
+    Raises RuntimeError for a tensor that requires grad and TypeError for one on another device, unless `force`, which
+    detaches and copies as needed.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).numpy()
+    array([1., 1.], dtype=float32)
+
+    Same as PyTorch's method of that name.
+    """
+    if not force:
+        if self._tracked and edge_of(self) is not None:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if not isinstance(self._data, np.ndarray):
+            raise TypeError(
+                f"can't convert {device_of(self._data)} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
+    return _host(self)
+
+
+@tensor_method(name="__array__", composite=False)
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return the tensor as a NumPy array, for `numpy.asarray`.
+
+    Same as PyTorch's method of that name.
+    """
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"__array__(): a copy is needed to convert {array.dtype} to {dtype}, and copy=False")
+        return array.astype(dtype)  # type: ignore[no-any-return]
+    return array.copy() if copy else array  # type: ignore[no-any-return]
+
+
+def _python_number(name: str, what: str, convert: Any) -> None:
+    def method(self: Tensor) -> Any:
+        if self._data.size != 1:
+            raise _not_scalar(self, what)
+        if self._data.dtype.kind == "c" and convert in (int, float):
+            raise RuntimeError(
+                f"value cannot be converted to type {what} without overflow: a complex element, use .real first"
+            )
+        return convert(self.item())
+
+    method.__doc__ = f"Return the one element as a Python {what}.\n\n    Same as PyTorch's method of that name.\n    "
+    method.__name__ = name
+    tensor_method(method, name=name, composite=False)
+
+
+_python_number("__float__", "float", float)
+_python_number("__int__", "int", int)
+_python_number("__complex__", "complex", complex)
+
+
+@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",))
+def _bool(self: Tensor) -> bool:
+    """Return the truth of the one element.
+
+    Raises RuntimeError when there is not exactly one.
+
+    Same as PyTorch's method of that name.
+    """
+    count = self._data.size
+    if count != 1:
+        raise RuntimeError(
+            f"Boolean value of Tensor with {'no values' if not count else 'more than one value'} is ambiguous: its "
+            f"shape is {list(self._data.shape)}; use .any() or .all()"
+        )
+    return bool(self._data.reshape(-1)[0])
+
+
+@tensor_method(name="__index__", composite=False)
+def _index(self: Tensor) -> int:
+    """Return the one element, which must be an integer, as an index.
+
+    Same as PyTorch's method of that name.
+    """
+    if self._data.size != 1 or self._data.dtype.kind not in "iub":
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index, got one of dtype "
+            f"{dtype_of(self._data.dtype)} and shape {list(self._data.shape)}"
+        )
+    return int(_host(self).reshape(-1)[0])

@@ -1,0 +1,663 @@
+"""Making tensors: from data, filled with a value, or like another tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+
+from .backends import backend_for, backend_of, device_of, transfer
+from .declare import composite, factory, tensor_method
+from .device import as_device, cpu
+from .device import device as Device
+from .dims import checked_size
+from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
+from .dtypes import dtype as Dtype
+from .tensor import Tensor
+from .types import Number
+
+__all__ = ["as_tensor", "empty", "from_numpy", "full", "legacy_tensor", "ones", "tensor", "zeros"]
+
+
+def _finish(array: Any, requires_grad: bool) -> Any:
+    result = wrap(array)
+    if requires_grad:
+        if array.dtype.kind not in "fcV":
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients, got dtype "
+                f"{dtype_of(array.dtype)}"
+            )
+        result._requires_grad = True
+        result._tracked = True
+    return result
+
+
+def _placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
+    if device is None:
+        return array
+    where = as_device(device, function)
+    return array if where.type == "cpu" else backend_for(where).from_host(array, where)
+
+
+def _namespace(device: Any, function: str) -> tuple[Any, Any]:
+    """Return the namespace to make arrays in, and the device."""
+    if device is None:
+        return np, cpu
+    where = as_device(device, function)
+    if where.type == "cpu":
+        return np, where
+    return backend_for(where).namespace, where
+
+
+def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any) -> Any:
+    xp, where = _namespace(device, name)
+    if where.type != "cpu":
+        return _placed(np.full(shape, value, dtype=dtype), where, name)
+    if value is None:
+        return xp.empty(shape, dtype)
+    if value == 0:
+        return xp.zeros(shape, dtype)
+    return xp.full(shape, value, dtype)
+
+
+# ------------------------------------------------------------------------------------------------------ from data
+
+
+def _shape_of(data: Any, function: str) -> tuple[int, ...]:
+    """Return the shape of nested sequences, checked to be rectangular."""
+    shape: list[int] = []
+    item = data
+    while isinstance(item, (list, tuple)) or (hasattr(item, "__len__") and hasattr(item, "__getitem__")
+                                              and not isinstance(item, (str, bytes, dict, TensorBase, np.ndarray))):  # fmt: skip
+        shape.append(len(item))
+        if not len(item):
+            break
+        item = item[0]
+    return tuple(shape)
+
+
+def _check_rectangular(data: Any, shape: tuple[int, ...], level: int = 0) -> None:
+    if level == len(shape):
+        return
+    if not hasattr(data, "__len__") or isinstance(data, (str, bytes)):
+        raise TypeError(f"expected a sequence of length {shape[level]} at dim {level}, got {type(data).__name__}")
+    if len(data) != shape[level]:
+        raise ValueError(f"expected sequence of length {shape[level]} at dim {level} (got {len(data)})")
+    for item in data:
+        _check_rectangular(item, shape, level + 1)
+
+
+def _leaves(data: Any, depth: int) -> Any:
+    if depth == 0:
+        yield data
+        return
+    for item in data:
+        yield from _leaves(item, depth - 1)
+
+
+def array_from(data: Any, dtype: Any, function: str) -> Any:
+    """Return a new array of `data` (numbers, nested sequences, arrays, tensors), with PyTorch's inference of dtypes."""
+    wanted = None if dtype is None else as_numpy_dtype(dtype, function)
+    if isinstance(data, TensorBase):
+        array = data._data
+        return array.astype(wanted) if wanted is not None and array.dtype != wanted else array.copy()
+    if isinstance(data, np.ndarray):
+        dtype_of(data.dtype)
+        return np.array(data, dtype=wanted, order="C", subok=False)
+    if isinstance(data, (bool, int, float, complex, np.generic)):
+        return _scalar_array(data, wanted)
+    if isinstance(data, str):
+        raise TypeError(f"new(): invalid data type 'str': {function}() takes numbers, nested lists, arrays or tensors")
+    if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+        found = np.array(data, dtype=wanted, order="C")
+        dtype_of(found.dtype)
+        return found
+    if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or isinstance(data, dict):
+        raise RuntimeError(
+            f"Could not infer dtype of {type(data).__name__}: {function}() takes numbers, nested lists, arrays or tensors"
+        )
+    shape = _shape_of(data, function)
+    _check_rectangular(data, shape)
+    leaves = list(_leaves(data, len(shape)))
+    if any(isinstance(item, (TensorBase, np.ndarray)) for item in leaves):
+        arrays = [item.detach().cpu()._data if isinstance(item, TensorBase) else np.asarray(item) for item in leaves]
+        if any(a.size != 1 for a in arrays):
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
+                "holds larger ones; use tensorlike.stack"
+            )
+        leaves = [a.reshape(()).item() if wanted is not None else a.reshape(())[()] for a in arrays]
+    for item in leaves:
+        if not isinstance(item, (bool, int, float, complex, np.generic)):
+            if hasattr(type(item), "__float__") or hasattr(type(item), "__index__"):
+                continue
+            if isinstance(item, str):
+                raise TypeError(f"new(): invalid data type 'str' ({item!r})")
+            raise RuntimeError(f"Could not infer dtype of {type(item).__name__} ({item!r})")
+    if wanted is None:
+        wanted = _inferred(leaves)
+    try:
+        flat = np.array(leaves, dtype=wanted) if leaves else np.empty(0, wanted)
+    except OverflowError:
+        if wanted.kind in "iu" and all(-(2**63) <= int(v) < 2**64 for v in leaves):
+            flat = np.array([int(v) & (2**64 - 1) for v in leaves], dtype=np.uint64).astype(wanted)
+        else:
+            raise ValueError("Overflow when unpacking long long") from None
+    except TypeError as error:
+        raise TypeError(f"{function}(): can't convert the data to {dtype_of(wanted)}: {error}") from None
+    return flat.reshape(shape)
+
+
+def _inferred(leaves: Sequence[Any]) -> Any:
+    if not leaves:
+        return default_float()
+    numpy_types = [item.dtype for item in leaves if isinstance(item, np.generic)]
+    if numpy_types and len(numpy_types) == len(leaves):
+        found = np.result_type(*numpy_types)
+        dtype_of(found)
+        return found
+    kinds = {type(item) for item in leaves}
+    if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):
+        return default_complex()
+    if any(issubclass(k, (float, np.floating)) or not issubclass(k, (int, np.integer, np.bool_)) for k in kinds):
+        return default_float()
+    if any(not issubclass(k, (bool, np.bool_)) for k in kinds):
+        return np.dtype(np.int64)
+    return np.dtype(bool)
+
+
+def _scalar_array(value: Any, wanted: Any) -> Any:
+    if wanted is None:
+        wanted = value.dtype if isinstance(value, np.generic) else _inferred([value])
+        dtype_of(wanted)
+    if wanted.kind in "iu" and isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: {value}")
+        limits = np.iinfo(wanted)
+        if not limits.min <= value <= limits.max:
+            return np.array(value & (2**64 - 1), dtype=np.uint64).astype(wanted)
+    if isinstance(value, complex) and wanted.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {dtype_of(wanted)} without overflow: {value}")
+    with np.errstate(all="ignore"):
+        return np.array(value).astype(wanted)
+
+
+@factory
+def tensor(
+    data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
+
+    The dtype is inferred (the default dtype for floats, int64 for integers) unless given. Raises ValueError for ragged
+    sequences, TypeError or RuntimeError for what is no number.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_from(data, dtype, "tensor")
+    if device is None and not isinstance(array, np.ndarray):
+        return _finish(array, requires_grad)  # type: ignore[no-any-return]
+    if isinstance(array, np.ndarray):
+        return _finish(_placed(array, device, "tensor"), requires_grad)  # type: ignore[no-any-return]
+    return _finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[no-any-return, arg-type]
+
+
+@factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
+def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
+    """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2)
+    >>> tl.as_tensor(x) is x
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    if isinstance(data, TensorBase):
+        if dtype is None and device is None:
+            return data  # type: ignore[return-value]
+        return data.to(device=device, dtype=dtype)  # type: ignore[attr-defined, no-any-return]
+    if isinstance(data, np.ndarray):
+        dtype_of(data.dtype)
+        wanted = data.dtype if dtype is None else as_numpy_dtype(dtype, "as_tensor")
+        return wrap(_placed(np.asarray(data, dtype=wanted), device, "as_tensor"))  # type: ignore[no-any-return]
+    return tensor(data, dtype=dtype, device=device)  # type: ignore[no-any-return]
+
+
+@factory
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """Return a tensor that shares the memory of a NumPy array.
+
+    Raises TypeError for anything else, and for dtypes that tensors do not have.
+
+    >>> import numpy as np
+    >>> import tensorlike as tl
+    >>> array = np.zeros(2)
+    >>> x = tl.from_numpy(array)
+    >>> array[0] = 1
+    >>> x
+    tensor([1., 0.], dtype=tensorlike.float64)
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"from_numpy(): expected np.ndarray (got {type(ndarray).__name__})")
+    dtype_of(ndarray.dtype)
+    return wrap(ndarray.view(np.ndarray))  # type: ignore[no-any-return]
+
+
+def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) -> Any:
+    """Return what `Tensor(...)` means: sizes make an uninitialised tensor, data are converted to the default dtype."""
+    if len(args) > 1 or (len(args) == 1 and isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)):
+        array = np.empty(checked_size(args, "Tensor"), default_float())
+    elif not args:
+        array = np.empty(0, default_float())
+    else:
+        (data,) = args
+        from .size import Size
+
+        if isinstance(data, Size):
+            array = np.empty(tuple(data), default_float())
+        elif isinstance(data, TensorBase):
+            array = data._data if data._data.dtype == default_float() or cls is not Tensor else None  # type: ignore[assignment]
+            if array is None:
+                raise TypeError(
+                    f"expected {dtype_of(default_float())} (got {dtype_of(data._data.dtype)}): Tensor() makes tensors "
+                    "of the default dtype; use tensorlike.tensor(data)"
+                )
+        elif isinstance(data, (bool, float, complex)):
+            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+        else:
+            array = array_from(data, dtype_of(default_float()), "Tensor")
+    result = object.__new__(cls)
+    result._data = _placed(array, device, "Tensor")
+    if len(args) == 1 and isinstance(args[0], TensorBase):
+        source = args[0]
+        if source._counter is None:
+            source._counter = [0]
+        result._counter = source._counter
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------- filled
+
+
+def _dtype_or_default(dtype: Any, function: str) -> Any:
+    return default_float() if dtype is None else as_numpy_dtype(dtype, function)
+
+
+def _filled(name: str, size: Any, value: Any, out: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    shape = checked_size(size, name)
+    if out is not None:
+        from .runtime import write_out
+
+        wanted = out._data.dtype if dtype is None else as_numpy_dtype(dtype, name)
+        return write_out(name, out, np.full(shape, 0 if value is None else value, dtype=wanted))
+    return _finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
+
+
+@factory
+def zeros(
+    *size: int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of zeros of the shape `size`, given as integers or as one sequence.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _filled("zeros", size, 0, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@factory
+def ones(
+    *size: int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of ones of the shape `size`, given as integers or as one sequence.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2)
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _filled("ones", size, 1, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@factory
+def empty(
+    *size: int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, memory_format: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape `size` whose elements are not set.
+
+    >>> import tensorlike as tl
+    >>> tl.empty(2, 3).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    return _filled("empty", size, None, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@factory
+def full(
+    size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape `size` filled with `fill_value`, which also gives the dtype unless that is given.
+
+    >>> import tensorlike as tl
+    >>> tl.full((2,), 7)
+    tensor([7, 7])
+
+    Same as PyTorch's function of that name.
+    """
+    if isinstance(fill_value, TensorBase):
+        fill_value = fill_value.item()  # type: ignore[attr-defined]
+    if dtype is None:
+        dtype = dtype_of(_inferred([fill_value]))
+    return _filled("full", size, fill_value, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@factory
+def eye(
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return an `n` by `m` matrix with ones on the diagonal and zeros elsewhere.
+
+    >>> import tensorlike as tl
+    >>> tl.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    shape = checked_size((n, n if m is None else m), "eye")
+    array = np.eye(*shape, dtype=_dtype_or_default(dtype, "eye"))
+    if out is not None:
+        from .runtime import write_out
+
+        return write_out("eye", out, array)  # type: ignore[no-any-return]
+    return _finish(_placed(array, device, "eye"), requires_grad)  # type: ignore[no-any-return]
+
+
+def _number(value: Any, function: str, argument: str) -> Any:
+    if isinstance(value, TensorBase):
+        return value.item()  # type: ignore[attr-defined]
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}")
+    return value
+
+
+@factory
+def arange(
+    start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the numbers from `start` (0 when only `end` is given) up to, and without, `end`, `step` apart.
+
+    int64 when all three are integers, else the default dtype. Raises RuntimeError when `step` is zero or leads away
+    from `end`.
+
+    >>> import tensorlike as tl
+    >>> tl.arange(3), tl.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+
+    Same as PyTorch's function of that name.
+    """
+    if end is None:
+        start, end = 0, start
+    first, last, by = (_number(v, "arange", n) for v, n in ((start, "start"), (end, "end"), (step, "step")))
+    if by == 0:
+        raise RuntimeError("arange(): step must be nonzero")
+    if (last - first) * by < 0:
+        raise RuntimeError(
+            f"arange(): upper bound and lower bound inconsistent with step sign: start={first}, end={last}, step={by}"
+        )
+    if math.isnan(first) or math.isnan(last) or math.isinf(first) or math.isinf(last):
+        raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
+    integers = all(isinstance(v, int) for v in (first, last, by))
+    wanted = (
+        as_numpy_dtype(dtype, "arange") if dtype is not None else np.dtype(np.int64) if integers else default_float()
+    )
+    count = -((first - last) // by) if integers else math.ceil((last - first) / by)
+    if integers and wanted.kind in "iu":
+        array = np.arange(first, last, by, dtype=wanted)
+    else:
+        array = (first + np.arange(count, dtype=np.float64) * by).astype(wanted)
+    if out is not None:
+        from .runtime import write_out
+
+        return write_out("arange", out, array)  # type: ignore[no-any-return]
+    return _finish(_placed(array, device, "arange"), requires_grad)  # type: ignore[no-any-return]
+
+
+@factory
+def linspace(
+    start: Number, end: Number, steps: int, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `steps` numbers from `start` to `end`, both included, the same distance apart.
+
+    Raises RuntimeError when `steps` is negative.
+
+    >>> import tensorlike as tl
+    >>> tl.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if steps < 0:
+        raise RuntimeError(f"linspace(): number of steps must be non-negative, got {steps}")
+    wanted = _dtype_or_default(dtype, "linspace")
+    first, last = _number(start, "linspace", "start"), _number(end, "linspace", "end")
+    array = np.linspace(first, last, steps, dtype=np.float64)
+    array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
+    if out is not None:
+        from .runtime import write_out
+
+        return write_out("linspace", out, array)  # type: ignore[no-any-return]
+    return _finish(_placed(array, device, "linspace"), requires_grad)  # type: ignore[no-any-return]
+
+
+# ----------------------------------------------------------------------------------------------------- like another
+
+
+def _like(name: str, input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    from .runtime import wrong_type
+
+    if not isinstance(input, TensorBase):
+        wrong_type(name, "input", 1, input)
+    array = input._data
+    wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
+    where = device_of(array) if device is None else device
+    return _finish(_made(name, array.shape, wanted, where, value), requires_grad)
+
+
+@composite(guard=False)
+def zeros_like(
+    input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return zeros of the shape, dtype and device of `input`.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros_like(tl.tensor([1, 2]))
+    tensor([0, 0])
+
+    Same as PyTorch's function of that name.
+    """
+    return _like("zeros_like", input, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@composite(guard=False)
+def ones_like(
+    input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return ones of the shape, dtype and device of `input`.
+
+    >>> import tensorlike as tl
+    >>> tl.ones_like(tl.tensor([1.0, 2.0]))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _like("ones_like", input, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@composite(guard=False)
+def empty_like(
+    input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return an unset tensor of the shape, dtype and device of `input`.
+
+    >>> import tensorlike as tl
+    >>> tl.empty_like(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    return _like("empty_like", input, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@composite(guard=False)
+def full_like(
+    input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape, dtype and device of `input` filled with `fill_value`.
+
+    >>> import tensorlike as tl
+    >>> tl.full_like(tl.ones(2), 7)
+    tensor([7., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _like("full_like", input, fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    array = self._data
+    wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
+    where = device_of(array) if device is None else device
+    return _finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
+
+
+@tensor_method(composite=False)
+def new_zeros(
+    self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return zeros of the shape `size`, of the dtype and device of this tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1]).new_zeros(2)
+    tensor([0, 0])
+
+    Same as PyTorch's method of that name.
+    """
+    return _new("new_zeros", self, size, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@tensor_method(composite=False)
+def new_ones(
+    self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return ones of the shape `size`, of the dtype and device of this tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([5]).new_ones(2)
+    tensor([1, 1])
+
+    Same as PyTorch's method of that name.
+    """
+    return _new("new_ones", self, size, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@tensor_method(composite=False)
+def new_empty(
+    self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return an unset tensor of the shape `size`, of the dtype and device of this tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([5]).new_empty(2, 0).shape
+    tensorlike.Size([2, 0])
+
+    Same as PyTorch's method of that name.
+    """
+    return _new("new_empty", self, size, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@tensor_method(composite=False)
+def new_full(
+    self: Tensor, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | str | None = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([5]).new_full((2,), 7)
+    tensor([7, 7])
+
+    Same as PyTorch's method of that name.
+    """
+    return _new("new_full", self, size, fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
+
+
+@tensor_method(composite=False)
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a copy of `data` with the dtype and device of this tensor unless others are given.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([5.0]).new_tensor([1, 2])
+    tensor([1., 2.])
+
+    Same as PyTorch's method of that name.
+    """
+    wanted = dtype_of(self._data.dtype) if dtype is None else dtype
+    where = device_of(self._data) if device is None else device
+    return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)  # type: ignore[no-any-return]
+
+
+# What the graph needs of a tensor without knowing how tensors are made: see tensorlike.autograd.
+
+
+def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
+    return wrap(backend_of(self._data).namespace.zeros(shape, dtype))
+
+
+def _ones(self: Any, shape: Any, dtype: Any) -> Any:
+    return wrap(backend_of(self._data).namespace.ones(shape, dtype))
+
+
+Tensor._zeros = _zeros  # type: ignore[method-assign, assignment]
+Tensor._ones = _ones  # type: ignore[method-assign, assignment]

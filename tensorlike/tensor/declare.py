@@ -1,0 +1,755 @@
+"""One declaration per operation: everything else about it derives from here.
+
+    @pointwise("multiply", operators=("__mul__", "__rmul__"), aliases=("multiply",))
+    def mul(input: Tensor, other: Tensor | Number) -> Tensor:
+        '''Product of `input` and `other`, element by element, with broadcasting. ...'''
+
+    derivatives(
+        mul,
+        input=lambda grad, other: grad * conj(other),
+        other=lambda grad, input: grad * conj(input),
+    )
+
+From the declaration derive the public function with its exact signature, the method, the operators, the in-place form,
+`out=`, the aliases, the rows of the registry, the node's class and what it saves, the stub and the tests.
+
+- Operands are the parameters annotated with `Tensor`: alone, optional, with `Number`, or in a sequence.
+- A kernel `def f(xp, ...)` sees raw arrays of one backend and that backend's namespace, already promoted. An operation
+  that is one ufunc names it instead, and its body is the docstring alone.
+- A formula's parameter names say what the node saves: `grad` (or `grads`), the operation's own parameters, `result`,
+  and `<operand>_shape` where the shape is enough. Undoing broadcasting is the engine's work, never a formula's.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.node import RELEASED, Node, edge_of, next_sequence_number, unpack, unpack_many
+from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.registry import Row, ignore, register
+from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter, parameters_of
+from tensorlike.dispatch.wrap import build_factory, public_function
+
+from . import runtime
+from .generate import (
+    Recorded,
+    hot_source,
+    implementation_source,
+    inplace_source,
+    node_source,
+    record_source,
+)
+from .return_types import return_type
+from .tensor import Tensor
+from .views import OF_MANY, bump, check_inplace, rebase, view_of
+
+__all__ = ["Declaration", "composite", "derivatives", "factory", "pointwise", "primitive", "tensor_method", "tensor_property"]
+
+_new = object.__new__
+_DIFFERENTIABLE = frozenset("fc")
+_FLOATS = frozenset((builtins.int, builtins.float))
+_BOOL = np.dtype(bool)
+_OUT = Parameter("out", KEYWORD, None, "one", "Tensor | None")
+_OUTS = Parameter("out", KEYWORD, None, "many", "tuple[Tensor, ...] | None")
+
+#: Every declaration by its full name.
+DECLARATIONS: dict[str, Declaration] = {}
+
+
+class Declaration:
+    """What one operation is: its kernel, signature, forms, promotion, derivative and samples."""
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        *,
+        name: str,
+        namespace: str,
+        ufunc: str | None,
+        elementwise: bool,
+        promotion: str | None,
+        promoted: Sequence[str] | None,
+        view: bool | str,
+        several: Sequence[str] | bool,
+        plain_result: bool,
+        spread: str | None,
+        weak_numbers: bool,
+        out: bool,
+        differentiable: bool,
+        samples: Any,
+    ) -> None:
+        self.kernel = kernel
+        self.name = name
+        self.namespace = namespace
+        self.ufunc = ufunc
+        self.elementwise = elementwise
+        self.promotion = promotion
+        self.promoted = None if promoted is None else frozenset(promoted)
+        self.view = view
+        self.several = several
+        self.plain_result = plain_result
+        self.spread = spread
+        self.weak_numbers = weak_numbers
+        self.out = out
+        self.differentiable = differentiable
+        self.samples = samples
+        self.parameters = parameters_of(kernel, skip=0 if ufunc else 1)
+        self.doc = kernel.__doc__
+        self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
+        self.formulas: Mapping[str, Callable[..., Any]] | None = None
+        self.function: Callable[..., Any] | None = None
+        self.node: type[Node] | None = None
+        self._built: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        self._recorded: Recorded | None = None
+        self.rows: list[Row] = []
+
+    @property
+    def full_name(self) -> str:
+        """The dotted name of the declaration."""
+        return f"{self.namespace}.{self.name}"
+
+    # The node's class and the recording functions are made when something is first recorded: an import that never
+    # trains need not pay for them.
+
+    def recording(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Return `record` and `make`, built on first use."""
+        if self._built is None:
+            self._build_recording()
+        return self._built  # type: ignore[return-value]
+
+    def recorded(self) -> Recorded:
+        """Return what the formulas ask for."""
+        if self._recorded is None:
+            self._recorded = Recorded(self)
+        return self._recorded
+
+    def _build_recording(self) -> None:
+        recorded = self.recorded()
+        values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
+        values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
+        apply, release = build_factory(node_source(self, recorded), f"{self.name} node", ", ".join(values))(**values)
+        title = "".join(part.capitalize() for part in self.name.split("_"))
+        body = {
+            "__slots__": recorded.slots(),
+            "__module__": "tensorlike.autograd",
+            "__doc__": f"The node of {self.full_name}.",
+            "apply": apply,
+            "release": release,
+        }
+        if self.several:
+            body["outputs"] = None
+        self.node = type(f"{title}Backward0", (Node,), body)
+        values = {
+            "Tensor": Tensor,
+            "TensorBase": TensorBase,
+            "Node": self.node,
+            "new": _new,
+            "grad_enabled": grad_enabled,
+            "edge_of": edge_of,
+            "next_sequence_number": next_sequence_number,
+            "save": _save,
+            "DIFFERENTIABLE": _DIFFERENTIABLE,
+        }
+        self._built = build_factory(record_source(self, recorded), f"{self.name} recording", ", ".join(values))(**values)
+
+    def record(self, result: Any, *operands: Any) -> Any:
+        """Wrap a result that may need a history."""
+        if self.several:
+            return self._record_several(result, operands)
+        return self.recording()[0](result, *operands)
+
+    def _pack(self, tensors: list[Any]) -> Any:
+        if self.several is True:
+            return tuple(tensors)
+        return return_type(self.name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+
+    def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
+        tensors = [wrap(r) for r in results]
+        node = self.recording()[1](*operands) if grad_enabled() else None
+        if node is not None:
+            node.shape = tuple(r.shape for r in results)
+            node.dtype = tuple(r.dtype for r in results)
+            for index, tensor in enumerate(tensors):
+                if tensor._data.dtype.kind in _DIFFERENTIABLE:
+                    tensor._edge = (node, index)
+                    tensor._tracked = True
+            if "results" in self.recorded().names:
+                node._saved_results = [_save(t) for t in tensors]
+        return self._pack(tensors)
+
+    def record_view(self, result: Any, source: Any, *rest: Any) -> Any:
+        """Wrap a result that shares memory with `source`, or each of several."""
+        if self.several:
+            tensors = [view_of(source, r, OF_MANY) for r in result]
+        elif self.view == "maybe" and not np.may_share_memory(result, source._data):
+            return self.record(result, source, *rest) if self.differentiable else wrap(result)
+        else:
+            tensors = [view_of(source, result)]
+        if self.differentiable and source._tracked and grad_enabled():
+            node = self.recording()[1](source, *rest)
+            if node is not None:
+                if self.several:
+                    node.shape = tuple(r.shape for r in result)
+                    node.dtype = tuple(r.dtype for r in result)
+                else:
+                    node.shape, node.dtype = result.shape, result.dtype
+                for index, tensor in enumerate(tensors):
+                    if tensor._data.dtype.kind in _DIFFERENTIABLE:
+                        tensor._edge = (node, index)
+        return tuple(tensors) if self.several else tensors[0]
+
+    def make_inplace(self, tensor: Any, *rest: Any) -> Any:
+        """Return the node of an in-place operation about to overwrite `tensor`."""
+        recorded = self.recorded()
+        name = self.parameters[0].name
+        # A formula that names the overwritten input needs it as it was.
+        original = wrap(tensor._data.copy() if name in recorded.names else tensor._data)
+        original._edge = edge_of(tensor)
+        node = self.recording()[1](original, *rest)
+        if node is not None:
+            node.shape = tensor._data.shape
+            node.dtype = tensor._data.dtype
+        return node
+
+    def keep_result(self, node: Any, array: Any, counter: list[int]) -> None:
+        """Save what an in-place operation wrote, where a formula names it."""
+        if "result" in self.recorded().names:
+            node._saved_result = (array, counter, counter[0])
+
+
+def _save(tensor: Any) -> Any:
+    counter = tensor._counter
+    if counter is None:
+        counter = tensor._counter = [0]
+    return (tensor._data, counter, counter[0])
+
+
+def _check_freed(saved: Any) -> Any:
+    if saved is RELEASED:
+        return (RELEASED,)
+    return saved
+
+
+def _check_result(name: str, former: Any, result: Any) -> None:
+    if result.shape != former.shape:
+        raise RuntimeError(
+            f"{name}(): output with shape {list(former.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+    if result.dtype is not former.dtype and not runtime.can_cast(result.dtype, former.dtype):
+        raise RuntimeError(
+            f"{name}(): result type {runtime.dtype_name(result.dtype)} can't be cast to the desired output type "
+            f"{runtime.dtype_name(former.dtype)}"
+        )
+
+
+def _write_outs(name: str, pack: Callable[..., Any], out: Any, results: list[Any], *operands: Any) -> Any:
+    if not isinstance(out, (tuple, list)) or len(out) != len(results):
+        runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
+    for target, result in zip(out, results, strict=True):
+        runtime.write_out(name, target, result, *operands)
+    return pack(list(out))
+
+
+def _implementation(
+    d: Declaration, parameters: Sequence[Parameter], qualname: str, label: str, *, inplace: bool = False
+) -> Callable[..., Any]:
+    source = inplace_source(d, parameters) if inplace else implementation_source(d, parameters)
+    name = qualname.rpartition(".")[2]
+    values: dict[str, Any] = {
+        "NAME": name,
+        "Tensor": Tensor,
+        "TensorBase": TensorBase,
+        "new": _new,
+        "ndarray": np.ndarray,
+        "numpy": np,
+        "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
+        "promote": runtime.PROMOTIONS.get(d.promotion or ""),
+        "quiet": runtime.quiet,
+        "again": runtime.again,
+        "run_elementwise": runtime.run_elementwise,
+        "space": runtime.space,
+        "as_array": runtime.as_array,
+        "as_arrays": runtime.as_arrays,
+        "many": runtime.many,
+        "wrong_type": runtime.wrong_type,
+        "is_number": runtime.is_number,
+        "write_out": runtime.write_out,
+        "write_outs": lambda *a: _write_outs(name, d._pack, *a),
+        "wrap": wrap,
+        "pack": d._pack,
+        "record": d.record,
+        "record_view": d.record_view,
+        "check_inplace": check_inplace,
+        "check_result": _check_result,
+        "make_inplace": d.make_inplace,
+        "keep_result": d.keep_result,
+        "grad_enabled": grad_enabled,
+        "bump": bump,
+        "rebase": rebase,
+    }
+    function = build_factory(source, label, ", ".join(values))(**values)
+    _dress(function, parameters, qualname, d)
+    return function
+
+
+def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
+    function.__name__ = qualname.rpartition(".")[2]
+    function.__qualname__ = qualname
+    function.__module__ = d.namespace
+    function.__doc__ = d.doc
+    function.__defaults__ = tuple(
+        p.default for p in parameters if p.kind == POSITIONAL and p.default is not MISSING
+    ) or None
+    function.__kwdefaults__ = {p.name: p.default for p in parameters if p.kind == KEYWORD and p.default is not MISSING}
+    renamed = d.parameters[0].name if d.parameters else ""
+    annotations = {p.name: d.annotations[p.name] for p in parameters if p.name in d.annotations}
+    if parameters and parameters[0].name == "self" and renamed in d.annotations:
+        annotations = {"self": "Tensor", **annotations}
+    if any(p.name == "out" for p in parameters):
+        annotations["out"] = _OUTS.annotation if d.several else _OUT.annotation
+    if "return" in d.annotations:
+        annotations["return"] = d.annotations["return"]
+    function.__annotations__ = annotations
+
+
+def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    return {
+        "Tensor": Tensor,
+        "new": _new,
+        "ndarray": np.ndarray,
+        "numpy": np,
+        "BOOL": _BOOL,
+        "FLOATS": _FLOATS,
+        "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
+        "quiet": runtime.quiet,
+        "as_array": runtime.as_array,
+        "record": d.record,
+        **{f"default_{p.name}": p.default for p in parameters if not p.operand},
+    }
+
+
+def _publish(
+    d: Declaration,
+    parameters: tuple[Parameter, ...],
+    implementation: Callable[..., Any],
+    qualname: str,
+    form: str,
+    *,
+    hot: bool = True,
+    entry: Entry | None = None,
+    foreign: str = "",
+    foreign_values: Mapping[str, Any] | None = None,
+    key: Any = None,
+) -> Callable[..., Any]:
+    new_entry = entry is None
+    if entry is None:
+        entry = Entry(implementation)
+    source = hot_source(d, parameters) if hot else ""
+    function = public_function(
+        entry,
+        parameters,
+        name=qualname.rpartition(".")[2],
+        qualname=qualname,
+        module=d.namespace,
+        doc=d.doc,
+        hot=source,
+        hot_values={**(_hot_values(d, parameters) if source else {}), **(foreign_values or {})},
+        foreign=foreign,
+    )
+    if new_entry:
+        entry.function = function
+    row = Row(
+        function,
+        namespace=d.namespace,
+        name=qualname,
+        parameters=parameters,
+        entry=entry,
+        form=form,
+        declaration=d,
+        key=key,
+    )
+    d.rows.append(register(row))
+    return function
+
+
+def _acceptable(value: Any) -> bool:
+    """Return whether an operator may take `value`: a tensor, a number, or a type with the protocol."""
+    return (
+        isinstance(value, (TensorBase, int, float, complex, np.generic))
+        or value is None
+        or hasattr(type(value), "__torch_function__")
+    )
+
+
+_FOREIGN_VALUES = {"acceptable": _acceptable}
+
+
+def _foreign(parameters: Sequence[Parameter]) -> str:
+    return f"not acceptable({parameters[1].name})" if len(parameters) > 1 else ""
+
+
+def primitive(
+    *,
+    name: str | None = None,
+    namespace: str = "tensorlike",
+    ufunc: str | None = None,
+    function: bool = True,
+    method: bool | str = True,
+    inplace: bool = False,
+    out: bool = False,
+    operators: Sequence[str] = (),
+    inplace_operators: Sequence[str] = (),
+    aliases: Sequence[str] = (),
+    elementwise: bool = False,
+    promotion: str | None = None,
+    promoted: Sequence[str] | None = None,
+    view: bool | str = False,
+    several: Sequence[str] | bool = False,
+    plain_result: bool = False,
+    spread: str | None = None,
+    weak_numbers: bool = True,
+    differentiable: bool = True,
+    samples: Any = None,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Declare an operation with a kernel on raw arrays; see the module's docstring.
+
+    `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
+    fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;
+    `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and PyTorch agree
+    on what a Python number does; `differentiable=False` is for results that have no gradient.
+    """
+
+    def declare(kernel: Callable[..., Any]) -> Any:
+        d = Declaration(
+            kernel,
+            name=name or kernel.__name__,
+            namespace=namespace,
+            ufunc=ufunc,
+            elementwise=elementwise,
+            promotion=promotion,
+            promoted=promoted,
+            view=view,
+            several=several,
+            plain_result=plain_result,
+            spread=spread,
+            weak_numbers=weak_numbers,
+            out=out,
+            differentiable=differentiable and not plain_result,
+            samples=samples,
+        )
+        d._forms = (function, method, inplace, tuple(operators), tuple(inplace_operators), tuple(aliases))  # type: ignore[attr-defined]
+        DECLARATIONS[d.full_name] = d
+        return _expand(d)
+
+    return declare
+
+
+def _expand(d: Declaration) -> Any:
+    function, method, inplace, operators, inplace_operators, aliases = d._forms  # type: ignore[attr-defined]
+    base = d.parameters
+    result: Any = None
+    if function:
+        parameters = (*base, _OUTS if d.several else _OUT) if d.out else base
+        implementation = _implementation(d, parameters, d.name, d.name)
+        result = _publish(d, parameters, implementation, d.name, "function")
+        d.function = result
+        for alias in aliases:
+            _publish(d, parameters, _implementation(d, parameters, alias, alias), alias, "alias")
+    of_method = (base[0]._replace(name="self"), *base[1:])
+    if d.spread is not None:
+        of_method = tuple(
+            p._replace(kind=VARIADIC, default=MISSING) if p.name == d.spread else p
+            for p in of_method
+            if p.kind == KEYWORD or p.name in ("self", d.spread)
+        )
+    if method:
+        names = [method if isinstance(method, str) else d.name, *(a for a in aliases if "." not in a)]
+        for index, method_name in enumerate(names):
+            qualname = f"Tensor.{method_name}"
+            implementation = _implementation(d, of_method, qualname, qualname)
+            public = _publish(d, of_method, implementation, qualname, "method" if not index else "alias")
+            setattr(Tensor, method_name, public)
+            if index == 0:
+                entry = d.rows[-1].entry
+                if result is None:
+                    result = d.function = public
+                for operator in operators:
+                    attach_operator(d, of_method, implementation, operator, entry, public)
+    if inplace:
+        names = [d.name, *aliases]
+        for index, inplace_name in enumerate(names):
+            qualname = f"Tensor.{inplace_name}_"
+            implementation = _implementation(d, of_method, qualname, qualname, inplace=True)
+            public = _publish(d, of_method, implementation, qualname, "inplace" if not index else "alias", hot=False)
+            setattr(Tensor, inplace_name + "_", public)
+            if index == 0:
+                entry = d.rows[-1].entry
+                for operator in inplace_operators:
+                    attach_operator(d, of_method, implementation, operator, entry, public, hot=False)
+    result.declaration = d
+    return result
+
+
+def attach_operator(
+    d: Declaration,
+    parameters: tuple[Parameter, ...],
+    implementation: Callable[..., Any],
+    operator: str,
+    entry: Entry,
+    reported: Callable[..., Any],
+    *,
+    hot: bool = True,
+) -> None:
+    """Give Tensor an operator that reports `reported` to implementations and leaves foreign operands to their type."""
+    public = _publish(
+        d,
+        parameters,
+        implementation,
+        f"Tensor.{operator}",
+        "operator",
+        hot=hot,
+        entry=entry,
+        foreign=_foreign(parameters),
+        foreign_values=_FOREIGN_VALUES,
+        key=reported,
+    )
+    setattr(Tensor, operator, public)
+
+
+def pointwise(
+    ufunc: str | None = None,
+    *,
+    promotion: str = "arithmetic",
+    inplace: bool = True,
+    out: bool = True,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
+    return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
+
+
+def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
+    """Give an operation its derivative: one formula for each input that has one."""
+    d: Declaration = function.declaration
+    if not d.differentiable:
+        raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
+    d.formulas = formulas
+
+
+def tensor_property(
+    *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False
+) -> Callable[[Callable[[Any], Any]], property]:
+    """Make a getter (and setter) on a tensor an overridable property: `Tensor.shape.__get__` is what types are asked."""
+
+    def declare(getter: Callable[[Any], Any]) -> property:
+        name = getter.__name__
+        qualname = f"Tensor.{name}"
+        parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
+        entry = Entry(getter, nowrap=nowrap)
+        public = public_function(
+            entry, parameters, name=name, qualname=qualname, module="tensorlike", doc=getter.__doc__
+        )
+        public_setter = None
+        if setter is not None:
+            value = Parameter("value", POSITIONAL, MISSING, None, "Any")
+            setter_parameters = (*parameters, value)
+            setter_entry = Entry(setter, nowrap=setter_nowrap)
+            public_setter = public_function(
+                setter_entry, setter_parameters, name=name, qualname=qualname, module="tensorlike", doc=setter.__doc__
+            )
+        found = property(public, public_setter, doc=getter.__doc__)
+        entry.function = found.__get__
+        register(
+            Row(
+                public,
+                namespace="tensorlike",
+                name=f"{qualname}.__get__",
+                parameters=parameters,
+                entry=entry,
+                form="property",
+                key=found.__get__,
+            )
+        )
+        if public_setter is not None:
+            setter_entry.function = found.__set__
+            register(
+                Row(
+                    public_setter,
+                    namespace="tensorlike",
+                    name=f"{qualname}.__set__",
+                    parameters=setter_parameters,
+                    entry=setter_entry,
+                    form="setter",
+                    key=found.__set__,
+                )
+            )
+        setattr(Tensor, name, found)
+        return found
+
+    return declare
+
+
+def tensor_method(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    composite: bool = True,
+    operator_of: str | None = None,
+    aliases: Sequence[str] = (),
+    hot: str = "",
+    hot_values: Mapping[str, Any] | None = None,
+) -> Any:
+    """Make a Python function an overridable method of Tensor.
+
+    `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
+    needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
+    source that runs before anything else and may return.
+    """
+    if function is None:
+        return lambda f: tensor_method(
+            f,
+            name=name,
+            composite=composite,
+            operator_of=operator_of,
+            aliases=aliases,
+            hot=hot,
+            hot_values=hot_values,
+        )
+    parameters = parameters_of(function)
+    if not parameters[0].operand:
+        parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
+    public: Any = None
+    for index, method_name in enumerate((name or function.__name__, *aliases)):
+        qualname = f"Tensor.{method_name}"
+        implementation: Any = function if index == 0 else _copy_function(function)
+        implementation.__qualname__ = qualname
+        implementation.__name__ = method_name
+        entry = Entry(implementation, composite=composite)
+        made = public_function(
+            entry,
+            parameters,
+            name=method_name,
+            qualname=qualname,
+            module="tensorlike",
+            doc=function.__doc__,
+            foreign=_foreign(parameters) if operator_of else "",
+            hot=hot,
+            hot_values={**(_FOREIGN_VALUES if operator_of else {}), **(hot_values or {})},
+        )
+        entry.function = made
+        register(
+            Row(
+                made,
+                namespace="tensorlike",
+                name=qualname,
+                parameters=parameters,
+                entry=entry,
+                form="alias" if index else "operator" if operator_of else "method",
+            )
+        )
+        setattr(Tensor, method_name, made)
+        public = public or made
+    return public
+
+
+def _copy_function(function: Any) -> Any:
+    from types import FunctionType
+
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__annotations__ = function.__annotations__
+    copy.__doc__ = function.__doc__
+    return copy
+
+
+def composite(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    namespace: str = "tensorlike",
+    method: bool | str = False,
+    aliases: Sequence[str] = (),
+    samples: Any = None,
+    operands: Sequence[str] | None = None,
+    guard: bool = True,
+) -> Any:
+    """Make a function written with other public operations an overridable public function, and a method if asked.
+
+    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches.
+    """
+    if function is None:
+        return lambda f: composite(
+            f,
+            name=name,
+            namespace=namespace,
+            method=method,
+            aliases=aliases,
+            samples=samples,
+            operands=operands,
+            guard=guard,
+        )
+    parameters = parameters_of(function, operands=operands)
+    first: Any = None
+    for index, public_name in enumerate((name or function.__name__, *aliases)):
+        implementation: Any = function if index == 0 else _copy_function(function)
+        implementation.__name__ = public_name
+        implementation.__qualname__ = public_name
+        entry = Entry(implementation, composite=guard)
+        public = public_function(
+            entry, parameters, name=public_name, qualname=public_name, module=namespace, doc=function.__doc__
+        )
+        entry.function = public
+        register(
+            Row(
+                public,
+                namespace=namespace,
+                name=public_name,
+                parameters=parameters,
+                entry=entry,
+                form="alias" if index else "function",
+                declaration=samples,
+            )
+        )
+        first = first or public
+    if method:
+        of_method = _copy_function(function)
+        names = (method if isinstance(method, str) else name or function.__name__, *aliases)
+        _method_of(of_method, parameters, names, guard)
+    return first
+
+
+def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], guard: bool) -> None:
+    code = function.__code__
+    varnames = ("self", *code.co_varnames[1:])
+    if code.co_varnames[0] in code.co_cellvars:
+        raise TypeError(f"{function.__qualname__}: the first parameter of a method form must not be used in a closure")
+    renamed = function.__code__.replace(co_varnames=varnames)
+    function.__code__ = renamed
+    first = parameters[0].name
+    function.__annotations__ = {("self" if k == first else k): v for k, v in function.__annotations__.items()}
+    function.__qualname__ = f"Tensor.{names[0]}"
+    tensor_method(function, name=names[0], aliases=names[1:], composite=guard)
+
+
+def factory(
+    function: Callable[..., Any] | None = None, *, namespace: str = "tensorlike", reason: str | None = None
+) -> Any:
+    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them."""
+    if function is None:
+        return lambda f: factory(f, namespace=namespace, reason=reason)
+    parameters = parameters_of(function, operands=())
+    name = function.__name__
+    function.__qualname__ = name
+    entry = Entry(function)
+    public = public_function(entry, parameters, name=name, qualname=name, module=namespace, doc=function.__doc__)
+    entry.function = public
+    ignore(public, f"{namespace}.{name}", reason or "makes a tensor from plain values; only a mode can intercept it")
+    return public

@@ -1,0 +1,186 @@
+"""Where a tensor lives: `device`, the counterpart of `torch.device`."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NoReturn
+
+import numpy as np
+
+__all__ = ["as_device", "cpu", "device", "meta"]
+
+KNOWN_TYPES = ("cpu", "cuda", "meta")
+
+# PyTorch keeps the index in eight bits, and lets a larger one come out as another device. Here it is an error.
+_LARGEST_INDEX = 127
+
+
+class _Missing:
+    """The default of a parameter that was not passed, where None is a value of its own."""
+
+
+_MISSING = _Missing()
+
+
+class device:
+    """The device a tensor is, or shall be, stored on.
+
+    `device("cuda:1")`, `device("cuda", 1)`, `device(type="cuda", index=1)`, `device(1)` and `device(other_device)` are
+    the spellings. Types are `"cpu"`, `"cuda"` and `"meta"`; an index of None means the current device of that type.
+    There is one object for each pair of type and index, so that comparing devices costs no more than comparing
+    addresses; devices are immutable, hashable and picklable.
+
+    RuntimeError for an unknown type or a malformed string, and for a bare index where no GPU is available; TypeError
+    for an argument of another type.
+
+    >>> import tensorlike as tl
+    >>> tl.device("cuda:1")
+    device(type='cuda', index=1)
+    >>> str(tl.device("cuda", 1)), tl.device("cpu").index
+    ('cuda:1', None)
+
+    Same as PyTorch's class of that name.
+    """
+
+    __slots__ = ("__weakref__", "index", "type")
+    # A device matches a device and nothing else; `device is device` holds for equal ones.
+    _interned: ClassVar[dict[tuple[str, int | None], device]] = {}
+    # By the strings that were taken apart before: factories are called with device="cpu" over and over.
+    _spelled: ClassVar[dict[str, device]] = {}
+
+    type: str
+    index: int | None
+
+    def __new__(
+        cls,
+        type: str | int | device | _Missing = _MISSING,
+        index: int | _Missing | None = _MISSING,
+        *,
+        device: str | int | device | _Missing = _MISSING,
+    ) -> device:
+        if not isinstance(device, _Missing):
+            if not (isinstance(type, _Missing) and isinstance(index, _Missing)):
+                raise TypeError("device(): pass either device=..., or a type and an index, not both")
+            type = device
+        if isinstance(type, cls):
+            if not isinstance(index, _Missing):
+                raise TypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(type)}")
+            return type
+        if isinstance(type, str):
+            if isinstance(index, _Missing) or index is None:
+                found = cls._spelled.get(type)
+                if found is None:
+                    found = cls._spelled[type] = _intern(cls, *_parse(type))
+                return found
+            if isinstance(index, bool) or not isinstance(index, int | np.integer):
+                raise TypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
+            name, written = _parse(type)
+            if written is not None:
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
+            return _intern(cls, name, _checked_index(int(index)))
+        if isinstance(type, int | np.integer) and not isinstance(type, bool) and isinstance(index, _Missing):
+            return _intern(cls, "cuda", _checked_accelerator_index(int(type)))
+        got = ", ".join(_type_name(value) for value in (type, index) if not isinstance(value, _Missing))
+        raise TypeError(
+            f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+            " * (device device)\n * (str type, int index = None)\n"
+        )
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("type 'tensorlike.device' is not an acceptable base type")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        if name in ("type", "index"):
+            raise AttributeError(f"attribute {name!r} of 'tensorlike.device' objects is not writable")
+        raise AttributeError(f"'tensorlike.device' object has no attribute {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}{'' if self.index is None else f', index={self.index}'})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Through the constructor, so that what is loaded is the one object again.
+        return (device, (self.type,) if self.index is None else (self.type, self.index))
+
+    def __copy__(self) -> device:
+        return self
+
+    def __deepcopy__(self, memo: object) -> device:
+        return self
+
+
+def _type_name(value: object) -> str:
+    return "NoneType" if value is None else type(value).__name__
+
+
+def _intern(cls: type[device], name: str, index: int | None) -> device:
+    found = cls._interned.get((name, index))
+    if found is None:
+        made = object.__new__(cls)
+        object.__setattr__(made, "type", name)
+        object.__setattr__(made, "index", index)
+        # setdefault, since two threads may get here at once and must leave with the same object.
+        found = cls._interned.setdefault((name, index), made)
+    return found
+
+
+def _parse(text: str) -> tuple[str, int | None]:
+    """Type and index of a device string such as `cuda:1`."""
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    name, colon, digits = text.partition(":")
+    canonical = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
+    if not (name.isascii() and name.replace("_", "").isalpha()) or (colon and not canonical):
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if name not in KNOWN_TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(KNOWN_TYPES)} device type at start of device string: {name}")
+    if not colon:
+        return name, None
+    # The length is looked at first: Python refuses to turn a string of thousands of digits into a number.
+    if len(digits) > 3 or int(digits) > _LARGEST_INDEX:
+        raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
+    return name, int(digits)
+
+
+def _checked_index(index: int) -> int:
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    if index > _LARGEST_INDEX:
+        raise RuntimeError(f"Device index must be at most {_LARGEST_INDEX}, got {index}")
+    return index
+
+
+def _checked_accelerator_index(index: int) -> int:
+    index = _checked_index(index)
+    # Imported late: the backends need `device` to say where an array is.
+    from .backends import cuda_is_available
+
+    if not cuda_is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return index
+
+
+def as_device(value: str | int | device, function_name: str) -> device:
+    """`value`, the argument `device` of `function_name`, as a device.
+
+    >>> as_device("cuda:1", "zeros")
+    device(type='cuda', index=1)
+    """
+    if type(value) is device:
+        return value
+    if isinstance(value, str | int | np.integer) and not isinstance(value, bool):
+        return device(value)
+    raise TypeError(
+        f"{function_name}(): argument 'device' must be a tensorlike.device, a string such as 'cuda:0' or an index, "
+        f"not {_type_name(value)}"
+    )
+
+
+cpu = device("cpu")
+meta = device("meta")

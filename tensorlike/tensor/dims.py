@@ -1,0 +1,112 @@
+"""Dimensions and shapes as arguments: negative ones, tuples, and PyTorch's errors about them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["dim_tuple", "one_dim", "shape_of", "size_argument"]
+
+
+def one_dim(dim: Any, ndim: int) -> int:
+    """Return `dim` as a number from 0 on; a zero-dimensional tensor counts as having one dimension.
+
+    Raises IndexError when it is out of range and TypeError when it is no integer.
+    """
+    try:
+        index = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}: got {dim!r}") from None
+    reach = max(ndim, 1)
+    if not -reach <= index < reach:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {index})"
+        )
+    return index % reach
+
+
+def dim_tuple(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """Return one dimension or several as a tuple of numbers from 0 on; None and () mean all, as None.
+
+    Raises RuntimeError when a dimension appears twice.
+    """
+    if dim is None:
+        return None
+    if isinstance(dim, (tuple, list)):
+        if not dim:
+            return None
+        dims = tuple(one_dim(d, ndim) for d in dim)
+        for index, d in enumerate(dims):
+            if d in dims[:index]:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        return () if ndim == 0 else dims
+    found = one_dim(dim, ndim)
+    return () if ndim == 0 else (found,)
+
+
+def size_argument(size: Any, function: str) -> tuple[int, ...]:
+    """Return a shape given as one integer, a sequence, or the arguments of a variadic function.
+
+    Raises TypeError when it holds something that is no integer.
+    """
+    if isinstance(size, (tuple, list)) and len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    if not isinstance(size, (tuple, list)):
+        size = (size,)
+    try:
+        return tuple(operator.index(n) for n in size)
+    except TypeError:
+        bad = next(n for n in size if not hasattr(n, "__index__"))
+        raise TypeError(
+            f"{function}(): argument 'size' must be tuple of ints, but found element of type {type(bad).__name__} "
+            f"({bad!r})"
+        ) from None
+
+
+def checked_size(size: Any, function: str) -> tuple[int, ...]:
+    """Return a shape whose sizes are not negative."""
+    shape = size_argument(size, function)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(
+                f"{function}(): Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
+    return shape
+
+
+def shape_of(size: Iterable[int]) -> list[int]:
+    """Return a shape as error messages print it."""
+    return list(size)
+
+
+def inferred(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """Return `shape` with its -1 replaced so that it holds `numel` elements.
+
+    Raises RuntimeError when no size fits.
+    """
+    unknown = [i for i, n in enumerate(shape) if n == -1]
+    known = 1
+    for n in shape:
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} in shape {list(shape)}")
+        if n != -1:
+            known *= n
+    if len(unknown) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if not unknown:
+        if known != numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return tuple(shape)
+    if known == 0:
+        if numel == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous"
+            )
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    if numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    result = list(shape)
+    result[unknown[0]] = numel // known
+    return tuple(result)

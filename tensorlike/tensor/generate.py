@@ -1,0 +1,549 @@
+"""Sources of the functions that a declaration stands for.
+
+One template each for: the implementation behind a public function (exact signature, checks, promotion, kernel, result),
+its in-place form, the recording of a node, and the node's class. `dispatch.wrap.build_factory` compiles each distinct
+source once.
+
+# Note [The hot path]
+`hot_source` is the whole life of a plain call in one frame: two type tests, two attribute reads, the dtype test, the
+kernel, the wrap. A second frame would cost 40 to 70 ns, a promotion that finds nothing to do 50, five slot stores
+instead of one 40. Anything unusual (another dtype, a number NumPy would treat differently, an error) leaves the
+fast path untouched and is done again, or raised, by the implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
+
+if TYPE_CHECKING:
+    from .declare import Declaration
+
+__all__ = ["hot_source", "implementation_source", "inplace_source", "node_source", "record_source"]
+
+
+def signature_text(parameters: Sequence[Parameter]) -> str:
+    """Return the parameter list; defaults are set on the function afterwards, `None` stands for each."""
+    parts: list[str] = []
+    keyword_only = False
+    for p in parameters:
+        if p.kind == VARIADIC:
+            parts.append("*" + p.name)
+            keyword_only = True
+            continue
+        if p.kind == KEYWORD and not keyword_only:
+            parts.append("*")
+            keyword_only = True
+        parts.append(p.name if p.default is MISSING else f"{p.name}=None")
+    return ", ".join(parts)
+
+
+def allows_number(p: Parameter) -> bool:
+    """Return whether a plain number may stand for the operand."""
+    return "Number" in p.annotation or "float" in p.annotation or "int" in p.annotation
+
+
+def allows_none(p: Parameter) -> bool:
+    """Return whether None may stand for the operand."""
+    return "None" in p.annotation
+
+
+def expected(p: Parameter) -> str:
+    """Return what an operand must be, in the words of an error."""
+    return "Tensor or Number" if allows_number(p) else "Tensor"
+
+
+def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
+    lines = []
+    for position, p in enumerate(parameters, 1):
+        if p.name == "out" or not p.operand:
+            continue
+        where = position if p.kind == POSITIONAL else None
+        name, raw = p.name, "_" + p.name
+        if p.operand == MANY:
+            lines.append(f"{raw} = many(NAME, {name!r}, {where}, {name})")
+            continue
+        if p.operand == NESTED:
+            continue
+        if allows_none(p) and not allows_number(p):
+            lines += [
+                f"if isinstance({name}, TensorBase):",
+                f"    {raw} = {name}._data",
+                f"elif {name} is None:",
+                f"    {raw} = None",
+                "else:",
+                f"    wrong_type(NAME, {name!r}, {where}, {name})",
+            ]
+        elif allows_number(p):
+            none = f" or {name} is None" if allows_none(p) else ""
+            lines += [
+                f"if isinstance({name}, TensorBase):",
+                f"    {raw} = {name}._data",
+                f"elif is_number({name}){none}:",
+                f"    {raw} = {name}",
+                "else:",
+                f"    wrong_type(NAME, {name!r}, {where}, {name}, {expected(p)!r})",
+            ]
+        else:
+            lines += [
+                f"if not isinstance({name}, TensorBase):",
+                f"    wrong_type(NAME, {name!r}, {where}, {name})",
+                f"{raw} = {name}._data",
+            ]
+    return lines
+
+
+def _operands(parameters: Sequence[Parameter]) -> list[Parameter]:
+    return [p for p in parameters if p.operand in (ONE, MANY) and p.name != "out"]
+
+
+def _space_lines(parameters: Sequence[Parameter]) -> list[str]:
+    raws = ["_" + p.name for p in _operands(parameters)]
+    if not raws:
+        return ["xp = space(NAME)"]
+    first = _operands(parameters)[0]
+    if len(raws) == 1 and first.operand == ONE and not allows_none(first) and not allows_number(first):
+        return [f"xp = numpy if type({raws[0]}) is ndarray else space(NAME, {raws[0]})"]
+    return [f"xp = space(NAME, {', '.join(raws)})"]
+
+
+def _promote_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
+    if d.promotion is None:
+        return []
+    lines = []
+    chosen = [p for p in _operands(parameters) if d.promoted is None or p.name in d.promoted]
+    singles = [p for p in chosen if p.operand == ONE]
+    sure = [p for p in singles if not allows_none(p)]
+    unsure = [p for p in singles if allows_none(p)]
+    many = [p for p in chosen if p.operand == MANY]
+    if many:
+        name = "_" + many[0].name
+        lines.append(f"{name} = promote(NAME, xp, {name})")
+    elif not unsure:
+        names = ", ".join("_" + p.name for p in sure)
+        lines.append(f"{names}, = promote(NAME, xp, ({names},))")
+    else:
+        lines.append(f"given = [o for o in ({', '.join('_' + p.name for p in singles)},) if o is not None]")
+        lines.append("given = iter(promote(NAME, xp, given))")
+        for p in singles:
+            raw = "_" + p.name
+            lines.append(f"{raw} = next(given)" if p in sure else f"{raw} = None if {raw} is None else next(given)")
+    return lines
+
+
+def _kernel_arguments(d: Declaration, parameters: Sequence[Parameter]) -> str:
+    """Return the arguments that the kernel is called with, operands as raw arrays."""
+    parts = [] if d.ufunc else ["xp"]
+    names = {p.name: p for p in parameters}
+    renamed = parameters[0].name if parameters else None
+    for index, p in enumerate(d.parameters):
+        local = names.get(p.name)
+        if local is None and index == 0 and renamed is not None:
+            local = parameters[0]
+        if local is None or p.name == "out":
+            continue
+        value = "_" + local.name if local.operand in (ONE, MANY) else local.name
+        parts.append(f"{p.name}={value}" if p.kind == KEYWORD else value)
+    return ", ".join(parts)
+
+
+def _call_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
+    arguments = _kernel_arguments(d, parameters)
+    kernel = f"getattr(xp, {d.ufunc!r})" if d.ufunc else "kernel"
+    if d.elementwise:
+        arrays = ", ".join("_" + p.name for p in _operands(parameters) if p.operand == ONE)
+        return [f"result = run_elementwise(NAME, {kernel}, ({arrays},), {arguments})"]
+    return [
+        "try:",
+        f"    result = quiet({kernel}, {arguments})",
+        "except RuntimeError as error:",
+        f"    result = again(error, {kernel}, {arguments})",
+    ]
+
+
+def _tracked(parameters: Sequence[Parameter]) -> str:
+    tests = []
+    for p in _operands(parameters):
+        if p.operand == MANY:
+            tests.append(f"any([t._tracked for t in {p.name}])")
+        elif allows_number(p) or allows_none(p):
+            tests.append(f"(isinstance({p.name}, TensorBase) and {p.name}._tracked)")
+        else:
+            tests.append(f"{p.name}._tracked")
+    return " or ".join(tests) or "False"
+
+
+def _forward(parameters: Sequence[Parameter]) -> str:
+    return ", ".join(p.name for p in parameters if p.name != "out")
+
+
+def _function(name: str, parameters: Sequence[Parameter], lines: Sequence[str]) -> str:
+    body = "\n".join("    " + line for line in lines)
+    return f"def implementation({signature_text(parameters)}):\n{body}\nreturn implementation"
+
+
+def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
+    """Return the source of the implementation with the exact signature `parameters`."""
+    lines: list[str] = []
+    if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
+        spread = d.spread
+        lines.append(f"if len({spread}) == 1 and not isinstance({spread}[0], int):")
+        lines.append(f"    {spread} = {spread}[0]")
+    lines += _unwrap_lines(d, parameters)
+    lines += _space_lines(parameters)
+    lines += _promote_lines(d, parameters)
+    lines += _call_lines(d, parameters)
+    operands = _forward(parameters)
+    if d.plain_result:
+        lines.append("return result")
+        return _function(d.name, parameters, lines)
+    if d.several:
+        lines.append("result = as_arrays(result)")
+    else:
+        lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
+    first = parameters[0].name if parameters else ""
+    if any(p.name == "out" for p in parameters):
+        tensors = ", ".join(p.name for p in _operands(parameters))
+        if d.several:
+            lines += ["if out is not None:", f"    return write_outs(out, result, {tensors})"]
+        else:
+            lines += ["if out is not None:", f"    return write_out(NAME, out, result, {tensors})"]
+    if d.view:
+        lines.append(f"return record_view(result, {operands})")
+        return _function(d.name, parameters, lines)
+    if d.differentiable:
+        lines += [f"if {_tracked(parameters)}:", f"    return record(result, {operands})"]
+    if d.several:
+        lines.append("return pack([wrap(a) for a in result])")
+    else:
+        lines += ["tensor = new(Tensor)", "tensor._data = result", "return tensor"]
+    del first
+    return _function(d.name, parameters, lines)
+
+
+def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
+    """Return the source of the in-place form: the same computation, written into the first operand."""
+    me = parameters[0].name
+    lines: list[str] = _unwrap_lines(d, parameters)
+    lines.append(f"check_inplace({me}, NAME)")
+    lines += _space_lines(parameters)
+    lines.append(f"former = _{me}")
+    lines += _promote_lines(d, parameters)
+    lines += _call_lines(d, parameters)
+    lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
+    lines.append("check_result(NAME, former, result)")
+    if d.differentiable:
+        lines.append("node = None")
+        rest = ", ".join(p.name for p in parameters[1:])
+        lines.append(f"if ({_tracked(parameters)}) and grad_enabled():")
+        lines.append(f"    node = make_inplace({me}, {rest})")
+        lines.append("former[...] = result")
+        lines.append(f"counter = bump({me})")
+        lines.append("if node is not None:")
+        lines.append("    keep_result(node, former, counter)")
+        lines.append(f"    rebase({me}, node)")
+    else:
+        # What an operation without a derivative writes (a comparison, say) has no history.
+        lines += ["former[...] = result", f"bump({me})"]
+    lines.append(f"return {me}")
+    return _function(d.name, parameters, lines)
+
+
+# ----------------------------------------------------------------------------------------------------------- hot path
+
+
+def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
+    """Return the fast path of an elementwise function, or nothing: see Note [The hot path]."""
+    operands = _operands(parameters)
+    if not d.elementwise or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
+        return ""
+    required = [p for p in parameters if p.default is MISSING]
+    if required != operands or d.promotion not in ("arithmetic", "comparison", "ordering", "float", "numeric", "real", "bits"):
+        return ""
+    a = operands[0].name
+    optional = [p.name for p in parameters if p.kind == POSITIONAL and p.default is not MISSING]
+    absent = "".join(f" and {name} is MISSING" for name in optional)
+    record = f"record(result, {', '.join(p.name for p in operands)}{_defaults(d, parameters)})"
+    kernel = "kernel" if d.ufunc else "kernel, numpy"
+    guard = "" if d.ufunc else " and type(a) is ndarray"
+    same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
+    if d.promotion == "ordering":
+        same += " and a.dtype.kind != 'c'"
+    if d.promotion == "numeric":
+        same += " and a.dtype is not BOOL"
+
+    def finish(tracked: str, indent: str) -> list[str]:
+        lines = [f"{indent}if type(result) is not ndarray:", f"{indent}    result = as_array(result)", f"{indent}if {same}:"]
+        if d.differentiable:
+            lines += [f"{indent}    if {tracked}:", f"{indent}        return {record}"]
+        lines += [
+            f"{indent}    tensor = new(Tensor)",
+            f"{indent}    tensor._data = result",
+            f"{indent}    return tensor",
+        ]
+        return lines
+
+    lines: list[str] = []
+    if len(operands) == 1:
+        lines += [
+            f"if type({a}) in TENSORS and not keywords{absent}:",
+            f"    a = {a}._data",
+            f"    try:" if not guard else "    try:",
+            f"        result = quiet({kernel}, a)" if not guard else f"        result = quiet({kernel}, a) if type(a) is ndarray else None",
+            "    except Exception:",
+            "        result = None",
+            "    if result is not None:",
+            *finish(f"{a}._tracked", "        "),
+        ]
+        return "\n".join(lines)
+    b = operands[1].name
+    lines += [
+        f"if type({a}) in TENSORS and not keywords{absent}:",
+        f"    a = {a}._data",
+        f"    if type({b}) in TENSORS:",
+        f"        b = {b}._data",
+        f"        if a.dtype is b.dtype{guard}:",
+        "            try:",
+        f"                result = quiet({kernel}, a, b)",
+        "            except Exception:",
+        "                pass",
+        "            else:",
+        *finish(f"{a}._tracked or {b}._tracked", "                "),
+    ]
+    if d.ufunc and d.weak_numbers:
+        # NumPy 2 treats a Python number as weak, as PyTorch does; where the two disagree the dtype of the result does
+        # not match. Comparisons of integers with a float would be done in double precision, so they are left out.
+        numbers = f"type({b}) in FLOATS and a.dtype.kind == 'f'" if "is BOOL" in same else f"type({b}) in FLOATS"
+        lines += [
+            f"    elif {numbers}:",
+            "        try:",
+            f"            result = quiet(kernel, a, {b})",
+            "        except Exception:",
+            "            pass",
+            "        else:",
+            *finish(f"{a}._tracked", "            "),
+        ]
+    return "\n".join(lines)
+
+
+def _defaults(d: Declaration, parameters: Sequence[Parameter]) -> str:
+    extra = [p for p in parameters if not p.operand]
+    return "".join(f", default_{p.name}" for p in extra)
+
+
+# ---------------------------------------------------------------------------------------------------------- recording
+
+
+def _edge_lines(p: Parameter, edge: str) -> list[str]:
+    name = p.name
+    find = [
+        f"{edge} = {name}._edge",
+        f"if {name}._view_base is not None or ({edge} is None and {name}._requires_grad):",
+        f"    {edge} = edge_of({name})",
+    ]
+    if p.operand == MANY:
+        return [f"{edge} = [edge_of(t) for t in {name}]"]
+    if allows_number(p) or allows_none(p):
+        return [f"{edge} = None", f"if isinstance({name}, TensorBase):", *["    " + line for line in find]]
+    return find
+
+
+def _save_lines(p: Parameter, node: str = "node") -> list[str]:
+    name, slot = p.name, f"{node}._saved_{p.name}"
+    if p.operand == MANY:
+        return [f"{slot} = [save(t) for t in {name}]"]
+    if p.operand != ONE:
+        return [f"{slot} = {name}"]
+    save = [
+        f"counter = {name}._counter",
+        "if counter is None:",
+        f"    counter = {name}._counter = [0]",
+        f"{slot} = ({name}._data, counter, counter[0])",
+    ]
+    if allows_number(p) or allows_none(p):
+        return [
+            f"if isinstance({name}, TensorBase):",
+            *["    " + line for line in save],
+            "else:",
+            f"    {slot} = {name}",
+        ]
+    return save
+
+
+class Recorded:
+    """What the formulas of a declaration ask for: which inputs have one, and what each formula names."""
+
+    def __init__(self, d: Declaration) -> None:
+        assert d.formulas is not None
+        self.parameters = [p for p in d.parameters if p.name != "out"]
+        self.by_name = {p.name: p for p in self.parameters}
+        self.operands = _operands(self.parameters)
+        self.formulas = {p.name: d.formulas[p.name] for p in self.operands if p.name in d.formulas}
+        self.asked: dict[str, tuple[str, ...]] = {
+            name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
+        }
+        for name, formula in d.formulas.items():
+            if name not in self.by_name:
+                raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
+            for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
+                if not self.known(asked):
+                    raise TypeError(f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no "
+                                    "parameter, and neither 'grad', 'grads', 'result' nor '<operand>_shape'")  # fmt: skip
+        self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
+
+    def known(self, name: str) -> bool:
+        """Return whether a formula may ask for `name`."""
+        return name in self.by_name or name in ("grad", "grads", "result", "results", "needs") or (
+            name.endswith("_shape") and name.removesuffix("_shape") in self.by_name
+        )  # fmt: skip
+
+    def users(self, name: str) -> list[str]:
+        """Return the inputs whose formula asks for `name`."""
+        return [operand for operand, names in self.asked.items() if name in names]
+
+    def slots(self) -> tuple[str, ...]:
+        """Return the attributes of the node."""
+        return tuple(f"_saved_{name}" for name in self.names)
+
+
+def node_source(d: Declaration, recorded: Recorded) -> str:
+    """Return the source of `apply` and `release` of a declaration's node."""
+    many = next((i for i, p in enumerate(recorded.operands) if p.operand == MANY), None)
+    count = len(recorded.operands)
+    lines = ["def apply(self, grad):", "    edges = self.edges"]
+    if d.several:
+        lines.append("    grads = grad")
+        lines.append("    grad = grads[0]")
+    edge_names: dict[str, str] = {}
+    for index, p in enumerate(recorded.operands):
+        edge = f"edge_{p.name}"
+        edge_names[p.name] = edge
+        if p.operand == MANY:
+            after = count - index - 1
+            lines.append(f"    {edge} = edges[{index}:{f'len(edges) - {after}' if after else ''}]")
+        elif many is not None and index > many:
+            lines.append(f"    {edge} = edges[{index - count}]")
+        else:
+            lines.append(f"    {edge} = edges[{index}]")
+    outputs = []
+    for p in recorded.operands:
+        edge = edge_names[p.name]
+        if p.name not in recorded.formulas:
+            outputs.append(f"*[None] * len({edge})" if p.operand == MANY else "None")
+            continue
+        arguments = []
+        for name in recorded.asked[p.name]:
+            saved = f"self._saved_{name}"
+            if name in ("grad", "grads"):
+                arguments.append(name)
+            elif name == "result":
+                arguments.append(f"unpack({saved}, (self, 0), self)")
+            elif name == "results":
+                arguments.append(f"[unpack(s, (self, i), self) for i, s in enumerate(check({saved}))]")
+            elif name not in recorded.by_name:
+                arguments.append(saved)
+            elif recorded.by_name[name].operand == MANY:
+                arguments.append(f"unpack_many({saved}, {edge_names[name]}, self)")
+            elif recorded.by_name[name].operand == ONE:
+                arguments.append(f"unpack({saved}, {edge_names[name]}, self)")
+            else:
+                arguments.append(saved)
+        call = f"formula_{p.name}({', '.join(arguments)})"
+        if p.operand == MANY:
+            lines.append(f"    if any([e is not None for e in {edge}]):")
+            lines.append(f"        grad_{p.name} = {call}")
+            lines.append("    else:")
+            lines.append(f"        grad_{p.name} = [None] * len({edge})")
+            outputs.append(f"*grad_{p.name}")
+        else:
+            outputs.append(f"None if {edge} is None else {call}")
+    lines.append(f"    return ({', '.join(outputs)},)")
+    saved_tensors = [
+        n for n in recorded.names
+        if n in ("result", "results") or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
+    ]  # fmt: skip
+    lines.append("def release(self):")
+    lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
+    lines.append("return apply, release")
+    return "\n".join(lines)
+
+
+def record_source(d: Declaration, recorded: Recorded) -> str:
+    """Return the sources of `record` (result and operands to tensor) and `make` (operands to node, for the rest)."""
+    parameters = recorded.parameters
+    arguments = ", ".join(p.name for p in parameters)
+    edges: list[str] = []
+    tests: list[str] = []
+    find: list[str] = []
+    edge_names: dict[str, str] = {}
+    for p in recorded.operands:
+        edge = edge_names[p.name] = f"edge_{p.name}"
+        if p.name not in recorded.formulas:
+            find.append(f"{edge} = " + (f"[None] * len({p.name})" if p.operand == MANY else "None"))
+        else:
+            find += _edge_lines(p, edge)
+            tests.append(f"any([e is not None for e in {edge}])" if p.operand == MANY else f"{edge} is not None")
+        edges.append(f"*{edge}" if p.operand == MANY else edge)
+    anything = " or ".join(tests) or "False"
+    fill = [f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
+    for name in recorded.names:
+        slot = f"node._saved_{name}"
+        users = recorded.users(name)
+        if name in ("result", "results"):
+            continue
+        if name not in recorded.by_name:
+            source = recorded.by_name[name.removesuffix("_shape")]
+            if source.operand == MANY:
+                fill.append(f"{slot} = [t._data.shape for t in {source.name}]")
+            elif allows_number(source) or allows_none(source):
+                fill.append(f"{slot} = {source.name}._data.shape if isinstance({source.name}, TensorBase) else ()")
+            else:
+                fill.append(f"{slot} = {source.name}._data.shape")
+            continue
+        p = recorded.by_name[name]
+        lines = _save_lines(p)
+        if p.operand in (ONE, MANY) and set(users) != set(recorded.formulas):
+            wanted = " or ".join(
+                f"any([e is not None for e in {edge_names[u]}])"
+                if recorded.by_name[u].operand == MANY
+                else f"{edge_names[u]} is not None"
+                for u in users
+            )
+            empty = f"[None] * len({name})" if p.operand == MANY else "None"
+            fill += [f"if {wanted}:", *["    " + line for line in lines], "else:", f"    {slot} = {empty}"]
+        else:
+            fill += lines
+    record = [
+        f"def record(result, {arguments}):",
+        "tensor = new(Tensor)",
+        "tensor._data = result",
+        "dtype = result.dtype",
+        "if not grad_enabled() or dtype.kind not in DIFFERENTIABLE:",
+        "    return tensor",
+        *find,
+        f"if not ({anything}):",
+        "    return tensor",
+        "node = new(Node)",
+        *fill,
+        "node.shape = result.shape",
+        "node.dtype = dtype",
+    ]
+    if "result" in recorded.names:
+        record += ["counter = tensor._counter = [0]", "node._saved_result = (result, counter, 0)"]
+    record += ["tensor._edge = (node, 0)", "tensor._tracked = True", "return tensor"]
+    make = [
+        f"def make({arguments}):",
+        *find,
+        f"if not ({anything}):",
+        "    return None",
+        "node = new(Node)",
+        *fill,
+        "return node",
+    ]
+    return "\n".join(
+        [record[0], *["    " + line for line in record[1:]], make[0], *["    " + line for line in make[1:]],
+         "return record, make"]
+    )  # fmt: skip

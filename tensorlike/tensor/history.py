@@ -1,0 +1,256 @@
+"""The graph as seen from a tensor: backward, detach, hooks, and who requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.node import RemovableHandle, add_hook, edge_of, new_hooks
+
+from .views import detached, retain
+
+__all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
+
+
+def _floating(tensor: TensorBase) -> bool:
+    return tensor._data.dtype.kind in "fcV"
+
+
+def set_requires_grad(self: Any, value: bool) -> None:
+    """Say whether gradients are wanted for this leaf."""
+    if not isinstance(value, (bool, int)):
+        raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
+    if self._edge is not None or (self._tracked and edge_of(self) is not None and not self._requires_grad):
+        if value:
+            return
+        raise RuntimeError(
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+            "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        )
+    if value and not _floating(self):
+        raise RuntimeError(
+            "only Tensors of floating point and complex dtype can require gradients, got dtype "
+            f"tensorlike.{self._data.dtype}"
+        )
+    self._requires_grad = bool(value)
+    self._tracked = bool(value) or self._view_base is not None
+
+
+def set_gradient(self: Any, value: Any) -> None:
+    """Replace the gradient of this tensor."""
+    if value is None:
+        self._grad_value = None
+        return
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._data.dtype != self._data.dtype:
+        raise RuntimeError(
+            f"assigned grad has data type tensorlike.{value._data.dtype}, expected the tensor's own, "
+            f"tensorlike.{self._data.dtype}"
+        )
+    if value._data.shape != self._data.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: {list(value._data.shape)}, expected "
+            f"{list(self._data.shape)}"
+        )
+    self._grad_value = value
+
+
+def set_data(self: Any, value: Any) -> None:
+    """Give this tensor the memory of another one; its history stays."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._requires_grad and not _floating(value):
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype, got "
+            f"tensorlike.{value._data.dtype}"
+        )
+    self._data = value._data
+    self._counter = None
+    self._view_base = None
+
+
+def grad_of_root(tensor: Any, gradient: Any) -> Any:
+    """Return the gradient that backward starts with for one root."""
+    if gradient is None:
+        if tensor._data.size != 1:
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs, and this one has shape "
+                f"{list(tensor._data.shape)}: pass a gradient of that shape, or reduce it first, e.g. with .sum()"
+            )
+        if not _floating(tensor):
+            raise RuntimeError(
+                f"grad can be computed only for real scalar outputs but got tensorlike.{tensor._data.dtype}"
+            )
+        if tensor._data.dtype.kind == "c":
+            raise RuntimeError("grad can be implicitly created only for real scalar outputs but got a complex one")
+        return tensor._ones(tensor._data.shape, tensor._data.dtype)
+    if not isinstance(gradient, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient._data.shape != tensor._data.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output has a shape of {list(gradient._data.shape)} and output has a shape of "
+            f"{list(tensor._data.shape)}."
+        )
+    if (gradient._data.dtype.kind == "c") != (tensor._data.dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output has a dtype of tensorlike.{gradient._data.dtype} and output has a dtype of "
+            f"tensorlike.{tensor._data.dtype}."
+        )
+    if type(gradient) is TensorBase.plain:
+        return gradient
+    # Formulas run on plain tensors, as they do below PyTorch's Python layer.
+    from .views import alias_of
+
+    return alias_of(gradient) if gradient._tracked else wrap(gradient._data)
+
+
+def root_edge(tensor: Any) -> Any:
+    """Return the edge that backward starts from, or raise."""
+    edge = edge_of(tensor) if tensor._tracked else None
+    if edge is None:
+        raise RuntimeError(
+            "element 0 of tensors does not require grad and does not have a grad_fn: make an input require grad "
+            "(requires_grad=True) before the computation, and do not run it under no_grad()"
+        )
+    return edge
+
+
+def install(method: Callable[..., Any]) -> None:
+    """Attach the methods of this module; `method` is the decorator that makes them overridable."""
+
+    @method(composite=False)
+    def backward(
+        self: Any,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Sequence[Any] | None = None,
+    ) -> None:
+        """Compute the gradient of this tensor with respect to the graph's leaves and accumulate it in their `grad`.
+
+        `gradient` has the shape of the tensor and may be left out for a tensor of one element. With `inputs`, only
+        those leaves receive a gradient. Raises RuntimeError when the tensor requires no grad, or when the graph's
+        saved values were freed by an earlier backward.
+
+        >>> import tensorlike as tl
+        >>> x = tl.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+
+        Same as PyTorch's method of that name.
+        """
+        from tensorlike.autograd.functions import backward as run_backward
+
+        run_backward(
+            (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
+        )
+
+    @method(composite=False)
+    def detach(self: Any) -> Any:
+        """Return a tensor on the same memory without history.
+
+        >>> import tensorlike as tl
+        >>> tl.ones(2, requires_grad=True).detach().requires_grad
+        False
+
+        Same as PyTorch's method of that name.
+        """
+        return detached(self)
+
+    @method(composite=False)
+    def detach_(self: Any) -> Any:
+        """Drop the history of this tensor, which becomes a leaf.
+
+        Raises RuntimeError for a view.
+
+        Same as PyTorch's method of that name.
+        """
+        if self._view_base is not None:
+            raise RuntimeError(
+                "detach_(): Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+                "or the like, detach the base."
+            )
+        self._edge = None
+        self._requires_grad = False
+        self._tracked = False
+        return self
+
+    @method(composite=False)
+    def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+        """Say whether gradients are wanted for this leaf; return the tensor.
+
+        >>> import tensorlike as tl
+        >>> tl.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+
+        Same as PyTorch's method of that name.
+        """
+        set_requires_grad(self, requires_grad)
+        return self
+
+    @method(composite=False)
+    def retain_grad(self: Any) -> None:
+        """Keep the gradient of this non-leaf in its `grad` when backward passes it.
+
+        Same as PyTorch's method of that name.
+        """
+        if not self._tracked or edge_of(self) is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._edge is None:
+            return
+        self._retains_grad = True
+        retain(self)
+
+    @method(composite=False)
+    def register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad)` each time a gradient of this tensor is computed; what it returns replaces it.
+
+        Returns a handle whose `remove()` takes the hook away. Raises RuntimeError when the tensor requires no grad.
+
+        >>> import tensorlike as tl
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
+
+        Same as PyTorch's method of that name.
+        """
+        if not callable(hook):
+            raise TypeError(f"register_hook(): argument 'hook' must be callable, not {type(hook).__name__}")
+        edge = edge_of(self) if self._tracked else None
+        if edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is None:
+            if self._hooks is None:
+                self._hooks = new_hooks()
+            return add_hook(self._hooks, hook)
+        node, number = edge
+        if node.tensor_hooks is None:
+            node.tensor_hooks = {}
+        hooks = node.tensor_hooks.setdefault(number, None) or new_hooks()
+        node.tensor_hooks[number] = hooks
+        return add_hook(hooks, hook)
+
+    @method(composite=False)
+    def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(tensor)` after a gradient was accumulated into this leaf.
+
+        Same as PyTorch's method of that name.
+        """
+        if not self._tracked or edge_of(self) is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._edge is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_accumulate_hooks is None:
+            self._post_accumulate_hooks = new_hooks()
+        return add_hook(self._post_accumulate_hooks, hook)
+
+
+

@@ -1,0 +1,32 @@
+"""Filling the public namespaces from the registry."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tensorlike.dispatch.registry import IGNORED, REGISTRY
+
+__all__ = ["fill", "public_names"]
+
+
+def public_names(namespace: str) -> dict[str, Any]:
+    """Return the public functions that belong in a namespace, overridable and ignored ones."""
+    found: dict[str, Any] = {}
+    for row in REGISTRY.values():
+        if row.namespace == namespace and "." not in row.name and row.form in ("function", "alias"):
+            found[row.name] = row.function
+    for name, (function, _) in IGNORED.items():
+        space, _, short = name.rpartition(".")
+        if space == namespace:
+            found[short] = function
+    return found
+
+
+def fill(namespace: str) -> list[str]:
+    """Give the module `namespace` its public functions; return their names."""
+    module = importlib.import_module(namespace)
+    names = public_names(namespace)
+    for name, function in names.items():
+        module.__dict__.setdefault(name, function)
+    return sorted(names)

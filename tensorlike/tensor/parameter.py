@@ -1,0 +1,69 @@
+"""`Parameter`: a tensor that a module counts among its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import register_plain
+
+from .tensor import Tensor
+
+__all__ = ["Parameter"]
+
+
+class _ParameterMeta(type):
+    # A subclass instance wrapped as a Parameter keeps its own type and is marked; both must pass `isinstance`.
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, TensorBase) and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A leaf tensor that requires grad by default and that modules register when it is assigned to them.
+
+    `Parameter(data)` of a Tensor subclass instance is an instance of that subclass and of Parameter.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Parameter(tl.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+
+    Source: PyTorch's `torch.nn.Parameter`.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        from .history import set_requires_grad
+        from .views import detached
+
+        if data is None:
+            from .creation import empty
+
+            data = empty(0)
+        if not isinstance(data, TensorBase):
+            raise TypeError(
+                f"Parameter(): argument 'data' must be Tensor, not {type(data).__name__}; make it a tensor first, "
+                "e.g. with tensorlike.as_tensor(data)"
+            )
+        kind = type(data)
+        result = detached(data)
+        for key, value in data.__dict__.items():
+            # What a subclass stores besides the tensor's own state comes along.
+            if not hasattr(TensorBase, key) and key != "_data":
+                result.__dict__[key] = value
+        if kind in (Tensor, cls) or issubclass(kind, cls):
+            result.__class__ = cls if kind is Tensor else kind
+        else:
+            result.__class__ = kind
+            result._is_param = True
+        set_requires_grad(result, requires_grad)
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from .serialization import reduce_tensor
+
+        return reduce_tensor(self)
+
+
+register_plain(Parameter, tensors=True)

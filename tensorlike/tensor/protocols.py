@@ -1,0 +1,223 @@
+"""How a tensor behaves as a Python object: printing, iteration, copying, hashing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch import core
+
+from .backends import backend_of, device_of
+from .declare import tensor_method
+from .dtypes import default_complex, default_float, dtype_of
+from .parameter import Parameter
+from .printing import tensor_text
+from .tensor import Tensor, retyped
+
+__all__ = ["describe"]
+
+_HANDLING = (core._ask_types.__code__, core._ask_mode.__code__)
+
+
+def describe(self: Any) -> str:
+    """Return the text of a tensor, whatever its type overrides."""
+    array = self._data
+    edge = edge_of(self) if self._tracked else None
+    where = device_of(array)
+    dtype = array.dtype
+    name = type(self).__name__
+    is_parameter = isinstance(self, Parameter)
+    plain = type(self) in (Tensor, Parameter)
+    text = tensor_text(
+        array if isinstance(array, np.ndarray) else backend_of(array).to_host(array),
+        dtype_name=repr(dtype_of(dtype)).rpartition(".")[2],
+        is_default_dtype=dtype in (default_float(), default_complex()),
+        device=None if where.type == "cpu" else str(where),
+        requires_grad=edge is not None and self._edge is None,
+        grad_fn_name=None if edge is None or self._edge is None else edge[0].name(),
+        class_name="tensor" if plain else name,
+        is_parameter=is_parameter and not plain,
+    )
+    return "Parameter containing:\n" + text if type(self) is Parameter else text
+
+
+def _inside_handler() -> bool:
+    """Return whether this thread is inside a `__torch_function__` right now.
+
+    Logging the arguments there must print them and not ask the same handler again. Walking the frames costs nothing
+    until somebody prints a tensor whose type overrides.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in _HANDLING:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+@tensor_method(
+    name="__repr__",
+    composite=False,
+    hot="if type(self) not in PLAIN and inside_handler():\n    return describe(self)",
+    hot_values={"inside_handler": _inside_handler, "describe": describe},
+)
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Return the tensor as text: its elements, and what of dtype, device and history is not the default.
+
+    Same as PyTorch's method of that name.
+    """
+    return describe(self)
+
+
+@tensor_method(name="__format__", composite=False)
+def _format(self: Tensor, format_spec: str) -> str:
+    """Return the one element formatted, or the whole tensor as text when the format is empty.
+
+    Same as PyTorch's method of that name.
+    """
+    if self._data.ndim == 0 and not isinstance(self, Parameter) and format_spec:
+        return format(self.item(), format_spec)
+    return object.__format__(self, format_spec)
+
+
+@tensor_method(name="__len__", composite=False)
+def _len(self: Tensor) -> int:
+    """Return the size of the first dimension.
+
+    Raises TypeError for a zero-dimensional tensor.
+
+    Same as PyTorch's method of that name.
+    """
+    shape = self._data.shape
+    if not shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(shape[0])
+
+
+def _iter(self: Tensor) -> Iterator[Any]:
+    """Return an iterator over the first dimension.
+
+    Raises TypeError for a zero-dimensional tensor.
+
+    Same as PyTorch's method of that name.
+    """
+    if self.dim() == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+# Not overridable itself, as in PyTorch: what it calls is.
+Tensor.__iter__ = _iter  # type: ignore[attr-defined]
+
+
+@tensor_method(name="__reversed__")
+def _reversed(self: Tensor) -> Tensor:
+    """Return the tensor with its first dimension reversed.
+
+    Same as PyTorch's method of that name.
+    """
+    if self.dim() == 0:
+        return self
+    return self.flip(0)  # type: ignore[no-any-return]
+
+
+@tensor_method(name="__contains__")
+def _contains(self: Tensor, element: Any) -> bool:
+    """Return whether an element of the tensor equals `element`, a number or a tensor.
+
+    Same as PyTorch's method of that name.
+    """
+    if isinstance(element, (TensorBase, int, float, complex, np.generic)):
+        return bool((self == element).any().item())
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element).__name__}."
+    )
+
+
+# Tensors are compared element by element and so hashed by identity.
+Tensor.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
+
+
+def _dir(self: Tensor) -> list[str]:
+    return sorted({*dir(type(self)), *self.__dict__})
+
+
+Tensor.__dir__ = _dir  # type: ignore[method-assign, assignment]
+
+
+@tensor_method(name="__deepcopy__", composite=False)
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Return a copy with its own memory, for `copy.deepcopy`: the type and the attributes come along.
+
+    Raises RuntimeError for a tensor that is no leaf.
+
+    Same as PyTorch's method of that name.
+    """
+    from .serialization import deepcopy_tensor
+
+    return deepcopy_tensor(self, memo)  # type: ignore[no-any-return]
+
+
+@tensor_method(name="__reduce_ex__", composite=False)
+def _reduce_ex(self: Tensor, proto: Any) -> Any:
+    """Return what pickle stores: elements, requires_grad, type and attributes.
+
+    Same as PyTorch's method of that name.
+    """
+    from .serialization import reduce_tensor
+
+    return reduce_tensor(self)
+
+
+@tensor_method(composite=False)
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
+
+    Raises TypeError when `cls` is no subclass of Tensor.
+
+    >>> import tensorlike as tl
+    >>> class Sub(tl.Tensor):
+    ...     pass
+    >>> tl.ones(2).as_subclass(Sub)
+    Sub([1., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
+    return retyped(self, cls)
+
+
+def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+    """Return `data` as a leaf of the type `cls`, sharing its memory.
+
+    Source: PyTorch's `torch.Tensor._make_subclass`.
+    """
+    if not isinstance(data, TensorBase):
+        raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
+    from .history import set_requires_grad
+    from .views import detached
+
+    result = retyped_leaf(detached(data), cls)
+    if require_grad:
+        set_requires_grad(result, True)
+    return result
+
+
+def retyped_leaf(tensor: Any, cls: type) -> Any:
+    """Return a fresh leaf as an instance of `cls`."""
+    try:
+        tensor.__class__ = cls
+    except TypeError:
+        other = object.__new__(cls)
+        other.__dict__.update(tensor.__dict__)
+        return other
+    return tensor
+
+
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign, assignment]

@@ -1,0 +1,311 @@
+"""What the generated implementations call: running kernels, checking operands, writing results.
+
+# Note [Kernels run quietly]
+PyTorch gives inf and nan without a word where NumPy warns, and the user's `np.seterr` must neither be touched nor
+heard. NumPy keeps that state in a ContextVar, so kernels run inside one `contextvars.Context` whose only content is
+"ignore everything": 20 to 40 ns, where `with np.errstate(...)` takes 1300. A Context can be entered once at a time; a
+kernel that finds another thread in it (kernels release the GIL) runs under `np.errstate` instead.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import numbers
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+
+from .backends import backend_of, check_same_device, namespace_of
+from .dtypes import default_complex, default_float, dtype_of
+from .promotion import can_cast, category, promote_types, result_type
+
+__all__ = ["again", "as_array", "quiet", "space", "write_out", "wrong_type"]
+
+_silent = contextvars.Context()
+_silent.run(np.seterr, all="ignore")
+
+#: `quiet(kernel, *args)` runs a kernel with floating-point warnings off: see Note [Kernels run quietly].
+quiet = _silent.run
+
+ndarray = np.ndarray
+_new = object.__new__
+
+
+def again(error: RuntimeError, kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a kernel that could not enter the quiet context, or raise the kernel's own error."""
+    if not (error.args and isinstance(error.args[0], str) and error.args[0].startswith("cannot enter context")):
+        raise error
+    with np.errstate(all="ignore"):
+        return kernel(*args, **kwargs)
+
+
+def run_quietly(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a kernel with floating-point warnings off."""
+    try:
+        return quiet(kernel, *args, **kwargs)
+    except RuntimeError as error:
+        return again(error, kernel, *args, **kwargs)
+
+
+def as_array(value: Any) -> Any:
+    """Return a kernel's result as an array: NumPy gives scalars where a zero-dimensional array is meant."""
+    if isinstance(value, (np.generic, int, float, complex)):
+        return np.asarray(value)
+    return value
+
+
+def as_arrays(values: Any) -> list[Any]:
+    """Return a kernel's several results as arrays."""
+    return [v if type(v) is ndarray else as_array(v) for v in values]
+
+
+def space(name: str, *arrays: Any) -> Any:
+    """Return the namespace that the operands' arrays share; numbers and None do not count."""
+    found = None
+    first: Any = None
+    for array in arrays:
+        for item in array if isinstance(array, (list, tuple)) else (array,):
+            if item is None or isinstance(item, numbers.Number):
+                continue
+            if found is None:
+                found, first = namespace_of(item), item
+            elif type(item) is not type(first) or type(item) is not ndarray:
+                check_same_device([first, item], name)
+    return np if found is None else found
+
+
+_ORDINAL_NAMES = {type(None): "NoneType"}
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's type as error messages show it."""
+    return type(value).__name__
+
+
+def wrong_type(function: str, argument: str, position: int | None, value: Any, expected: str = "Tensor") -> NoReturn:
+    """Raise the TypeError for an operand that is neither a tensor nor of a type with `__torch_function__`."""
+    place = f" (position {position})" if position is not None else ""
+    hint = ""
+    if isinstance(value, (np.ndarray, list, tuple, bool, int, float, complex)) and expected.startswith("Tensor"):
+        hint = f"; make it a tensor first, e.g. with tensorlike.as_tensor({argument})"
+    raise TypeError(
+        f"{function.rpartition('.')[2]}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}"
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Return whether `value` is a Python or NumPy number, which PyTorch calls a Scalar."""
+    return isinstance(value, (int, float, complex, np.generic))
+
+
+def many(function: str, argument: str, position: int | None, values: Any) -> list[Any]:
+    """Return the arrays of a sequence of tensors, or raise."""
+    if not isinstance(values, (list, tuple)):
+        wrong_type(function, argument, position, values, "tuple of Tensors")
+    arrays = []
+    for index, value in enumerate(values):
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                f"{function.rpartition('.')[2]}(): expected Tensor as element {index} in argument "
+                f"{(position or 1) - 1} ('{argument}'), but got {type_name(value)}"
+            )
+        arrays.append(value._data)
+    return arrays
+
+
+# ----------------------------------------------------------------------------------------------- promotion of operands
+
+_BOOL = np.dtype(bool)
+
+
+def _number_array(xp: Any, value: Any, dtype: Any) -> Any:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and dtype.kind in "iu":
+        # PyTorch wraps a Python int into the dtype of the array where NumPy 2 raises OverflowError.
+        limits = np.iinfo(dtype)
+        number = int(value)
+        if not limits.min <= number <= limits.max:
+            if not -(2**63) <= number < 2**64:
+                raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}")
+            return xp.asarray(np.array(number & (2**64 - 1), dtype=np.uint64).astype(dtype))
+    return xp.asarray(value, dtype=dtype)
+
+
+def _common(operands: Sequence[Any]) -> Any:
+    first = operands[0]
+    if all(type(o) is type(first) and o.dtype is first.dtype for o in operands[1:]) and hasattr(first, "dtype"):
+        return first.dtype
+    return result_type(*operands)
+
+
+def cast_all(xp: Any, operands: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
+    """Return the operands in one dtype, numbers as zero-dimensional arrays."""
+    return tuple(
+        (o if o.dtype is dtype else o.astype(dtype)) if hasattr(o, "astype") and not isinstance(o, np.generic)
+        else _number_array(xp, o, dtype)
+        for o in operands
+    )  # fmt: skip
+
+
+def promote_arithmetic(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to their common dtype."""
+    return cast_all(xp, operands, _common(operands))
+
+
+def promote_float(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to their common dtype, integers and booleans to the default floating-point dtype."""
+    dtype = _common(operands)
+    if dtype.kind in "biu":
+        dtype = default_float()
+    return cast_all(xp, operands, dtype)
+
+
+def promote_numeric(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to their common dtype, which must not be boolean."""
+    dtype = _common(operands)
+    if dtype is _BOOL or dtype == _BOOL:
+        raise NotImplementedError(
+            f'"{name}" not implemented for \'Bool\': convert the operands first, e.g. with .to(tensorlike.uint8)'
+        )
+    return cast_all(xp, operands, dtype)
+
+
+def promote_real(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to their common dtype, which must be ordered, that is not complex."""
+    dtype = _common(operands)
+    if dtype.kind == "c":
+        raise RuntimeError(f"{name}(): does not support complex numbers, got an operand of dtype {dtype_of(dtype)}")
+    return cast_all(xp, operands, dtype)
+
+
+def promote_bits(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to their common dtype, which must be an integer or boolean one."""
+    dtype = _common(operands)
+    if dtype.kind not in "biu":
+        raise NotImplementedError(
+            f'"{name}" not implemented for \'{dtype_of(dtype).__repr__().rpartition(".")[2]}\': '
+            "it works on integer and boolean tensors"
+        )
+    return cast_all(xp, operands, dtype)
+
+
+def promote_truth(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Turn operands into booleans: what is not zero is true."""
+    return tuple(
+        (o if o.dtype == _BOOL else o != 0) if hasattr(o, "astype") and not isinstance(o, np.generic)
+        else xp.asarray(bool(o))
+        for o in operands
+    )  # fmt: skip
+
+
+PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "arithmetic": promote_arithmetic,
+    "comparison": promote_arithmetic,
+    "ordering": promote_real,
+    "float": promote_float,
+    "numeric": promote_numeric,
+    "real": promote_real,
+    "bits": promote_bits,
+    "truth": promote_truth,
+}
+
+
+# --------------------------------------------------------------------------------------------------- writing results
+
+
+def broadcast_error(name: str, error: Exception, arrays: Sequence[Any]) -> Exception:
+    """Return PyTorch's error for shapes that do not broadcast, or `error` itself."""
+    shapes = [tuple(a.shape) for a in arrays if hasattr(a, "shape")]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        if len(shapes) >= 2:
+            for a, b in zip(shapes, shapes[1:], strict=False):
+                width = max(len(a), len(b))
+                for back in range(1, min(len(a), len(b)) + 1):
+                    if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+                        return RuntimeError(
+                            f"{name}(): The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) "
+                            f"at non-singleton dimension {width - back}: the shapes {list(a)} and {list(b)} do not "
+                            "broadcast"
+                        )
+        return RuntimeError(f"{name}(): the shapes {[list(s) for s in shapes]} do not broadcast")
+    return error
+
+
+def run_elementwise(name: str, kernel: Callable[..., Any], arrays: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    """Run an elementwise kernel; shapes that do not broadcast give PyTorch's error."""
+    try:
+        return run_quietly(kernel, *args, **kwargs)
+    except ValueError as error:
+        raise broadcast_error(name, error, arrays) from None
+
+
+def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
+    """Write a result into `out=`, resized when its shape differs, and return `out`."""
+    if not isinstance(out, TensorBase):
+        wrong_type(name, "out", None, out)
+    if grad_enabled():
+        for operand in (out, *operands):
+            for item in operand if isinstance(operand, (list, tuple)) else (operand,):
+                if isinstance(item, TensorBase) and item._tracked and item.requires_grad:
+                    raise RuntimeError(
+                        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one "
+                        "of the arguments requires grad. Call it without out=, or under no_grad()."
+                    )
+    target = out._data
+    if type(target) is not type(result):
+        check_same_device([target, result], name)
+    if not can_cast(result.dtype, target.dtype):
+        raise RuntimeError(
+            f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
+            f"{dtype_name(target.dtype)}"
+        )
+    if target.shape != result.shape:
+        if target.size:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
+                f"not match the required output shape {list(result.shape)}. Pass an `out` of that shape, or one "
+                "without elements.",
+                UserWarning,
+                stacklevel=4,
+            )
+        out._data = result if result.dtype == target.dtype else result.astype(target.dtype)
+        if result.base is not None or any(isinstance(o, TensorBase) and o._data is result for o in operands):
+            out._data = out._data.copy()
+    else:
+        target[...] = result
+    if out._counter is not None:
+        out._counter[0] += 1
+    else:
+        out._counter = [1]
+    return out
+
+
+_NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "bfloat16": "BFloat16", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+}  # fmt: skip
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name PyTorch's messages use for a dtype, such as Float."""
+    return _NAMES.get(str(dtype), str(dtype))
+
+
+def result_array(value: Any) -> Any:
+    """Return a kernel's result as an array of a dtype that tensors have."""
+    if type(value) is not ndarray:
+        value = as_array(value)
+    return value
+
+
+__all__ += [
+    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "default_complex", "dtype_name", "is_number",
+    "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
+]  # fmt: skip

@@ -1,0 +1,207 @@
+"""The class `Tensor`: one array, its place in the graph, and the default `__torch_function__`.
+
+Its methods, operators and properties are attached by the declarations in `ops/` and the other modules of this package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import CLEAR, STATE, Entry, State, register_default, register_plain
+
+__all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
+
+_new = object.__new__
+_SUBCLASSES_OFF = State((), True, False)
+
+
+class Tensor(TensorBase):
+    """A multi-dimensional array with a dtype, a device and, when asked for, a history of how it was computed.
+
+    `Tensor(data)` and `Tensor(*sizes)` make tensors of the default dtype, as PyTorch's legacy constructor does; use
+    `tensorlike.tensor(data)` to have the dtype inferred.
+
+    A subclass gets results of its own type from every operation; one that defines `__torch_function__` is asked first.
+
+    >>> import tensorlike as tl
+    >>> class Marked(tl.Tensor):
+    ...     pass
+    >>> Marked([1.0, 2.0]) * 2
+    Marked([2., 4.])
+
+    Source: PyTorch's class of that name.
+    """
+
+    # Results are made with object.__new__(Tensor), which runs neither of these.
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from .creation import legacy_tensor
+
+        return legacy_tensor(cls, *args, **kwargs)
+
+    #: NumPy leaves `array * tensor` to the tensor.
+    __array_priority__: ClassVar[float] = 1000.0
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Run `func` with subclass overrides off and give tensors in the result, nested ones too, the type `cls`.
+
+        Answers NotImplemented unless `cls` is a subclass of every type in `types`. Implementations of subclasses reach
+        it with `super().__torch_function__(func, types, args, kwargs)`.
+        """
+        if kwargs is None:
+            kwargs = {}
+        for kind in types:
+            if not issubclass(cls, kind):
+                return NotImplemented
+        state = STATE.get()
+        entry = getattr(func, "_entry", None)
+        if state is CLEAR and entry is not None and not entry.composite:
+            # A primitive works on raw arrays and dispatches nothing, so it needs no guard (150 ns).
+            result = entry.implementation(*args, **kwargs)
+        else:
+            STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled))
+            try:
+                result = func(*args, **kwargs)
+            finally:
+                STATE.set(state)
+        if func in nowrap_functions():
+            return result
+        return converted(result, cls, args, kwargs, fresh=entry is not None and not entry.composite)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+
+def disabled_torch_function(
+    func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    """Stand in for `__torch_function__` in a type whose operands are not asked and whose results stay plain.
+
+    >>> import tensorlike as tl
+    >>> class Silent(tl.Tensor):
+    ...     __torch_function__ = tl.overrides.disabled_torch_function
+    >>> type(Silent([1.0]) + 1).__name__
+    'Tensor'
+
+    Source: PyTorch's `torch._C._disabled_torch_function_impl`.
+    """
+    return NotImplemented
+
+
+_nowrap: set[Any] = set()
+
+
+def nowrap_functions() -> set[Any]:
+    """Return the functions whose results keep their type, such as the getter of `grad`."""
+    if not _nowrap:
+        from tensorlike.dispatch.registry import REGISTRY
+
+        _nowrap.update(row.key for row in REGISTRY.values() if row.entry.nowrap)
+    return _nowrap
+
+
+def converted(result: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], *, fresh: bool) -> Any:
+    """Return `result` with its tensors, nested ones too, made instances of `cls`.
+
+    `fresh` says that a tensor which is none of the arguments was made by this call and may change its class in place.
+    """
+    kind = type(result)
+    if kind is Tensor:
+        if cls is Tensor:
+            return result
+        if fresh and not _among(result, args) and not (kwargs and _among(result, kwargs.values())):
+            try:
+                result.__class__ = cls
+            except TypeError:  # A subclass with __slots__ has another layout.
+                return retyped(result, cls)
+            return result
+        return retyped(result, cls)
+    if isinstance(result, TensorBase):
+        return result if isinstance(result, cls) else retyped(result, cls)
+    if kind is tuple or kind is list:
+        return kind(converted(r, cls, args, kwargs, fresh=fresh) for r in result)
+    if isinstance(result, (tuple, list)) and any(isinstance(r, (TensorBase, tuple, list)) for r in result):
+        items = [converted(r, cls, args, kwargs, fresh=fresh) for r in result]
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)  # type: ignore[attr-defined]
+    return result
+
+
+def _among(value: Any, values: Any) -> bool:
+    for other in values:
+        if other is value:
+            return True
+        if type(other) in (list, tuple) and _among(value, other):
+            return True
+    return False
+
+
+def retyped(tensor: Any, cls: type) -> Any:
+    """Return another tensor of type `cls` on the same memory, at the same place in the graph."""
+    from .views import alias_of
+
+    result = alias_of(tensor)
+    if type(result) is cls:
+        return result
+    try:
+        result.__class__ = cls
+    except TypeError:
+        other = _new(cls)
+        other.__dict__.update(result.__dict__)
+        return other
+    return result
+
+
+def _propagate(entry: Entry, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Do what the default implementation does, for types that all inherit it."""
+    if entry.composite:
+        state = STATE.get()
+        STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled))
+        try:
+            result = entry.implementation(*args, **kwargs)
+        finally:
+            STATE.set(state)
+        return converted(result, cls, args, kwargs, fresh=False)
+    result = entry.implementation(*args, **kwargs)
+    if entry.nowrap:
+        return result
+    if type(result) is Tensor and not kwargs:
+        # The common case of `converted`, written out (100 ns).
+        for argument in args:
+            if argument is result:
+                return retyped(result, cls)
+        try:
+            result.__class__ = cls
+        except TypeError:
+            return retyped(result, cls)
+        return result
+    return converted(result, cls, args, kwargs, fresh=True)
+
+
+TensorBase.plain = Tensor
+register_plain(Tensor, tensors=True)
+register_default(Tensor.__dict__["__torch_function__"].__func__, disabled_torch_function, _propagate)

@@ -1,0 +1,323 @@
+"""Views and in-place operations: how a history is rewritten when memory is.
+
+# Note [In-place through a view]
+Every view knows its base (never itself a view) and shares its version counter. An in-place operation on a view gives
+the *base* a new history: a `CopySlices` node, which routes the gradient of the part that was written through the
+operation and the rest past it. Views made before are stale then; a stale view gets a new edge, a strided view of the
+base's new history, when somebody next asks for it (`edge_of`). Where a view lies in its base is read off the arrays
+themselves (offset, shape, strides), so that no view needs to remember how it was made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.node import (
+    Node,
+    edge_of,
+    next_sequence_number,
+    register_view_refresh,
+)
+
+from .backends import data_pointer, namespace_of, strided_view
+
+__all__ = ["CopySlices", "Geometry", "check_inplace", "geometry_of", "rebase", "view_of"]
+
+_new = object.__new__
+
+UNDER_NO_GRAD = "under no_grad"
+OF_MANY = "of many"
+OF_FUNCTION = "of a custom Function"
+
+
+class Geometry(NamedTuple):
+    """Where a view lies in memory, relative to its base's array: bytes for offset and strides."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    offset: int
+    strides: tuple[int, ...]
+
+
+def _lowest(array: Any) -> int:
+    """Return how far below its first element an array's memory reaches; views with negative steps reach below."""
+    return sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0 and n > 0)
+
+
+def geometry_of(view: Any, base: Any) -> Geometry:
+    """Return where the array `view` lies in the array `base`."""
+    return Geometry(view.shape, view.dtype, data_pointer(view) - data_pointer(base), view.strides)
+
+
+class Layout(NamedTuple):
+    """How a base lies in memory: enough to make a fresh array of the same layout."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...]
+
+    def extent(self) -> int:
+        """Return the bytes from the first element to the end of the last."""
+        if 0 in self.shape:
+            return 0
+        return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
+
+
+def layout_of(array: Any) -> Layout:
+    """Return the layout of an array."""
+    return Layout(array.shape, array.dtype, array.strides)
+
+
+def _empty_like(xp: Any, layout: Layout) -> tuple[Any, Any]:
+    """Return fresh zeroed memory of a layout: the bytes, and the array over them."""
+    memory = xp.zeros(max(layout.extent(), 1), dtype=np.uint8)
+    if any(s < 0 for s in layout.strides):
+        raise RuntimeError("in-place operations on views of arrays with negative steps are not supported; clone() first")
+    return memory, strided_view(xp, memory, layout.shape, layout.dtype, 0, layout.strides)
+
+
+def _overlaps(geometry: Geometry) -> bool:
+    """Return whether two elements of the view may share memory (as after `expand`)."""
+    reach = geometry.dtype.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(geometry.strides, geometry.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach = stride * (n - 1) + reach
+    return False
+
+
+def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
+    """Return a copy of the part of `array` (of `layout` in spirit) that lies where the view lies."""
+    xp = namespace_of(array)
+    memory, base = _empty_like(xp, layout)
+    base[...] = array
+    return strided_view(xp, memory, geometry.shape, geometry.dtype, geometry.offset, geometry.strides).copy()
+
+
+def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
+    """Return an array of `layout` that is zero but where the view lies, where it is `grad` (summed where it overlaps)."""
+    xp = namespace_of(grad)
+    memory, base = _empty_like(xp, layout)
+    window = strided_view(xp, memory, geometry.shape, geometry.dtype, geometry.offset, geometry.strides)
+    if _overlaps(geometry):
+        for index in np.ndindex(*(n if s == 0 else 1 for n, s in zip(geometry.shape, geometry.strides, strict=True))):
+            at = tuple(
+                slice(i, i + 1) if s == 0 else slice(None) for i, s in zip(index, geometry.strides, strict=True)
+            )
+            window[at] += grad[at]
+    else:
+        window[...] = grad
+    return base
+
+
+def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> Any:
+    """Return a copy of `array` whose part under the view is `value`."""
+    xp = namespace_of(array)
+    memory, base = _empty_like(xp, layout)
+    base[...] = array
+    window = strided_view(xp, memory, geometry.shape, geometry.dtype, geometry.offset, geometry.strides)
+    window[...] = value
+    return base
+
+
+def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
+    """Return a tensor around `array`, a view of the memory of `source`, that knows its base."""
+    base = source._view_base
+    if base is None:
+        base = source
+    counter = source._counter
+    if counter is None:
+        counter = version_counter(base)
+        source._counter = counter
+    tensor = _new(TensorBase.plain)
+    tensor._data = array
+    tensor._view_base = base
+    tensor._counter = counter
+    tensor._view_version = counter[0]
+    tensor._tracked = True
+    if refuses is None:
+        refuses = source._view_refuses
+    if refuses is None and not grad_enabled():
+        refuses = UNDER_NO_GRAD
+    if refuses is not None:
+        tensor._view_refuses = refuses
+    return tensor
+
+
+class AsStridedBackward0(Node):
+    """The history of a view whose base got a new one: the part of the base that the view shows."""
+
+    __slots__ = ("geometry", "layout")
+
+    layout: Layout
+    geometry: Geometry
+
+    def apply(self, grad: Any) -> tuple[Any]:
+        from .ops.views import scatter_strided
+
+        return (scatter_strided(grad, self.layout, self.geometry),)
+
+
+class CopySlices(Node):
+    """The history of a base after an in-place operation on a view of it."""
+
+    __slots__ = ("function", "geometry", "layout")
+
+    function: Node
+    layout: Layout
+    geometry: Geometry
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        from .ops.views import read_strided, write_strided
+
+        part = read_strided(grad, self.layout, self.geometry)
+        grads = tuple(self.function.apply(part))
+        inner = grads[0]
+        if inner is None:
+            inner = part._zeros(self.geometry.shape, self.geometry.dtype)
+        whole = write_strided(grad, inner, self.layout, self.geometry)
+        return (whole, *grads[1:])
+
+    def release(self) -> None:
+        self.function.release()
+
+
+def _refresh(tensor: Any) -> Any:
+    base = tensor._view_base
+    node = AsStridedBackward0()
+    node.edges = (edge_of(base),)
+    node.sequence_number = next_sequence_number()
+    node.shape = tensor._data.shape
+    node.dtype = tensor._data.dtype
+    node.layout = layout_of(base._data)
+    node.geometry = geometry_of(tensor._data, base._data)
+    tensor._edge = (node, 0)
+    tensor._view_version = tensor._counter[0]
+    return tensor._edge
+
+
+register_view_refresh(_refresh)
+
+
+def check_inplace(tensor: Any, name: str) -> None:
+    """Refuse an in-place operation on what must not be written."""
+    array = tensor._data
+    if array.size > 1 and 0 in array.strides and _overlaps(
+        Geometry(array.shape, array.dtype, 0, array.strides)
+    ):  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): unsupported operation: more than one element of the written-to tensor refers to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+    if not tensor._tracked or not grad_enabled():
+        return
+    base = tensor._view_base
+    if base is None:
+        if tensor._requires_grad and tensor._edge is None:
+            raise RuntimeError(
+                f"{name}(): a leaf Variable that requires grad is being used in an in-place operation. "
+                "Write to it under no_grad(), or clone() it first."
+            )
+        return
+    if base._requires_grad and base._edge is None:
+        raise RuntimeError(
+            f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
+            "Write to it under no_grad(), or clone() it first."
+        )
+    refuses = tensor._view_refuses
+    if refuses is not None and (base._edge is not None or edge_of(tensor) is not None):
+        if refuses == UNDER_NO_GRAD:
+            raise RuntimeError(
+                f"{name}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                "Make the view with grad mode enabled, or modify it under no_grad()."
+            )
+        if refuses == OF_MANY:
+            raise RuntimeError(
+                f"{name}(): Output of a function that returns multiple views is being modified inplace, and such "
+                "functions do not allow it. Replace the in-place operation by an out-of-place one."
+            )
+        raise RuntimeError(
+            f"{name}(): Output of a custom Function is a view and is being modified inplace, which would not be seen "
+            "by its backward. Return a clone() from forward, or use the out-of-place operation."
+        )
+
+
+def bump(tensor: Any) -> list[int]:
+    """Count one more modification of the memory of `tensor`; return the counter."""
+    counter: list[int] | None = tensor._counter
+    if counter is None:
+        counter = tensor._counter = [0]
+    counter[0] += 1
+    return counter
+
+
+def rebase(tensor: Any, node: Node) -> None:
+    """Make `node`, whose first edge is the former `tensor`, the history of what `tensor` now holds."""
+    base = tensor._view_base
+    if base is None:
+        tensor._edge = (node, 0)
+        tensor._tracked = True
+        if tensor._retains_grad:
+            retain(tensor)
+        return
+    copy = CopySlices()
+    copy.edges = (edge_of(base), *node.edges[1:])
+    copy.sequence_number = next_sequence_number()
+    copy.shape = base._data.shape
+    copy.dtype = base._data.dtype
+    copy.function = node
+    copy.layout = layout_of(base._data)
+    copy.geometry = geometry_of(tensor._data, base._data)
+    base._edge = (copy, 0)
+    base._tracked = True
+    _refresh(tensor)
+
+
+def retain(tensor: Any) -> None:
+    """Have the node of a non-leaf store the gradient that reaches it in `tensor.grad`."""
+    import weakref
+
+    node, number = edge_of(tensor)  # type: ignore[misc]
+    retained = node.retained
+    if retained is None:
+        retained = node.retained = {}
+    retained[number] = weakref.ref(tensor)
+
+
+def detached(tensor: Any) -> Any:
+    """Return a tensor that shares memory and version with `tensor`, without its history."""
+    result = wrap(tensor._data)
+    result._counter = version_counter(tensor) if tensor._counter is None else tensor._counter
+    return result
+
+
+class AliasBackward0(Node):
+    """The history of a tensor that is another one under a different type."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Any) -> tuple[Any]:
+        return (grad,)
+
+
+def alias_of(tensor: Any) -> Any:
+    """Return a new plain tensor on the memory of `tensor`, a view of it with the same history."""
+    result = view_of(tensor, tensor._data)
+    if tensor._tracked and grad_enabled():
+        edge = edge_of(tensor)
+        if edge is not None:
+            node = AliasBackward0()
+            node.edges = (edge,)
+            node.sequence_number = next_sequence_number()
+            node.shape, node.dtype = tensor._data.shape, tensor._data.dtype
+            result._edge = (node, 0)
+    return result
+
+
+def untracked(tensor: Any) -> Any:
+    """Return a tensor on the same memory with neither history nor a share in the version counter (`.data`)."""
+    return wrap(tensor._data)

@@ -1,0 +1,1 @@
+"""What tests of tensor-like types need: sample inputs of every operation."""

@@ -1,0 +1,21 @@
+"""What holds in every test: the same random numbers each time, whatever ran before."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+import tensorlike as tl
+
+with contextlib.suppress(ImportError):  # only the property tests need Hypothesis
+    from hypothesis import settings
+
+    # A time limit for one example fails on a busy machine, not on wrong code.
+    settings.register_profile("tensorlike", deadline=None)
+    settings.load_profile("tensorlike")
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers() -> None:
+    tl.manual_seed(0)
+    np.random.seed(0)
