@@ -232,9 +232,13 @@ def elements(value: Any) -> Sequence[Any]:
     return (value,)
 
 
-def dispatch(entry: Entry, operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a call: the modes from the innermost out, then the overriding types in order, then the implementation."""
-    key = tuple(map(type, operands))
+def dispatch(
+    entry: Entry, key: tuple[type, ...], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Answer a call: the modes from the innermost out, then the overriding types in order, then the implementation.
+
+    `key` are the types of `operands`.
+    """
     plan = _PLANS.get(key)
     if plan is None:
         plan = _make_plan(key)

@@ -41,12 +41,6 @@ class _PassModule:
         return self.hook(self.module, *args)
 
 
-class _StateDict(OrderedDict[str, Any]):
-    """What `state_dict` returns: an ordered dict with the modules' versions in `_metadata`."""
-
-    _metadata: OrderedDict[str, dict[str, Any]]
-
-
 class StateMethods:
     """The methods of `Module` that save and load its state."""
 
@@ -104,7 +98,8 @@ class StateMethods:
             prefix = given.get("prefix", prefix)
             keep_vars = given.get("keep_vars", keep_vars)
         if destination is None:
-            destination = _StateDict()
+            destination = OrderedDict()
+            # The modules' versions, which loading looks at.
             destination._metadata = OrderedDict()
         metadata: dict[str, Any] = {"version": self._version}
         if hasattr(destination, "_metadata"):
@@ -159,7 +154,7 @@ class StateMethods:
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)
         # A copy, because hooks may rename keys; they find the metadata where `state_dict()` put it.
-        state = _StateDict(state_dict)
+        state: Any = OrderedDict(state_dict)
         if metadata is not None:
             state._metadata = metadata
         result = IncompatibleKeys([], [])

@@ -214,7 +214,7 @@ class ModuleList(_ModuleSequence):
         return self
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return ModuleList([*self, *other])
+        return ModuleList(self).extend(iter(other))
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
