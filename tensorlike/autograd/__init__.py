@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import function
+from .function import Function
 from .functions import backward, grad
 from .grad_mode import (
     enable_grad,
@@ -11,11 +13,19 @@ from .grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .variable import Variable
 
 __all__ = [
+    "Function",
+    "GradcheckError",
+    "Variable",
     "backward",
     "enable_grad",
+    "function",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",

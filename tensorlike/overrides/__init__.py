@@ -1,6 +1,48 @@
-"""Looking at overrides."""
+"""Looking at overrides: what can be intercepted, and helpers for those who intercept."""
 
-from tensorlike.dispatch import DisableTorchFunction, DisableTorchFunctionSubclass, TorchFunctionMode
+from __future__ import annotations
+
+from tensorlike.dispatch import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    TorchFunctionMode,
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+    overridable,
+    wrap_torch_function,
+)
 from tensorlike.tensor.tensor import disabled_torch_function
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctionMode", "disabled_torch_function"]
+from .introspection import (
+    get_default_nowrap_functions,
+    get_ignored_functions,
+    get_overridable_functions,
+    get_testing_overrides,
+    is_tensor_like,
+    is_tensor_method_or_property,
+    resolve_name,
+)
+from .modes import BaseTorchFunctionMode
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "disabled_torch_function",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "overridable",
+    "resolve_name",
+    "wrap_torch_function",
+]

@@ -661,3 +661,10 @@ def _ones(self: Any, shape: Any, dtype: Any) -> Any:
 
 Tensor._zeros = _zeros  # type: ignore[method-assign, assignment]
 Tensor._ones = _ones  # type: ignore[method-assign, assignment]
+
+
+def _namespace_of_tensor(self: Any) -> Any:
+    return backend_of(self._data).namespace
+
+
+Tensor._namespace = _namespace_of_tensor  # type: ignore[method-assign, assignment]

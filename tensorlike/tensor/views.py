@@ -321,3 +321,16 @@ def alias_of(tensor: Any) -> Any:
 def untracked(tensor: Any) -> Any:
     """Return a tensor on the same memory with neither history nor a share in the version counter (`.data`)."""
     return wrap(tensor._data)
+
+
+def rebase_function(tensor: Any, node: Node, number: int) -> None:
+    """Make output `number` of a custom Function the history of the input that it modified in place."""
+    if tensor._view_base is None:
+        tensor._edge = (node, number)
+        tensor._requires_grad = False
+        tensor._tracked = True
+        return
+    raise RuntimeError(
+        "a custom Function modified a view in place and marked it dirty, which is supported for tensors that are no "
+        "views: modify the base, or return a new tensor"
+    )

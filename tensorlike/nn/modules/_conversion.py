@@ -22,23 +22,29 @@ class ConversionMethods:
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace every parameter's data, gradient and every buffer by what `fn` returns for it.
 
-        Parameters stay the objects they are, so that an optimizer keeps updating the module.
+        Parameters stay the objects they are, so that an optimizer keeps updating the module, unless they move to or
+        from the "meta" device.
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with tl.no_grad():
                 data = fn(parameter)
             gradient = parameter.grad
-            if data is not parameter:
+            if data.is_meta != parameter.is_meta:
+                # There is no memory on one side: the one case in which the parameter becomes another object.
+                parameter = self._parameters[name] = Parameter(data, requires_grad=parameter.requires_grad)
+            elif data is not parameter:
                 parameter.data = data
             if gradient is not None:
                 with tl.no_grad():
                     changed = fn(gradient)
-                if changed is not gradient:
+                if changed.is_meta != gradient.is_meta:
+                    parameter.grad = changed
+                elif changed is not gradient:
                     # The gradient as well stays the object it is; off its parameter while their dtypes differ.
                     parameter.grad = None
                     gradient.data = changed

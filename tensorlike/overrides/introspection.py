@@ -1,0 +1,225 @@
+"""What can be overridden, under which name, with which signature: all of it read from the registry.
+
+# Note [What is public]
+A row of the registry is public when its function can be found at its dotted name and no part of that name starts with
+an underscore. Dunder methods and the underscore properties that PyTorch documents for types (`_base`, `_grad`,
+`_version`) are the exceptions. Operators are listed once, through the method that types are asked about.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, Row
+from tensorlike.dispatch.signature import KEYWORD, VARIADIC
+from tensorlike.tensor.tensor import nowrap_functions
+
+__all__ = [
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "public_rows",
+    "resolve_name",
+]
+
+_PROPERTIES = ("property", "setter")
+
+
+def _is_private(part: str) -> bool:
+    return part.startswith("_") and not (part.startswith("__") and part.endswith("__"))
+
+
+def _path(row: Row) -> list[str]:
+    """Return the names that lead from the module of `row` to its function or property."""
+    path = row.name.split(".")
+    return path[:-1] if row.form in _PROPERTIES else path
+
+
+def owner_of(row: Row) -> Any:
+    """Return the module or class that holds the function of `row`, or None when it is not to be found there."""
+    owner: Any = sys.modules.get(row.namespace)
+    *outer, last = _path(row)
+    for name in outer:
+        owner = getattr(owner, name, None)
+    return owner if owner is not None and hasattr(owner, last) else None
+
+
+def _is_public(row: Row) -> bool:
+    if not row.overridable or any(map(_is_private, row.namespace.split("."))):
+        return False
+    return row.form in _PROPERTIES or not any(map(_is_private, row.name.split(".")))
+
+
+def public_rows() -> list[tuple[Any, Row]]:
+    """Return every overridable function as (namespace object, row), sorted by name: see Note [What is public]."""
+    found = []
+    for row in REGISTRY.values():
+        if not _is_public(row) or (row.form == "operator" and row.key is not row.function):
+            continue
+        owner = owner_of(row)
+        if owner is not None:
+            found.append((owner, row))
+    return sorted(found, key=lambda pair: (pair[1].namespace, pair[1].name.rpartition(".")[0] != "", pair[1].name))
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """Return what types and modes can intercept: the functions of each namespace, sorted by name.
+
+    The keys are the namespaces themselves, such as `tensorlike`, `tensorlike.Tensor` and `tensorlike.linalg`; the
+    values hold what `__torch_function__` receives as `func`. A property stands there as its `__get__` and, where it can
+    be set, its `__set__`. Functions that other packages declare with `overridable` are listed under their own modules.
+
+    >>> import tensorlike as tl
+    >>> functions = tl.overrides.get_overridable_functions()
+    >>> tl.mul in functions[tl], tl.Tensor.mul in functions[tl.Tensor], tl.Tensor.shape.__get__ in functions[tl.Tensor]
+    (True, True, True)
+
+    Source: PyTorch's `torch.overrides.get_overridable_functions`.
+    """
+    found: dict[Any, list[Callable[..., Any]]] = {}
+    for owner, row in public_rows():
+        found.setdefault(owner, []).append(row.key)
+    return found
+
+
+def _dummy(row: Row) -> Callable[..., Any]:
+    """Return a function with the signature of `row` that returns -1."""
+    parts: list[str] = []
+    starred = False
+    for p in row.parameters:
+        if p.kind == VARIADIC:
+            parts.append("*" + p.name)
+            starred = True
+            continue
+        if p.kind == KEYWORD and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(p.name if p.default is MISSING else f"{p.name}=None")
+    code = row.entry.implementation.__code__
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+        parts.append("**" + code.co_varnames[at])
+    made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
+    # The values themselves, since not every default has a text that evaluates to it.
+    given = [p for p in row.parameters if p.default is not MISSING]
+    made.__defaults__ = tuple(p.default for p in given if p.kind != KEYWORD) or None
+    made.__kwdefaults__ = {p.name: p.default for p in given if p.kind == KEYWORD} or None
+    made.__name__ = row.function.__name__
+    made.__qualname__ = row.name
+    return made  # type: ignore[no-any-return]
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return, for every overridable function, a function with the same signature that returns -1.
+
+    The signatures are those of the functions (names, kinds, order, defaults), so that a test can call all of them.
+
+    >>> import inspect
+    >>> import tensorlike as tl
+    >>> dummy = tl.overrides.get_testing_overrides()[tl.mul]
+    >>> inspect.signature(dummy)
+    <Signature (input, other, *, out=None)>
+    >>> dummy(1, 2)
+    -1
+
+    Source: PyTorch's `torch.overrides.get_testing_overrides`.
+    """
+    found: dict[Callable[..., Any], Callable[..., Any]] = {}
+    for _, row in public_rows():
+        if row.dummy is None:
+            row.dummy = _dummy(row)
+        found[row.key] = row.dummy
+    return found
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Return the public functions that no type can intercept, because they take no tensors; modes see most of them.
+
+    >>> import tensorlike as tl
+    >>> tl.ones in tl.overrides.get_ignored_functions()
+    True
+
+    Source: PyTorch's `torch.overrides.get_ignored_functions`.
+    """
+    return {function for function, _ in IGNORED.values()}
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """Return the functions whose results Tensor's own `__torch_function__` leaves the type they have.
+
+    >>> import tensorlike as tl
+    >>> tl.Tensor.grad.__get__ in tl.overrides.get_default_nowrap_functions()
+    True
+
+    Source: PyTorch's `torch.overrides.get_default_nowrap_functions`.
+    """
+    return set(nowrap_functions())
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Return whether `inp` is a tensor, or of a type that overrides functions with `__torch_function__`.
+
+    >>> import tensorlike as tl
+    >>> class Duck:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return -1
+    >>> [tl.overrides.is_tensor_like(x) for x in (tl.ones(2), Duck(), 6, [tl.ones(2)])]
+    [True, True, False, False]
+
+    Source: PyTorch's `torch.overrides.is_tensor_like`.
+    """
+    return hasattr(type(inp), "__torch_function__")
+
+
+def _row_named_by(func: Any) -> Row | None:
+    """Return the row of `func`, found through the names that a public function carries."""
+    of = getattr(getattr(func, "__self__", None), "fget", None)
+    named = func if of is None else of
+    name = f"{getattr(named, '__module__', None)}.{getattr(named, '__qualname__', None)}"
+    row = REGISTRY.get(name if of is None else f"{name}.{func.__name__}")
+    if row is not None and (row.key == func or row.function is func):
+        return row
+    return None
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Return whether `func`, as `__torch_function__` receives it, is a method or property of Tensor.
+
+    A property must be given as its `__get__` or `__set__`.
+
+    >>> import tensorlike as tl
+    >>> [tl.overrides.is_tensor_method_or_property(f) for f in (tl.Tensor.add, tl.Tensor.shape.__get__, tl.add)]
+    [True, True, False]
+
+    Source: PyTorch's `torch.overrides.is_tensor_method_or_property`.
+    """
+    row = _row_named_by(func)
+    return row is not None and row.name.startswith("Tensor.")
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """Return the public dotted name of a function that `__torch_function__` received; None for any other function.
+
+    >>> import tensorlike as tl
+    >>> tl.overrides.resolve_name(tl.Tensor.add), tl.overrides.resolve_name(tl.Tensor.shape.__get__)
+    ('tensorlike.Tensor.add', 'tensorlike.Tensor.shape.__get__')
+    >>> tl.overrides.resolve_name(print) is None
+    True
+
+    Source: PyTorch's `torch.overrides.resolve_name`.
+    """
+    row = _row_named_by(f)
+    if row is not None:
+        return row.full_name if owner_of(row) is not None else None
+    for name, (function, _) in IGNORED.items():
+        if function is f:
+            return name
+    return None

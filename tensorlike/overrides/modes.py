@@ -1,0 +1,31 @@
+"""Modes ready to be used, or to be derived from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.dispatch import TorchFunctionMode
+
+__all__ = ["BaseTorchFunctionMode"]
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that lets every call through: derive from it to change some and leave the rest.
+
+    >>> import tensorlike as tl
+    >>> class NoProducts(tl.overrides.BaseTorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         if func is tl.mul:
+    ...             return "a product"
+    ...         return super().__torch_function__(func, types, args, kwargs)
+    >>> with NoProducts():
+    ...     tl.mul(tl.ones(1), 2), tl.add(tl.ones(1), 2)
+    ('a product', tensor([3.]))
+
+    Source: PyTorch's `torch.overrides.BaseTorchFunctionMode`.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))

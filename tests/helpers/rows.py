@@ -1,0 +1,87 @@
+"""The registry as tests see it: which samples serve which public functions."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.overrides.introspection import public_rows
+from tensorlike.testing.samples import SAMPLES, Samples
+
+FORMS_OF_METHODS = ("property", "setter")
+
+
+def rows() -> list[Row]:
+    """Every public overridable row, operators that report a method included."""
+    owners = {id(row) for _, row in public_rows()}
+    reporting = [r for r in REGISTRY.values() if r.form == "operator" and r.key is not r.function]
+    return [r for r in REGISTRY.values() if id(r) in owners] + reporting
+
+
+def _place(row: Row) -> tuple[str, int]:
+    code = row.entry.implementation.__code__
+    return code.co_filename, code.co_firstlineno
+
+
+@functools.cache
+def _by_place() -> dict[tuple[str, int], list[Row]]:
+    found: dict[tuple[str, int], list[Row]] = {}
+    for row in REGISTRY.values():
+        found.setdefault(_place(row), []).append(row)
+    return found
+
+
+def _candidates(row: Row) -> list[str]:
+    """Names under which samples that serve `row` may be given, the likeliest first."""
+    names = [row.full_name]
+    declaration = row.declaration
+    if hasattr(declaration, "rows"):
+        # Function, method, aliases, operators and the in-place form of one declaration share their samples.
+        names += [declaration.full_name, *(r.full_name for r in declaration.rows)]
+    elif row.form in ("alias", "method"):
+        # A composite's method and aliases are made from the same source as the function.
+        wanted = ("function",) if row.form == "method" else ("function", "method")
+        names += [r.full_name for r in _by_place()[_place(row)] if r.form in wanted]
+    if row.name.startswith("Tensor."):
+        short = row.name.removeprefix("Tensor.")
+        spaces = ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special", "tensorlike.fft")
+        for space in spaces:
+            names += [f"{space}.{short}", f"{space}.{short.removesuffix('_')}"]
+        names.append(f"tensorlike.Tensor.{short.removesuffix('_')}")
+    return names
+
+
+def samples_key(row: Row) -> str | None:
+    """The name under which the samples of `row` are registered, or None."""
+    return next((name for name in _candidates(row) if name in SAMPLES), None)
+
+
+@functools.cache
+def families() -> dict[str, list[Row]]:
+    """For each name with samples, the rows that these samples serve, the function itself first."""
+    found: dict[str, list[Row]] = {name: [] for name in SAMPLES}
+    for row in rows():
+        key = samples_key(row)
+        if key is not None:
+            found[key].append(row)
+    for name, members in found.items():
+        members.sort(key=lambda r: (r.full_name != name, r.form != "function", r.form != "method"))
+    return {name: members for name, members in found.items() if members}
+
+
+def cases() -> list[tuple[str, str]]:
+    """(name, dtype) for every operation with samples."""
+    return [(name, dtype) for name in families() for dtype in SAMPLES[name].dtypes]
+
+
+def samples(name: str) -> Samples:
+    return SAMPLES[name]
+
+
+REFLECTED = {
+    f"__r{name}__": getattr(operator, f"__{name}__")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
+                 "rshift")
+}  # fmt: skip
