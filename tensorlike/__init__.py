@@ -13,6 +13,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
+from .random import Generator, default_generator
 from .tensor import Parameter, Tensor
 from .tensor.device import device
 from .tensor.dtypes import *  # noqa: F403

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 import tensorlike as tl
 from tensorlike import nn
 from tensorlike.nn import init

@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 
 import pytest
+
 import tensorlike as tl
 from tensorlike import nn
 
@@ -142,7 +143,7 @@ class TestRegistration:
 
     def test_a_missing_attribute_is_named(self):
         with pytest.raises(AttributeError, match="'Linear' object has no attribute 'weigth'"):
-            nn.Linear(1, 1).weigth  # noqa: B018
+            nn.Linear(1, 1).weigth
         with pytest.raises(AttributeError, match="'Linear' object has no attribute 'weigth'"):
             del nn.Linear(1, 1).weigth
 

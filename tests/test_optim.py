@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 import tensorlike as tl
 from tensorlike.optim import SGD, Adam, AdamW, Optimizer, lr_scheduler
 

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Final
 
 from .base import TensorBase, wrap
 from .grad_mode import grad_enabled
+from .hooks import RemovableHandle, register_hook
 
 __all__ = [
     "RELEASED",
     "AccumulateGrad",
     "Node",
-    "RemovableHandle",
     "edge_of",
     "leaf_edge",
     "next_sequence_number",
@@ -51,28 +51,6 @@ _FREED = (
     "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
     "tensors after calling backward."
 )
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()`, or leaving it as a context, takes the hook away again."""
-
-    _ids = itertools.count()
-
-    def __init__(self, hooks: OrderedDict[int, Any]) -> None:
-        self.id = next(self._ids)
-        self._hooks = weakref.ref(hooks)
-
-    def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
 
 class Node:
@@ -114,13 +92,13 @@ class Node:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; what it returns replaces `grad_inputs`."""
         if self.post_hooks is None:
             self.post_hooks = OrderedDict()
-        return add_hook(self.post_hooks, hook)
+        return register_hook(hook, self.post_hooks)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the node runs; what it returns replaces `grad_outputs`."""
         if self.pre_hooks is None:
             self.pre_hooks = OrderedDict()
-        return add_hook(self.pre_hooks, hook)
+        return register_hook(hook, self.pre_hooks)
 
     def apply(self, grad: Any) -> Any:
         """Return the gradients of the inputs, one per edge, None where there is none."""
@@ -131,18 +109,6 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
-
-
-def add_hook(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
-    """Add `hook` and return its handle."""
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
-
-
-def new_hooks() -> OrderedDict[int, Any]:
-    """Return an empty dict of hooks."""
-    return OrderedDict()
 
 
 class AccumulateGrad(Node):

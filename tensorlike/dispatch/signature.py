@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ ONE, MANY, NESTED = "one", "many", "nested"
 POSITIONAL, VARIADIC, KEYWORD = "positional", "variadic", "keyword"
 
 _HAS_VARIADIC = inspect.CO_VARARGS
+# Users write `list[tl.Tensor]` and `Sequence["torch.Tensor"]` as well.
+_SEQUENCE_OF_TENSORS = re.compile(r"(?i:sequence|iterable|tuple|list)\[['\"]?[\w.]*Tensor")
 
 
 class Parameter(NamedTuple):
@@ -32,7 +35,7 @@ def operand_kind(annotation: str) -> str | None:
     """Return how a parameter annotated so holds tensors, or None when it holds none."""
     if "Indices" in annotation:
         return NESTED
-    if "Sequence[Tensor" in annotation or "tuple[Tensor" in annotation or "list[Tensor" in annotation:
+    if _SEQUENCE_OF_TENSORS.search(annotation):
         return MANY
     if "Tensor" in annotation:
         return ONE
@@ -60,7 +63,7 @@ def parameters_of(
     def parameter(name: str, kind: str, default: Any) -> Parameter:
         annotation = annotations.get(name, "")
         if not isinstance(annotation, str):
-            annotation = getattr(annotation, "__name__", str(annotation))
+            annotation = annotation.__name__ if isinstance(annotation, type) else str(annotation)
         operand = operand_kind(annotation)
         if named is not None:
             operand = (operand or ONE) if name in named else None

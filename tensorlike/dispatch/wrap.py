@@ -41,7 +41,8 @@ def build_factory(source: str, label: str, arguments: str) -> Callable[..., Any]
         text = f"def make({arguments}):\n{body}\n"
         filename = f"<tensorlike {label} {len(_factories)}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        namespace: dict[str, Any] = {}
+        # The name tells warnings which frames are the library's own.
+        namespace: dict[str, Any] = {"__name__": "tensorlike"}
         exec(compile(text, filename, "exec"), namespace)
         factory = _factories[key] = namespace["make"]
     return factory

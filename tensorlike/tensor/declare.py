@@ -30,7 +30,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.autograd.node import RELEASED, Node, edge_of, next_sequence_number, unpack, unpack_many
+from tensorlike.autograd.node import RELEASED, Node, edge_of, leaf_edge, next_sequence_number, unpack, unpack_many
 from tensorlike.dispatch.core import MISSING, Entry
 from tensorlike.dispatch.registry import Row, ignore, register
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter, parameters_of
@@ -166,6 +166,7 @@ class Declaration:
             "new": _new,
             "grad_enabled": grad_enabled,
             "edge_of": edge_of,
+            "leaf_edge": leaf_edge,
             "next_sequence_number": next_sequence_number,
             "save": _save,
             "DIFFERENTIABLE": _DIFFERENTIABLE,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase, wrap
-from tensorlike.autograd.node import RemovableHandle, add_hook, edge_of, new_hooks
+from tensorlike.autograd.hooks import RemovableHandle, register_hook
+from tensorlike.autograd.node import edge_of
 
 from .views import detached, retain
 
@@ -207,8 +209,8 @@ def install(method: Callable[..., Any]) -> None:
         self._retains_grad = True
         retain(self)
 
-    @method(composite=False)
-    def register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+    @method(composite=False, name="register_hook")
+    def register_tensor_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad)` each time a gradient of this tensor is computed; what it returns replaces it.
 
         Returns a handle whose `remove()` takes the hook away. Raises RuntimeError when the tensor requires no grad.
@@ -229,14 +231,14 @@ def install(method: Callable[..., Any]) -> None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._edge is None:
             if self._hooks is None:
-                self._hooks = new_hooks()
-            return add_hook(self._hooks, hook)
+                self._hooks = OrderedDict()
+            return register_hook(hook, self._hooks)
         node, number = edge
         if node.tensor_hooks is None:
             node.tensor_hooks = {}
-        hooks = node.tensor_hooks.setdefault(number, None) or new_hooks()
+        hooks = node.tensor_hooks.setdefault(number, None) or OrderedDict()
         node.tensor_hooks[number] = hooks
-        return add_hook(hooks, hook)
+        return register_hook(hook, hooks)
 
     @method(composite=False)
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
@@ -249,8 +251,8 @@ def install(method: Callable[..., Any]) -> None:
         if self._edge is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._post_accumulate_hooks is None:
-            self._post_accumulate_hooks = new_hooks()
-        return add_hook(self._post_accumulate_hooks, hook)
+            self._post_accumulate_hooks = OrderedDict()
+        return register_hook(hook, self._post_accumulate_hooks)
 
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 import tensorlike as tl
 
 torch = pytest.importorskip("torch", reason="PyTorch is what modules and optimizers are compared with")

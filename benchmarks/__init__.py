@@ -1,0 +1,1 @@
+"""Timings beside NumPy and PyTorch: `python -m benchmarks`."""

@@ -1,0 +1,41 @@
+"""The functions that neural networks are made of: `tensorlike.nn.functional`."""
+
+from . import (
+    activation,
+    adaptive_pooling,
+    attention,
+    average_pooling,
+    classification,
+    convolution,
+    distance,
+    dropout,
+    embedding,
+    folding,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    ranking,
+    rectifier,
+    resampling,
+)
+
+__all__ = [
+    "activation",
+    "adaptive_pooling",
+    "attention",
+    "average_pooling",
+    "classification",
+    "convolution",
+    "distance",
+    "dropout",
+    "embedding",
+    "folding",
+    "loss",
+    "normalization",
+    "padding",
+    "pooling",
+    "ranking",
+    "rectifier",
+    "resampling",
+]
