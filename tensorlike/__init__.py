@@ -1,10 +1,17 @@
-"""tensorlike: the `__torch_function__` protocol as a library of its own."""
+"""tensorlike: the `__torch_function__` protocol as a library of its own.
+
+A tensor library in Python with PyTorch's names and semantics, on NumPy and CuPy, whose every public function can be
+intercepted by the types it is handed.
+"""
 
 from __future__ import annotations
 
+import importlib as _importlib
+from math import e, inf, nan, pi
+
 __version__ = "0.1.0"
 
-from . import autograd, dispatch, overrides
+from . import autograd, dispatch
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -13,15 +20,40 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .random import Generator, default_generator
+from .dispatch import TorchFunctionMode, overridable
 from .tensor import Parameter, Tensor
 from .tensor.device import device
 from .tensor.dtypes import *  # noqa: F403
 from .tensor.namespaces import fill as _fill
 from .tensor.printing import set_printoptions
+from .tensor.random import Generator
 from .tensor.size import Size
 
-# The package `tensorlike.tensor` stays importable from; the attribute is the function, as in PyTorch.
-from .tensor.creation import tensor  # noqa: I001
+#: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
+LAZY = ("_C", "_overrides", "nn", "optim", "overrides", "random", "testing", "utils")
 
-_fill("tensorlike")
+# The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of
+# that name stays importable from (`from tensorlike.tensor import ...`).
+__all__ = [
+    *_fill(__name__),
+    *("Generator", "Parameter", "Size", "Tensor", "TorchFunctionMode", "autograd", "device", "dispatch"),
+    *("e", "enable_grad", "inf", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "nan", "no_grad"),
+    *("overridable", "pi", "set_grad_enabled", "set_printoptions"),
+    *(name for name in LAZY if not name.startswith("_")),
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in LAZY:
+        return _importlib.import_module(f"{__name__}.{name}")
+    if name == "bfloat16":
+        from .tensor import dtypes
+
+        return dtypes.bfloat16  # type: ignore[attr-defined]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY})
+
+

@@ -12,9 +12,10 @@ view, the first save, the first in-place operation). In-place operations add one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-__all__ = ["TensorBase", "version_counter", "wrap"]
+__all__ = ["TensorBase", "add_arrays", "register_addition", "version_counter", "wrap"]
 
 _new = object.__new__
 
@@ -60,3 +61,16 @@ def version_counter(tensor: TensorBase) -> list[int]:
     if counter is None:
         counter = tensor._counter = [0]
     return counter
+
+
+def _no_addition(a: Any, b: Any, out: Any = None) -> Any:
+    raise RuntimeError("tensorlike.autograd is used without tensorlike.tensor, which tells it how arrays are added")
+
+
+#: `add_arrays[0](a, b, out)` adds raw arrays without a floating-point warning.
+add_arrays: list[Callable[..., Any]] = [_no_addition]
+
+
+def register_addition(add: Callable[..., Any]) -> None:
+    """Name the function that adds two raw arrays, into a third if given."""
+    add_arrays[0] = add

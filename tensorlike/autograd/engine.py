@@ -8,13 +8,13 @@ that arrived for its leaf. Nothing recurses, so a chain may be of any length.
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 from tensorlike.dispatch.core import CLEAR, STATE, State
 
-from .base import wrap
+from .base import add_arrays, wrap
 from .grad_mode import grad_enabled, set_recording
 from .node import Edge, Node
 
@@ -22,15 +22,6 @@ __all__ = ["caller_state", "run"]
 
 #: The dispatch state of whoever called backward: custom Functions run under it, formulas under none.
 caller_state: contextvars.ContextVar[State] = contextvars.ContextVar("tensorlike_backward_caller", default=CLEAR)
-
-_add: Callable[..., Any] | None = None
-
-
-def register_addition(add: Callable[..., Any]) -> None:
-    """Name the kernel that adds two raw arrays."""
-    global _add
-    _add = add
-
 
 def run(
     roots: Sequence[tuple[Edge, Any]],
@@ -167,10 +158,13 @@ def _sum(before: Any, grad: Any, key: Any, owned: set[Any], create_graph: bool) 
     if create_graph:
         return before + grad
     if key in owned:
-        _add(before._data, grad._data, before._data)  # type: ignore[misc]
+        add_arrays[0](before._data, grad._data, before._data)
         return before
     owned.add(key)
-    return wrap(_add(before._data, grad._data))  # type: ignore[misc]
+    total = add_arrays[0](before._data, grad._data)
+    if not hasattr(total, "base"):
+        return before + grad  # NumPy adds zero-dimensional arrays to a scalar.
+    return wrap(total)
 
 
 def fit(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from .base import TensorBase, wrap
+from .base import TensorBase, add_arrays, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
 
@@ -144,7 +144,7 @@ class AccumulateGrad(Node):
             elif recording:
                 variable._grad_value = before + grad
             elif before._data.dtype is grad._data.dtype and before._edge is None and before._view_base is None:
-                before._data += grad._data
+                add_arrays[0](before._data, grad._data, before._data)
                 if before._counter is not None:
                     before._counter[0] += 1
             else:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorlike.autograd import engine as _engine
+from tensorlike.autograd import base as _base
 from tensorlike.autograd import functions as _functions
 
-from . import declare, history
+from . import declare, history, runtime
 from .tensor import Tensor
 
 history.install(declare.tensor_method)
 _functions.register_roots(history.root_edge, history.grad_of_root)
-_engine.register_addition(np.add)
+_base.register_addition(lambda a, b, out=None: runtime.run_quietly(np.add, a, b, out))
 
-from . import attributes, creation, conversion, ops, protocols  # noqa: E402, I001
+from . import attributes, creation, conversion, ops, protocols, random  # noqa: E402, I001
 from .parameter import Parameter  # noqa: E402
 
-__all__ = ["Parameter", "Tensor", "attributes", "conversion", "creation", "ops", "protocols"]
+__all__ = ["Parameter", "Tensor", "attributes", "conversion", "creation", "ops", "protocols", "random"]

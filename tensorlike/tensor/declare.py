@@ -17,7 +17,8 @@ From the declaration derive the public function with its exact signature, the me
 - A kernel `def f(xp, ...)` sees raw arrays of one backend and that backend's namespace, already promoted. An operation
   that is one ufunc names it instead, and its body is the docstring alone.
 - A formula's parameter names say what the node saves: `grad` (or `grads`), the operation's own parameters, `result`,
-  and `<operand>_shape` where the shape is enough. Undoing broadcasting is the engine's work, never a formula's.
+  `results` or the name of one of several outputs, and `<operand>_shape` where the shape is enough. Undoing
+  broadcasting is the engine's work, never a formula's.
 """
 
 from __future__ import annotations
@@ -83,8 +84,10 @@ class Declaration:
         out: bool,
         differentiable: bool,
         samples: Any,
+        write: Callable[..., None] | None = None,
     ) -> None:
         self.kernel = kernel
+        self.write = write
         self.name = name
         self.namespace = namespace
         self.ufunc = ufunc
@@ -199,6 +202,9 @@ class Declaration:
                     tensor._tracked = True
             if "results" in self.recorded().names:
                 node._saved_results = [_save(t) for t in tensors]
+            for name, index in self.recorded().outputs.items():
+                if name in self.recorded().names:
+                    setattr(node, f"_saved_{name}", _save(tensors[index]))
         return self._pack(tensors)
 
     def record_view(self, result: Any, source: Any, *rest: Any) -> Any:
@@ -235,10 +241,43 @@ class Declaration:
             node.dtype = tensor._data.dtype
         return node
 
+    def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
+        """Run `write` on `tensor` as the in-place method `name` does, and return the tensor.
+
+        For methods whose signature is not the declaration's own.
+        """
+        check_inplace(tensor, name)
+        node = None
+        if grad_enabled() and (tensor._tracked or any(map(_is_tracked, rest))):
+            node = self.make_inplace(tensor, *rest)
+        arrays = [_raw(value) for value in rest]
+        space = runtime.space(name, tensor._data, *(a for a, v in zip(arrays, rest, strict=True) if a is not v))
+        assert self.write is not None
+        runtime.run_quietly(self.write, space, tensor._data, *arrays)
+        counter = bump(tensor)
+        if node is not None:
+            self.keep_result(node, tensor._data, counter)
+            rebase(tensor, node)
+        return tensor
+
     def keep_result(self, node: Any, array: Any, counter: list[int]) -> None:
         """Save what an in-place operation wrote, where a formula names it."""
         if "result" in self.recorded().names:
             node._saved_result = (array, counter, counter[0])
+
+
+def _is_tracked(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_tracked, value))
+    return isinstance(value, TensorBase) and value._tracked
+
+
+def _raw(value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return value._data
+    if isinstance(value, (list, tuple)) and any(isinstance(v, TensorBase) for v in value):
+        return [_raw(v) for v in value]
+    return value
 
 
 def _save(tensor: Any) -> Any:
@@ -287,6 +326,8 @@ def _implementation(
         "ndarray": np.ndarray,
         "numpy": np,
         "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
+        "write": d.write,
+        "spelled": runtime.spelled,
         "promote": runtime.PROMOTIONS.get(d.promotion or ""),
         "quiet": runtime.quiet,
         "again": runtime.again,
@@ -320,7 +361,7 @@ def _implementation(
 def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
     function.__name__ = qualname.rpartition(".")[2]
     function.__qualname__ = qualname
-    function.__module__ = d.namespace
+    function.__module__ = _namespace(d, qualname)
     function.__doc__ = d.doc
     function.__defaults__ = tuple(
         p.default for p in parameters if p.kind == POSITIONAL and p.default is not MISSING
@@ -335,6 +376,11 @@ def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Dec
     if "return" in d.annotations:
         annotations["return"] = d.annotations["return"]
     function.__annotations__ = annotations
+
+
+def _namespace(d: Declaration, qualname: str) -> str:
+    """Return where a form of `d` is found: methods are `tensorlike.Tensor`'s wherever the function lives."""
+    return "tensorlike" if qualname.startswith("Tensor.") else d.namespace
 
 
 def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, Any]:
@@ -366,6 +412,7 @@ def _publish(
     foreign_values: Mapping[str, Any] | None = None,
     key: Any = None,
 ) -> Callable[..., Any]:
+    namespace = _namespace(d, qualname)
     new_entry = entry is None
     if entry is None:
         entry = Entry(implementation)
@@ -375,7 +422,7 @@ def _publish(
         parameters,
         name=qualname.rpartition(".")[2],
         qualname=qualname,
-        module=d.namespace,
+        module=namespace,
         doc=d.doc,
         hot=source,
         hot_values={**(_hot_values(d, parameters) if source else {}), **(foreign_values or {})},
@@ -386,7 +433,7 @@ def _publish(
     d.late(function)
     row = Row(
         function,
-        namespace=d.namespace,
+        namespace=namespace,
         name=qualname,
         parameters=parameters,
         entry=entry,
@@ -436,13 +483,16 @@ def primitive(
     weak_numbers: bool = True,
     differentiable: bool = True,
     samples: Any = None,
+    write: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
     `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
     fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;
     `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and PyTorch agree
-    on what a Python number does; `differentiable=False` is for results that have no gradient.
+    on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
+    kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
+    large tensor must not compute them all.
     """
 
     def declare(kernel: Callable[..., Any]) -> Any:
@@ -462,6 +512,7 @@ def primitive(
             out=out,
             differentiable=differentiable and not plain_result,
             samples=samples,
+            write=write,
         )
         d._forms = (function, method, inplace, tuple(operators), tuple(inplace_operators), tuple(aliases))  # type: ignore[attr-defined]
         DECLARATIONS[d.full_name] = d
@@ -510,6 +561,8 @@ def _expand(d: Declaration) -> Any:
             setattr(Tensor, inplace_name + "_", public)
             if index == 0:
                 entry = d.rows[-1].entry
+                if result is None:
+                    result = d.function = public
                 for operator in inplace_operators:
                     attach_operator(d, of_method, implementation, operator, entry, public, hot=False)
     result.declaration = d

@@ -203,16 +203,20 @@ def _forward(parameters: Sequence[Parameter]) -> str:
     return ", ".join(p.name for p in parameters if p.name != "out")
 
 
-def _function(name: str, parameters: Sequence[Parameter], lines: Sequence[str]) -> str:
+def _function(name: str, parameters: Sequence[Parameter], lines: Sequence[str], more: str = "") -> str:
     body = "\n".join("    " + line for line in lines)
-    return f"def implementation({signature_text(parameters)}):\n{body}\nreturn implementation"
+    return f"def implementation({signature_text(parameters)}{more}):\n{body}\nreturn implementation"
 
 
 def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the source of the implementation with the exact signature `parameters`."""
     lines: list[str] = []
+    more = ""
     if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
         spread = d.spread
+        # `x.permute(dims=(1, 0))` is the same call; Python has no parameter that is both variadic and a keyword.
+        more = ", **keywords"
+        lines += ["if keywords:", f"    {spread} = spelled(NAME, {spread!r}, {spread}, keywords)"]
         lines.append(f"if len({spread}) == 1 and not isinstance({spread}[0], int):")
         lines.append(f"    {spread} = {spread}[0]")
     lines += _unwrap_lines(d, parameters)
@@ -222,7 +226,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     operands = _forward(parameters)
     if d.plain_result:
         lines.append("return result")
-        return _function(d.name, parameters, lines)
+        return _function(d.name, parameters, lines, more)
     if d.several:
         lines.append("result = as_arrays(result)")
     else:
@@ -236,7 +240,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
             lines += ["if out is not None:", f"    return write_out(NAME, out, result, {tensors})"]
     if d.view:
         lines.append(f"return record_view(result, {operands})")
-        return _function(d.name, parameters, lines)
+        return _function(d.name, parameters, lines, more)
     if d.differentiable:
         lines += [f"if {_tracked(parameters)}:", f"    return record(result, {operands})"]
     if d.several:
@@ -244,7 +248,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     else:
         lines += ["tensor = new(Tensor)", "tensor._data = result", "return tensor"]
     del first
-    return _function(d.name, parameters, lines)
+    return _function(d.name, parameters, lines, more)
 
 
 def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
@@ -255,6 +259,8 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     lines += _space_lines(parameters)
     lines.append(f"former = _{me}")
     lines += _promote_lines(d, parameters)
+    if d.write is not None:
+        return _function(d.name, parameters, [*lines, *_write_lines(d, parameters), f"return {me}"])
     lines += _call_lines(d, parameters)
     lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
     lines.append("check_result(NAME, former, result)")
@@ -273,6 +279,28 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines += ["former[...] = result", f"bump({me})"]
     lines.append(f"return {me}")
     return _function(d.name, parameters, lines)
+
+
+def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
+    me = parameters[0].name
+    arguments = _kernel_arguments(d, parameters)
+    # What the formulas need of the overwritten tensor is saved first.
+    lines = ["node = None"]
+    if d.differentiable:
+        rest = ", ".join(p.name for p in parameters[1:])
+        lines.append(f"if ({_tracked(parameters)}) and grad_enabled():")
+        lines.append(f"    node = make_inplace({me}, {rest})")
+    lines += [
+        "try:",
+        f"    quiet(write, {arguments})",
+        "except RuntimeError as error:",
+        f"    again(error, write, {arguments})",
+        f"counter = bump({me})",
+        "if node is not None:",
+        "    keep_result(node, former, counter)",
+        f"    rebase({me}, node)",
+    ]
+    return lines
 
 
 # ----------------------------------------------------------------------------------------------------------- hot path
@@ -415,6 +443,10 @@ class Recorded:
         self.asked: dict[str, tuple[str, ...]] = {
             name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
         }
+        #: A formula may name one output of several, so that the others may be overwritten: `indices`, say.
+        self.outputs = {} if isinstance(d.several, bool) else {
+            field: index for index, field in enumerate(d.several) if field not in self.by_name
+        }  # fmt: skip
         for name, formula in d.formulas.items():
             if name not in self.by_name:
                 raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
@@ -426,7 +458,7 @@ class Recorded:
 
     def known(self, name: str) -> bool:
         """Return whether a formula may ask for `name`."""
-        return name in self.by_name or name in ("grad", "grads", "result", "results", "needs") or (
+        return name in self.by_name or name in self.outputs or name in ("grad", "grads", "result", "results", "needs") or (
             name.endswith("_shape") and name.removesuffix("_shape") in self.by_name
         )  # fmt: skip
 
@@ -473,6 +505,8 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
                 arguments.append(f"unpack({saved}, (self, 0), self)")
             elif name == "results":
                 arguments.append(f"[unpack(s, (self, i), self) for i, s in enumerate(check({saved}))]")
+            elif name in recorded.outputs:
+                arguments.append(f"unpack({saved}, (self, {recorded.outputs[name]}), self)")
             elif name not in recorded.by_name:
                 arguments.append(saved)
             elif recorded.by_name[name].operand == MANY:
@@ -493,7 +527,8 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     lines.append(f"    return ({', '.join(outputs)},)")
     saved_tensors = [
         n for n in recorded.names
-        if n in ("result", "results") or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
+        if n in ("result", "results") or n in recorded.outputs
+        or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
     ]  # fmt: skip
     lines.append("def release(self):")
     lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
@@ -522,7 +557,7 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
     for name in recorded.names:
         slot = f"node._saved_{name}"
         users = recorded.users(name)
-        if name in ("result", "results"):
+        if name in ("result", "results") or name in recorded.outputs:
             continue
         if name not in recorded.by_name:
             source = recorded.by_name[name.removesuffix("_shape")]

@@ -7,7 +7,10 @@ from typing import Any
 
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 
-__all__ = ["fill", "public_names"]
+__all__ = ["FILLED", "fill", "public_names"]
+
+#: The modules that get their functions from the registry.
+FILLED: list[str] = []
 
 
 def public_names(namespace: str) -> dict[str, Any]:
@@ -27,6 +30,8 @@ def fill(namespace: str) -> list[str]:
     """Give the module `namespace` its public functions; return their names."""
     module = importlib.import_module(namespace)
     names = public_names(namespace)
+    if namespace not in FILLED:
+        FILLED.append(namespace)
     for name, function in names.items():
         module.__dict__.setdefault(name, function)
     return sorted(names)

@@ -103,6 +103,17 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex, np.generic))
 
 
+def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the values of a variadic argument that was passed by its name, as in `x.permute(dims=(1, 0))`."""
+    for name in keywords:
+        if name != argument:
+            raise TypeError(f"{function.rpartition('.')[2]}() got an unexpected keyword argument {name!r}")
+    if values:
+        raise TypeError(f"{function.rpartition('.')[2]}() got multiple values for argument {argument!r}")
+    value = keywords[argument]
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
 def many(function: str, argument: str, position: int | None, values: Any) -> list[Any]:
     """Return the arrays of a sequence of tensors, or raise."""
     if not isinstance(values, (list, tuple)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["Indices", "Number", "ShapeLike"]
+__all__ = ["Indices", "Number", "ShapeLike", "Tensor"]
 
 #: A Python number.
 Number: TypeAlias = "int | float | complex"
@@ -13,3 +13,6 @@ Number: TypeAlias = "int | float | complex"
 Indices: TypeAlias = Any
 #: One size or several.
 ShapeLike: TypeAlias = "int | Sequence[int]"
+#: An operand in a declaration. To the caller it is a tensor; the kernel is handed its raw array, so that inside a
+#: declaration the name promises nothing.
+Tensor: TypeAlias = Any

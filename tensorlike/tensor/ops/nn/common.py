@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import _implementation, composite, pointwise, primitive
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
 
 __all__ = [
     "FUNCTIONAL",
@@ -153,9 +153,4 @@ def broadcast_shape(name: str, *shapes: Sequence[int]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*[tuple(s) for s in shapes])
     except ValueError as error:
-        raise broadcast_error(name, error, [np.empty(s, np.uint8) for s in shapes]) from None
-
-
-def data(tensor: Tensor) -> Any:
-    """Return the array of a tensor."""
-    return tensor._data
+        raise broadcast_error(name, error, [SimpleNamespace(shape=s) for s in shapes]) from None

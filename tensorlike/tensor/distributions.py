@@ -1,0 +1,204 @@
+"""Random arrays of PyTorch's distributions, drawn from a source with the methods of `numpy.random.Generator`.
+
+Each function takes the source, the namespace of the arrays, parameters that have been checked, shape and dtype.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .dtypes import dtype_of
+from .runtime import dtype_name
+
+__all__ = ["bernoulli", "cauchy", "check_continuous", "exponential", "geometric", "integers", "normal", "uniform"]
+
+_DIRECT = (np.dtype(np.float32), np.dtype(np.float64))
+_SINGLE = _DIRECT[0]
+# Bits of the significand, the hidden one included: integers up to 2 to that power are exact.
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def digits_of(dtype: Any) -> int:
+    """Return how many bits the significand of a floating-point dtype has."""
+    return _DIGITS[str(dtype)]
+
+
+def part_of(dtype: Any) -> Any:
+    """Return the dtype of the real and imaginary part of a complex dtype."""
+    return np.empty(0, dtype).real.dtype
+
+
+def is_floating(dtype: Any) -> bool:
+    """Return whether a dtype is a floating-point one, bfloat16 included."""
+    return str(dtype) in _DIGITS
+
+
+def check_continuous(function: str, dtype: Any, *, complex: bool = True) -> None:
+    """Refuse a dtype that cannot hold samples of a continuous distribution."""
+    if not (is_floating(dtype) or (complex and dtype.kind == "c")):
+        wanted = "floating-point or complex" if complex else "floating-point"
+        raise NotImplementedError(
+            f"\"{function}\" not implemented for '{dtype_name(dtype)}': its values need a {wanted} dtype, such as "
+            "tensorlike.float32"
+        )
+
+
+def _unit(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
+    """Return numbers of [0, 1)."""
+    if dtype in _DIRECT:
+        return xp.asarray(source.random(shape, dtype=dtype))
+    if dtype.kind == "c":
+        part = part_of(dtype)
+        result = xp.empty(shape, dtype)
+        result.real[...] = _unit(source, xp, shape, part)
+        result.imag[...] = _unit(source, xp, shape, part)
+        return result
+    # A number of more bits, rounded, could come out as 1.
+    bits = digits_of(dtype)
+    return (xp.asarray(source.integers(0, 2**bits, shape)) * 2.0**-bits).astype(dtype)
+
+
+def uniform(source: Any, xp: Any, low: float, high: float, shape: Any, dtype: Any) -> Any:
+    """Return numbers of [low, high)."""
+    result = _unit(source, xp, shape, dtype)
+    if (low, high) == (0, 1):
+        return result
+    if dtype.kind == "c" or dtype not in _DIRECT:
+        return (result * (high - low) + low).astype(dtype)
+    result *= high - low
+    result += low
+    if low < high:
+        # Rounding must not give what the range leaves out.
+        largest = np.nextafter(dtype.type(high), dtype.type(low))
+        xp.minimum(result, largest, out=result)
+    return result
+
+
+def standard_normal(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
+    """Return numbers of mean 0 and variance 1; of complex ones each part has half the variance."""
+    if dtype in _DIRECT:
+        return xp.asarray(source.standard_normal(shape, dtype=dtype))
+    if dtype.kind == "c":
+        part = part_of(dtype)
+        result = xp.empty(shape, dtype)
+        result.real[...] = standard_normal(source, xp, shape, part)
+        result.imag[...] = standard_normal(source, xp, shape, part)
+        result *= math.sqrt(0.5)
+        return result
+    return xp.asarray(source.standard_normal(shape, dtype=_SINGLE)).astype(dtype)
+
+
+def normal(source: Any, xp: Any, mean: Any, std: Any, shape: Any, dtype: Any) -> Any:
+    """Return numbers of that mean and standard deviation, which are numbers or arrays."""
+    narrow = dtype.kind != "c" and dtype not in _DIRECT
+    result = standard_normal(source, xp, shape, _SINGLE if narrow else dtype)
+    if not (isinstance(std, (int, float)) and std == 1):
+        result *= std
+    if not (isinstance(mean, (int, float)) and mean == 0):
+        result += mean
+    return result.astype(dtype) if narrow else result
+
+
+def integers(source: Any, xp: Any, low: int, high: int, shape: Any, dtype: Any) -> Any:
+    """Return integers from `low` up to, and without, `high`."""
+    if xp is np and dtype.kind in "iub":
+        return np.asarray(source.integers(low, high, shape, dtype=dtype))
+    drawn = np.uint64 if high > 2**63 else np.int64
+    return xp.asarray(source.integers(low, high, shape, dtype=drawn)).astype(dtype)
+
+
+def check_integer_range(function: str, low: int, high: int, dtype: Any) -> None:
+    """Refuse a range of integers that is empty, or that a dtype cannot hold."""
+    if low >= high:
+        raise RuntimeError(
+            f"{function}(): random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    first: float
+    last: float
+    if dtype.kind == "b":
+        first, last = 0, 1
+    elif dtype.kind in "iu":
+        first, last = np.iinfo(dtype).min, np.iinfo(dtype).max
+    elif is_floating(dtype):
+        last = 65504.0 if str(dtype) == "float16" else float(np.finfo(np.float32 if dtype.kind == "V" else dtype).max)
+        first = -last
+    else:
+        raise RuntimeError(
+            f"{function}(): check_random_bounds handles only integral, floating-point and boolean types, got "
+            f"{dtype_of(dtype)}"
+        )
+    for label, value in (("from", low), ("to - 1", high - 1)):
+        if not first <= value <= last:
+            raise RuntimeError(f"{function}(): {label} is out of bounds for {dtype_of(dtype)}: {value}")
+        if is_floating(dtype) and abs(value) > 2 ** digits_of(dtype):
+            bits = digits_of(dtype)
+            warnings.warn(
+                f"{function}(): {label} is out of bounds [-(2^{bits}), 2^{bits}]: {dtype_of(dtype)} can hold every "
+                "integer within that range only, so that the result is not uniform. Use a wider dtype.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+def integer_limits(dtype: Any) -> int:
+    """Return the largest integer that `random_` draws for a dtype: for floating-point ones all below it are exact."""
+    if dtype.kind == "b":
+        return 1
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    if is_floating(dtype):
+        return int(2 ** digits_of(dtype))
+    raise NotImplementedError(
+        f"\"random_\" not implemented for '{dtype_name(dtype)}': it fills real tensors; draw the parts of complex ones"
+    )
+
+
+def bernoulli(source: Any, xp: Any, probability: Any, shape: Any, dtype: Any) -> Any:
+    """Return ones with that probability (a number, or an array that broadcasts to `shape`), and zeros."""
+    # Numbers of 24 bits do where no more are in the probability, and take half the time.
+    single = isinstance(probability, (int, float)) and (probability * 2**24).is_integer()
+    drawn = xp.asarray(source.random(shape, dtype=np.float32 if single else np.float64))
+    return xp.less(drawn, probability).astype(dtype)
+
+
+def exponential(source: Any, xp: Any, rate: float, shape: Any, dtype: Any) -> Any:
+    """Return numbers of an exponential distribution of that rate."""
+    drawn = xp.asarray(source.standard_exponential(shape, dtype=dtype if dtype in _DIRECT else _SINGLE))
+    drawn /= rate
+    return drawn if drawn.dtype == dtype else drawn.astype(dtype)
+
+
+def geometric(source: Any, xp: Any, probability: float, shape: Any, dtype: Any) -> Any:
+    """Return how many trials it takes until one of that probability succeeds, from 1 on."""
+    drawn = xp.asarray(source.random(shape))
+    trials = xp.ceil(xp.log1p(-drawn) / math.log1p(-probability))
+    return xp.maximum(trials, 1).astype(dtype)
+
+
+def cauchy(source: Any, xp: Any, median: float, scale: float, shape: Any, dtype: Any) -> Any:
+    """Return numbers of a Cauchy distribution."""
+    # In double precision throughout: the tails of the distribution come from the ends of the unit interval.
+    angle = (xp.asarray(source.random(shape)) - 0.5) * math.pi
+    return (xp.tan(angle) * scale + median).astype(dtype)
+
+
+def multinomial(source: Any, xp: Any, weights: Any, count: int, replacement: bool) -> Any:
+    """Return `count` indices for each row of `weights`, drawn in proportion to them."""
+    rows, categories = weights.shape
+    weights = weights.astype(np.float64)
+    if not replacement:
+        # Of independent exponential times with these rates, the first to end are a sample without replacement.
+        times = xp.asarray(source.standard_exponential(weights.shape)) / weights
+        return xp.argsort(times, axis=1)[:, :count].astype(np.int64)
+    cumulative = xp.cumsum(weights, axis=1)
+    cumulative /= cumulative[:, -1:]
+    # All rows are searched at once: row number i occupies the interval from i to i + 1.
+    start = xp.arange(rows, dtype=np.float64)[:, None]
+    drawn = xp.asarray(source.random((rows, count))) + start
+    drawn = xp.minimum(drawn, xp.nextafter(start + 1, start))
+    found = xp.searchsorted((cumulative + start).reshape(-1), drawn.reshape(-1), side="right").reshape(rows, count)
+    return (found - xp.arange(rows)[:, None] * categories).astype(np.int64)

@@ -1,0 +1,529 @@
+"""Smooth activations, and those that look along a dimension."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from tensorlike.tensor.backends import special
+from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+from .common import (
+    functional,
+    inplace_form,
+    internal_pointwise,
+    narrowed,
+    need_float,
+    overwritten,
+    raw,
+    widened,
+)
+
+__all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "logsigmoid", "mish", "selu", "silu", "softplus"]
+
+_SQRT_HALF = math.sqrt(0.5)
+_PDF_SCALE = 1 / math.sqrt(2 * math.pi)
+_TANH_SCALE = math.sqrt(2 / math.pi)
+_TANH_CUBE = 0.044715
+
+# ---------------------------------------------------------------------------------------------------------------- gelu
+
+
+@internal_pointwise(name="gelu")
+def _gelu_op(xp: Any, input: Tensor, approximate: str) -> Tensor:
+    """Return `input` times the normal distribution function of it."""
+    need_float("gelu", input)
+    x = widened(input)
+    if approximate == "none":
+        factor = special(x).erf(x * _SQRT_HALF)
+    else:
+        factor = xp.tanh(_TANH_SCALE * (x + _TANH_CUBE * (x * x * x)))
+    factor = factor + 1
+    factor *= 0.5
+    return narrowed(factor * x, input)
+
+
+@internal_pointwise()
+def gelu_backward(xp: Any, upstream: Tensor, input: Tensor, approximate: str) -> Tensor:
+    """Return `upstream` times the derivative of gelu at `input`."""
+    x = widened(input)
+    if approximate == "none":
+        slope = special(x).erf(x * _SQRT_HALF)
+        slope = (slope + 1) * 0.5 + x * (xp.exp(-0.5 * x * x) * _PDF_SCALE)
+    else:
+        square = x * x
+        tanh = xp.tanh(_TANH_SCALE * (x + _TANH_CUBE * (square * x)))
+        inner = _TANH_SCALE * (1 + 3 * _TANH_CUBE * square)
+        slope = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner
+    return narrowed(slope * upstream, input)
+
+
+def _gelu_curvature(input: Any, approximate: str) -> Any:
+    """Return the second derivative of gelu at `input`: written with public operations."""
+    square = input * input
+    if approximate == "none":
+        return (square * -0.5).exp() * (2 - square) * _PDF_SCALE
+    tanh = ((input + square * input * _TANH_CUBE) * _TANH_SCALE).tanh()
+    inner = (square * (3 * _TANH_CUBE) + 1) * _TANH_SCALE
+    fall = 1 - tanh * tanh
+    bend = input * (6 * _TANH_CUBE * _TANH_SCALE) - tanh * inner * inner * 2
+    return fall * inner + input * fall * bend * 0.5
+
+
+derivatives(_gelu_op, input=lambda grad, input, approximate: gelu_backward(grad, input, approximate))
+derivatives(
+    gelu_backward,
+    upstream=lambda grad, input, approximate: gelu_backward(grad, input, approximate),
+    input=lambda grad, upstream, input, approximate: grad * upstream * _gelu_curvature(input, approximate),
+)
+_gelu = raw(_gelu_op)
+
+
+@functional
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """Return `input` times the normal distribution function of it, element by element.
+
+    With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
+    other `approximate`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.gelu(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+
+    Same as PyTorch's function of that name.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, got {approximate!r}")
+    return _gelu(input, approximate)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------------- elu and its kin
+
+
+@internal_pointwise(name="elu")
+def _elu_op(xp: Any, input: Tensor, alpha: Number, scale: Number, input_scale: Number) -> Tensor:
+    """Return `scale * input`, and `scale * alpha * expm1(input_scale * input)` where it is not positive."""
+    need_float("elu", input)
+    x = widened(input)
+    below = xp.expm1(xp.minimum(x, 0) * input_scale) * (alpha * scale)
+    return narrowed(xp.where(x > 0, x * scale if scale != 1 else x, below), input)
+
+
+def _elu_backward(grad: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    # Clamped, since the exponential of what is far above zero would be infinite, and the gradient of that nan.
+    below = (input.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale)
+    return (grad * scale).where(input > 0, grad * below)
+
+
+derivatives(_elu_op, input=_elu_backward)
+_elu = raw(_elu_op)
+_elu_into = inplace_form(_elu_op)
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+@functional
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return the elements of `input`, and `alpha * expm1(input)` in place of negative ones.
+
+    Takes floating-point dtypes; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.elu(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_elu_into if inplace else _elu)(input, alpha, 1, 1)  # type: ignore[no-any-return]
+
+
+@functional
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """Write `elu(input, alpha)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.elu_(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _elu_into(input, alpha, 1, 1)  # type: ignore[no-any-return]
+
+
+@functional
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
+
+    Raises RuntimeError when `alpha` is 0.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)  # type: ignore[no-any-return]
+
+
+@functional
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """Write `celu(input, alpha)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.celu_(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return celu.__wrapped__(input, alpha, True)  # type: ignore[no-any-return]
+
+
+@functional
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.selu(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)  # type: ignore[no-any-return]
+
+
+@functional
+def selu_(input: Tensor) -> Tensor:
+    """Write `selu(input)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.selu_(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+
+    Same as PyTorch's function of that name.
+    """
+    return _elu_into(input, _SELU_ALPHA, _SELU_SCALE, 1)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------- with the logistic
+
+
+@internal_pointwise(name="silu")
+def _silu_op(xp: Any, input: Tensor) -> Tensor:
+    """Return `input * sigmoid(input)`."""
+    if input.dtype.kind not in "fcV":
+        need_float("silu", input)
+    x = widened(input)
+    return narrowed(x / (1 + xp.exp(-x)), input)
+
+
+def _silu_backward(grad: Any, input: Any) -> Any:
+    logistic = input.sigmoid()
+    slope = logistic * (input * (1 - logistic) + 1)
+    return grad * (slope.conj() if input.is_complex() else slope)
+
+
+derivatives(_silu_op, input=_silu_backward)
+_silu = raw(_silu_op)
+_silu_into = inplace_form(_silu_op)
+
+
+@functional
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return `input * sigmoid(input)`, element by element.
+
+    Takes floating-point and complex dtypes; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.silu(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_silu_into if inplace else _silu)(input)  # type: ignore[no-any-return]
+
+
+@internal_pointwise(name="logsigmoid")
+def _logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
+    """Return the logarithm of the logistic function."""
+    need_float("logsigmoid", input)
+    x = widened(input)
+    return narrowed(xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), input)
+
+
+derivatives(_logsigmoid_op, input=lambda grad, input: grad * (-input).sigmoid())
+_logsigmoid = raw(_logsigmoid_op)
+
+
+@functional
+def logsigmoid(input: Tensor) -> Tensor:
+    """Return `log(sigmoid(input))`, element by element, without overflow.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.logsigmoid(tl.tensor([-100.0, 0.0]))
+    tensor([-100.0000,   -0.6931])
+
+    Same as PyTorch's function of that name.
+    """
+    return _logsigmoid(input)  # type: ignore[no-any-return]
+
+
+@internal_pointwise(name="softplus")
+def _softplus_op(xp: Any, input: Tensor, beta: Number, threshold: Number) -> Tensor:
+    """Return `log(1 + exp(beta * input)) / beta`, and `input` where `beta * input` is above `threshold`."""
+    need_float("softplus", input)
+    x = widened(input)
+    scaled = x * beta
+    curved = xp.log1p(xp.exp(xp.minimum(scaled, threshold))) / beta
+    return narrowed(xp.where(scaled > threshold, x, curved), input)
+
+
+def _softplus_backward(grad: Any, input: Any, beta: float, threshold: float) -> Any:
+    scaled = input * beta
+    return grad.where(scaled > threshold, grad * scaled.sigmoid())
+
+
+derivatives(_softplus_op, input=_softplus_backward)
+_softplus = raw(_softplus_op)
+
+
+@functional
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """Return `log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above `threshold`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.softplus(tl.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
+
+
+@internal_pointwise(name="mish")
+def _mish_op(xp: Any, input: Tensor) -> Tensor:
+    """Return `input * tanh(softplus(input))`."""
+    need_float("mish", input)
+    x = widened(input)
+    return narrowed(x * xp.tanh(xp.logaddexp(x, xp.zeros((), x.dtype))), input)
+
+
+def _mish_backward(grad: Any, input: Any) -> Any:
+    tanh = _softplus_op(input, 1, 20).tanh()
+    return grad * (tanh + input * (1 - tanh * tanh) * input.sigmoid())
+
+
+derivatives(_mish_op, input=_mish_backward)
+_mish = raw(_mish_op)
+_mish_into = inplace_form(_mish_op)
+
+
+@functional
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return `input * tanh(softplus(input))`, element by element.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.mish(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_mish_into if inplace else _mish)(input)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------------------- composites
+
+
+@functional(guard=True)
+def softsign(input: Tensor) -> Tensor:
+    """Return `input / (1 + abs(input))`, element by element.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.softsign(tl.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+
+    Same as PyTorch's function of that name.
+    """
+    return input / (input.abs() + 1)
+
+
+@functional(guard=True)
+def tanhshrink(input: Tensor) -> Tensor:
+    """Return `input - tanh(input)`, element by element.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.tanhshrink(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+
+    Same as PyTorch's function of that name.
+    """
+    return input - input.tanh()  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def tanh(input: Tensor) -> Tensor:
+    """Return the hyperbolic tangent of `input`: the same as `tensorlike.tanh`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+
+    Same as PyTorch's function of that name.
+    """
+    return input.tanh()  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def sigmoid(input: Tensor) -> Tensor:
+    """Return the logistic function of `input`: the same as `tensorlike.sigmoid`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+
+    Same as PyTorch's function of that name.
+    """
+    return input.sigmoid()  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Return the first half of `input` along `dim` times the sigmoid of the second.
+
+    Raises RuntimeError when the size of `dim` is odd, or `input` has no dimension.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.glu(tl.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = one_dim(dim, input.dim())
+    size = input.shape[axis]
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
+    need_float("glu", input._data)
+    return input.narrow(axis, 0, size // 2) * input.narrow(axis, size // 2, size // 2).sigmoid()  # type: ignore[no-any-return]
+
+
+def _softmax_dim(name: str, ndim: int, dim: int | None, level: int) -> int:
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        UserWarning,
+        stacklevel=level + 2,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@functional(guard=True)
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Return `exp(input)` divided by its sum along `dim`.
+
+    `input` is converted to `dtype` first, if that is given. Without `dim` one is chosen, with a warning.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return input.softmax(_softmax_dim("softmax", input.dim(), dim, _stacklevel), dtype=dtype)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Return the softmax of `-input` along `dim`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.softmin(tl.tensor([1.0, 1.0]), dim=0)
+    tensor([0.5000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return (-input).softmax(_softmax_dim("softmin", input.dim(), dim, _stacklevel), dtype=dtype)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+
+    Same as PyTorch's function of that name.
+    """
+    return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim, _stacklevel), dtype=dtype)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Return a random draw from the Gumbel-Softmax distribution of `logits` along `dim`.
+
+    The draw becomes one-hot as the temperature `tau` falls to 0. With `hard` it is made one-hot, with the gradient of
+    the soft draw. `eps` is not used.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.gumbel_softmax(tl.zeros(2, 3), hard=True).sum(-1)
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    noise = -logits.new_empty(logits.shape).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft  # type: ignore[no-any-return]
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = logits.new_zeros(logits.shape).scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Return the elements of `input`, negative ones times a slope.
+
+    When `training`, each slope is drawn between `lower` and `upper`; otherwise it is the mean of the two.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+
+    Same as PyTorch's function of that name.
+    """
+    need_float("rrelu", input._data)
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+
+    def compute(values: Any) -> Any:
+        slope: Any = (lower + upper) / 2
+        if training:
+            slope = values.new_empty(values.shape).uniform_(lower, upper)
+        return values.where(values > 0, values * slope)
+
+    return overwritten(input, compute) if inplace else compute(input)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.rrelu_(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+
+    Same as PyTorch's function of that name.
+    """
+    return rrelu(input, lower, upper, training, True)  # type: ignore[no-any-return]

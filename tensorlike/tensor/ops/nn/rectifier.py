@@ -1,0 +1,472 @@
+"""Activations that are linear in pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.tensor.declare import composite, derivatives, pointwise
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+from .common import functional, inplace_form, internal_pointwise, masked, need_float, raw
+
+__all__ = [
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "prelu",
+    "relu",
+    "relu6",
+    "softshrink",
+    "threshold",
+]
+
+
+def _need_real(name: str, array: Any) -> None:
+    if array.dtype.kind == "b":
+        raise RuntimeError(f"Boolean inputs not supported for {name}: convert the input first, e.g. with .float()")
+    if array.dtype.kind == "c":
+        raise NotImplementedError(f"{name}() is not supported for complex types, got dtype {dtype_name(array.dtype)}")
+
+
+@internal_pointwise()
+def threshold_backward(xp: Any, upstream: Tensor, input: Tensor, limit: Number) -> Tensor:
+    """Return `upstream` with zeros where `input` is not above `limit`."""
+    return masked(xp, upstream, input <= limit)
+
+
+derivatives(threshold_backward, upstream=lambda grad, input, limit: threshold_backward(grad, input, limit))
+
+
+@pointwise(None, out=False)
+def relu(xp: Any, input: Tensor) -> Tensor:
+    """Return the elements of `input`, zero in place of negative ones.
+
+    Works on real numbers of any dtype; raises RuntimeError for booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind in "bc":
+        _need_real("relu", input)
+    return xp.maximum(input, 0)
+
+
+derivatives(relu, input=lambda grad, result: threshold_backward(grad, result, 0))
+
+_relu = raw(relu)
+_relu_into = raw(Tensor.relu_)
+
+
+@composite(guard=False, name="relu_")
+def _relu_inplace(input: Tensor) -> Tensor:
+    """Write `relu(input)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([-1.0, 2.0])
+    >>> tl.relu_(x)
+    tensor([0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _relu_into(input)  # type: ignore[no-any-return]
+
+
+@functional(name="relu")
+def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return the elements of `input`, zero in place of negative ones.
+
+    With `inplace` they are written into `input`. Raises RuntimeError for booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.relu(tl.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _relu_into(input) if inplace else _relu(input)  # type: ignore[no-any-return]
+
+
+@functional(name="relu_")
+def _functional_relu_(input: Tensor) -> Tensor:
+    """Write `relu(input)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.relu_(tl.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _relu_into(input)  # type: ignore[no-any-return]
+
+
+# ----------------------------------------------------------------------------------------------------------- threshold
+
+
+@internal_pointwise(name="threshold")
+def _threshold_op(xp: Any, input: Tensor, threshold: Number, value: Number) -> Tensor:
+    """Return `input` with `value` where it is not above `threshold`."""
+    if input.dtype.kind in "bc":
+        raise NotImplementedError(f"\"threshold\" not implemented for '{dtype_name(input.dtype)}': use a real dtype")
+    return xp.where(input <= threshold, xp.asarray(value).astype(input.dtype), input)
+
+
+derivatives(_threshold_op, input=lambda grad, input, threshold: threshold_backward(grad, input, threshold))
+_threshold = raw(_threshold_op)
+_threshold_into = inplace_form(_threshold_op)
+
+
+@functional
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
+    tensor([20.,  2.,  3.])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_threshold_into if inplace else _threshold)(input, threshold, value)  # type: ignore[no-any-return]
+
+
+@functional
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Write `threshold(input, threshold, value)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.threshold_(tl.tensor([1.0, 2.0]), 1.5, 0)
+    tensor([0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _threshold_into(input, threshold, value)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------------------ hardtanh
+
+
+@internal_pointwise()
+def outside_backward(xp: Any, upstream: Tensor, input: Tensor, low: Number, high: Number, closed: bool) -> Tensor:
+    """Return `upstream` with zeros where `input` is not between `low` and `high`, `closed` says whether these count."""
+    outside = (input < low) | (input > high) if closed else (input <= low) | (input >= high)
+    return masked(xp, upstream, outside)
+
+
+derivatives(
+    outside_backward,
+    upstream=lambda grad, input, low, high, closed: outside_backward(grad, input, low, high, closed),
+)
+
+
+@internal_pointwise(name="hardtanh")
+def _hardtanh_op(xp: Any, input: Tensor, min_val: Number, max_val: Number) -> Tensor:
+    """Return `input` confined to the range from `min_val` to `max_val`."""
+    if input.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh: convert the input first, e.g. with .float()")
+    if input.dtype.kind == "c":
+        _need_real("hardtanh", input)
+    if input.dtype.kind == "u" and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if input.dtype.kind in "iu":
+        min_val, max_val = int(min_val), int(max_val)
+    return xp.clip(input, min_val, max_val)
+
+
+derivatives(
+    _hardtanh_op,
+    input=lambda grad, input, min_val, max_val: outside_backward(grad, input, min_val, max_val, False),
+)
+_hardtanh = raw(_hardtanh_op)
+_hardtanh_into = inplace_form(_hardtanh_op)
+
+
+@functional
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return the elements of `input`, with the nearer limit in place of those outside `min_val` to `max_val`.
+
+    Raises ValueError when `min_val` is the larger, RuntimeError for booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.hardtanh(tl.tensor([-3.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val: got min_val={min_val}, max_val={max_val}")
+    return (_hardtanh_into if inplace else _hardtanh)(input, min_val, max_val)  # type: ignore[no-any-return]
+
+
+@functional
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.hardtanh_(tl.tensor([-3.0, 2.0]))
+    tensor([-1.,  1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return hardtanh.__wrapped__(input, min_val, max_val, True)  # type: ignore[no-any-return]
+
+
+@functional
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return the elements of `input` confined to the range from 0 to 6.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.relu6(tl.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_hardtanh_into if inplace else _hardtanh)(input, 0, 6)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------------------------------------------------- leaky_relu
+
+
+@internal_pointwise()
+def leaky_relu_backward(xp: Any, upstream: Tensor, input: Tensor, negative_slope: Number) -> Tensor:
+    """Return `upstream`, times `negative_slope` where `input` is not positive."""
+    return xp.where(input > 0, upstream, upstream * negative_slope)
+
+
+derivatives(
+    leaky_relu_backward,
+    upstream=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope),
+)
+
+
+@internal_pointwise(name="leaky_relu")
+def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
+    """Return `input`, times `negative_slope` where it is not positive."""
+    need_float("leaky_relu", input)
+    return xp.where(input > 0, input, input * negative_slope)
+
+
+derivatives(
+    _leaky_relu_op, input=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope)
+)
+_leaky_relu = raw(_leaky_relu_op)
+_leaky_relu_into = inplace_form(_leaky_relu_op)
+
+
+@functional
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """Return the elements of `input`, negative ones times `negative_slope`.
+
+    Takes floating-point dtypes; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.leaky_relu(tl.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)  # type: ignore[no-any-return]
+
+
+@functional
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.leaky_relu_(tl.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _leaky_relu_into(input, negative_slope)  # type: ignore[no-any-return]
+
+
+# ----------------------------------------------------------------------------------------------- hardswish, hardsigmoid
+
+
+@internal_pointwise(name="hardsigmoid")
+def _hardsigmoid_op(xp: Any, input: Tensor) -> Tensor:
+    """Return `relu6(input + 3) / 6`."""
+    need_float("hardsigmoid", input)
+    return xp.clip(input + 3, 0, 6) / 6
+
+
+derivatives(_hardsigmoid_op, input=lambda grad, input: outside_backward(grad / 6, input, -3, 3, False))
+_hardsigmoid = raw(_hardsigmoid_op)
+_hardsigmoid_into = inplace_form(_hardsigmoid_op)
+
+
+@functional
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return `relu6(input + 3) / 6`, element by element.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.hardsigmoid(tl.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_hardsigmoid_into if inplace else _hardsigmoid)(input)  # type: ignore[no-any-return]
+
+
+@internal_pointwise(name="hardswish")
+def _hardswish_op(xp: Any, input: Tensor) -> Tensor:
+    """Return `input * relu6(input + 3) / 6`."""
+    need_float("hardswish", input)
+    return input * xp.clip(input + 3, 0, 6) / 6
+
+
+@internal_pointwise()
+def hardswish_backward(xp: Any, upstream: Tensor, input: Tensor) -> Tensor:
+    """Return `upstream` times the derivative of hardswish at `input`."""
+    slope = xp.where(input < 3, input / 3 + 0.5, xp.ones((), input.dtype))
+    return masked(xp, upstream * slope, input <= -3)
+
+
+derivatives(
+    hardswish_backward,
+    upstream=lambda grad, input: hardswish_backward(grad, input),
+    input=lambda grad, upstream, input: outside_backward(grad * upstream / 3, input, -3, 3, False),
+)
+derivatives(_hardswish_op, input=lambda grad, input: hardswish_backward(grad, input))
+_hardswish = raw(_hardswish_op)
+_hardswish_into = inplace_form(_hardswish_op)
+
+
+@functional
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return `input * relu6(input + 3) / 6`, element by element.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.hardswish(tl.tensor([-4.0, 0.0, 4.0]))
+    tensor([-0.,  0.,  4.])
+
+    Same as PyTorch's function of that name.
+    """
+    return (_hardswish_into if inplace else _hardswish)(input)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------------------- shrinks
+
+
+@internal_pointwise(name="hardshrink")
+def _hardshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
+    """Return `input` with zeros where it is within `lambd` of zero."""
+    need_float("hardshrink", input)
+    return masked(xp, input, (input >= -lambd) & (input <= lambd))
+
+
+@internal_pointwise()
+def shrink_backward(xp: Any, upstream: Tensor, input: Tensor, lambd: Number) -> Tensor:
+    """Return `upstream` with zeros where `input` is within `lambd` of zero."""
+    return masked(xp, upstream, (input >= -lambd) & (input <= lambd))
+
+
+derivatives(shrink_backward, upstream=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
+derivatives(_hardshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
+_hardshrink = raw(_hardshrink_op)
+
+
+@functional
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.hardshrink(tl.tensor([-1.0, 0.3, 2.0]))
+    tensor([-1.,  0.,  2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _hardshrink(input, lambd)  # type: ignore[no-any-return]
+
+
+@internal_pointwise(name="softshrink")
+def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
+    """Return `input` moved towards zero by `lambd`, and zero where that crosses it."""
+    need_float("softshrink", input)
+    moved = xp.where(input > lambd, input - lambd, xp.where(input < -lambd, input + lambd, xp.zeros((), input.dtype)))
+    return xp.where(xp.isnan(input), input, moved)
+
+
+derivatives(_softshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
+_softshrink = raw(_softshrink_op)
+
+
+@functional
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """Return the elements of `input` moved towards zero by `lambd`; those nearer than that become zero.
+
+    Raises RuntimeError when `lambd` is negative.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.softshrink(tl.tensor([-1.0, 0.3, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
+    return _softshrink(input, lambd)  # type: ignore[no-any-return]
+
+
+# --------------------------------------------------------------------------------------------------------------- prelu
+
+
+def _prelu_weight(input: Any, weight: Any) -> Any:
+    """Return the weight in a shape that broadcasts to `input`, checked."""
+    ndim = weight.dim()
+    if ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {ndim}")
+    count = weight.numel()
+    if count != 1 or ndim == 1:
+        channels = input.shape[1] if input.dim() > 1 else 1
+        if input.dim() == 0 and count != 1:
+            raise RuntimeError("Not allow zero-dim input tensor: a weight of several elements needs channels")
+        if count not in (1, channels):
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel "
+                f"size = {channels}."
+            )
+    if input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {dtype_name(input._data.dtype)} and "
+            f"{dtype_name(weight._data.dtype)}"
+        )
+    if count != 1 and input.dim() > 1:
+        return weight.reshape((1, count, *(1 for _ in input.shape[2:])))
+    return weight.reshape(()) if input.dim() == 0 else weight
+
+
+@composite(method=True)
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+
+    Channels are the second dimension. Raises RuntimeError when neither fits or the dtypes differ. Written with `where`.
+
+    >>> import tensorlike as tl
+    >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
+    tensor([-1.,  4.])
+
+    Same as PyTorch's function of that name.
+    """
+    slope = _prelu_weight(input, weight)
+    need_float("prelu", input._data)
+    return input.where(input > 0, input * slope)
+
+
+@functional(name="prelu", guard=True)
+def _functional_prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.prelu(tl.tensor([[-2.0, -4.0]]), tl.tensor([0.5, 0.25]))
+    tensor([[-1., -1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return prelu(input, weight)  # type: ignore[no-any-return]

@@ -1,0 +1,504 @@
+"""Random tensors: the functions that draw. The generators they draw from are in `generator`.
+
+The distributions are PyTorch's, the numbers are not: see the docstring of `Generator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+
+from . import distributions as draw
+from .backends import backend_for, check_same_device, device_of
+from .creation import _finish
+from .declare import composite, derivatives, factory, primitive
+from .device import as_device, cpu
+from .device import device as Device
+from .dims import checked_size
+from .dtypes import as_numpy_dtype, default_float, dtype_of
+from .dtypes import dtype as Dtype
+from .generator import Generator, generator_for
+from .runtime import broadcast_error, dtype_name, run_quietly, write_out, wrong_type
+from .tensor import Tensor
+from .types import Number
+
+__all__ = ["bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm"]
+
+_INT64 = np.dtype(np.int64)
+
+
+def _drawn(
+    name: str,
+    shape: tuple[int, ...],
+    sample: Callable[..., Any],
+    *,
+    generator: Any,
+    out: Any = None,
+    dtype: Any = None,
+    default: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    check: Callable[[Any], None] | None = None,
+) -> Any:
+    """Return a tensor of `sample(source, xp, shape, dtype)`, or write it to `out`."""
+    wanted = None if dtype is None else as_numpy_dtype(dtype, name)
+    if out is not None:
+        if not isinstance(out, TensorBase):
+            wrong_type(name, "out", None, out)
+        there = out._data.dtype
+        if wanted is not None and wanted != there:
+            raise RuntimeError(
+                f"{name}(): dtype {dtype_name(wanted)} does not match dtype of out parameter ({dtype_name(there)})"
+            )
+        wanted = there
+    elif wanted is None:
+        wanted = default_float() if default is None else default
+    if check is not None:
+        check(wanted)
+    where = as_device(device, name) if device is not None else cpu if out is None else device_of(out._data)
+    xp = np if where.type == "cpu" else backend_for(where).namespace
+    with generator_for(generator, where, name).drawing() as source:
+        array = run_quietly(sample, source, xp, shape, wanted)
+    if out is not None:
+        return write_out(name, out, array)
+    return _finish(array, requires_grad)
+
+
+def integer(value: Any, function: str, argument: str) -> int:
+    """Return an argument that must be an integer; a tensor of one integer is taken too."""
+    if isinstance(value, TensorBase) and value._data.size == 1 and value._data.dtype.kind in "iu":
+        value = value.item()  # type: ignore[attr-defined]
+    if not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{function}(): argument '{argument}' must be int, not {type(value).__name__}: got {value!r}")
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{function}(): Overflow when unpacking long long: '{argument}' is {number}")
+    return number
+
+
+def real(value: Any, function: str, argument: str) -> float:
+    """Return an argument that must be a real number."""
+    if isinstance(value, (bool, int, float, np.integer, np.floating)):
+        return float(value)
+    raise TypeError(f"{function}(): argument '{argument}' must be float, not {type(value).__name__}: got {value!r}")
+
+
+def check_std(value: float, function: str) -> None:
+    """Refuse a standard deviation that is negative."""
+    if not value >= 0:
+        raise RuntimeError(f"{function}(): normal expects std >= 0.0, but found std {value:g}")
+
+
+def _unit_uniform(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
+    return draw.uniform(source, xp, 0, 1, shape, dtype)
+
+
+def _continuous(name: str) -> Callable[[Any], None]:
+    return lambda dtype: draw.check_continuous(name, dtype)
+
+
+# ------------------------------------------------------------------------------------------------------ from a shape
+
+
+@factory
+def rand(
+    *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape `size` of numbers drawn uniformly from [0, 1).
+
+    Raises NotImplementedError for an integer or boolean dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.rand(2, 3).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    return _drawn(  # type: ignore[no-any-return]
+        "rand", checked_size(size, "rand"), _unit_uniform, generator=generator, out=out, dtype=dtype, device=device,
+        requires_grad=requires_grad, check=_continuous("rand"),
+    )  # fmt: skip
+
+
+@factory
+def randn(
+    *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape `size` of numbers drawn from the normal distribution of mean 0 and variance 1.
+
+    Complex numbers have that variance too, half of it in each part. Raises NotImplementedError for an integer or
+    boolean dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.randn(2, 3).dtype
+    tensorlike.float32
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    return _drawn(  # type: ignore[no-any-return]
+        "randn", checked_size(size, "randn"), draw.standard_normal, generator=generator, out=out, dtype=dtype,
+        device=device, requires_grad=requires_grad, check=_continuous("randn"),
+    )  # fmt: skip
+
+
+def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
+    """Return how to draw integers of a range, and how to check the range against a dtype."""
+    first, last = integer(low, name, "low"), integer(high, name, "high")
+    return (
+        lambda source, xp, shape, wanted: draw.integers(source, xp, first, last, shape, wanted),
+        lambda wanted: draw.check_integer_range(name, first, last, wanted),
+    )
+
+
+@factory
+def randint(
+    low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of the shape `size` of integers from `low` up to, and without, `high`.
+
+    `randint(high, size)` draws from 0 on. The dtype is int64 unless another is given, which may be a floating-point
+    one. Raises RuntimeError when the range is empty or not within the dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.randint(3, 4, (2,))
+    tensor([3, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    if size is None and isinstance(high, (tuple, list)):
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}: call randint(high, size) or "
+            "randint(low, high, size)"
+        )
+    sample, check = _integers("randint", low, high, dtype)
+    return _drawn(  # type: ignore[no-any-return]
+        "randint", checked_size(size, "randint"), sample, generator=generator, out=out, dtype=dtype, default=_INT64,
+        device=device, requires_grad=requires_grad, check=check,
+    )  # fmt: skip
+
+
+def _check_permutation(count: int) -> Callable[[Any], None]:
+    def check(dtype: Any) -> None:
+        if dtype.kind in "iu":
+            if count - 1 > np.iinfo(dtype).max:
+                raise RuntimeError(
+                    f"randperm(): value cannot be converted to type {dtype_of(dtype)} without overflow: {count}"
+                )
+        elif not draw.is_floating(dtype):
+            raise NotImplementedError(
+                f"\"randperm\" not implemented for '{dtype_name(dtype)}': it needs an integer or floating-point dtype"
+            )
+        elif count > 2 ** draw.digits_of(dtype) + 1:
+            raise RuntimeError(
+                f"randperm(): n cannot be greater than {2 ** draw.digits_of(dtype) + 1} for {dtype_name(dtype)} type, "
+                f"got {count}"
+            )
+
+    return check
+
+
+@factory
+def randperm(
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Device | str | None = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the integers from 0 up to, and without, `n`, in random order.
+
+    The dtype is int64 unless another is given. Raises RuntimeError when that cannot hold them, or `n` is negative.
+
+    >>> import tensorlike as tl
+    >>> tl.randperm(1)
+    tensor([0])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    shape = checked_size(integer(n, "randperm", "n"), "randperm")
+
+    def sample(source: Any, xp: Any, size: tuple[int, ...], wanted: Any) -> Any:
+        return xp.asarray(source.permutation(size[0])).astype(wanted)
+
+    return _drawn(  # type: ignore[no-any-return]
+        "randperm", shape, sample, generator=generator, out=out, dtype=dtype, default=_INT64, device=device,
+        requires_grad=requires_grad, check=_check_permutation(shape[0]),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------ like another tensor
+
+
+def _like(name: str, input: Any, sample: Callable[..., Any], check: Any, **options: Any) -> Any:
+    if not isinstance(input, TensorBase):
+        wrong_type(name, "input", 1, input)
+    array = input._data
+    if options["device"] is None:
+        options["device"] = device_of(array)
+    return _drawn(name, array.shape, sample, default=array.dtype, check=check, **options)
+
+
+@composite(guard=False)
+def rand_like(
+    input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
+
+    >>> import tensorlike as tl
+    >>> tl.rand_like(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    return _like(  # type: ignore[no-any-return]
+        "rand_like", input, _unit_uniform, _continuous("rand_like"), generator=generator, dtype=dtype, device=device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+@composite(guard=False)
+def randn_like(
+    input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
+
+    >>> import tensorlike as tl
+    >>> tl.randn_like(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    return _like(  # type: ignore[no-any-return]
+        "randn_like", input, draw.standard_normal, _continuous("randn_like"), generator=generator, dtype=dtype,
+        device=device, requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+@composite(guard=False, operands=("input",))
+def randint_like(
+    input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return integers from `low` up to, and without, `high`, with the shape, dtype and device of `input`.
+
+    `randint_like(input, high)` draws from 0 on.
+
+    >>> import tensorlike as tl
+    >>> tl.randint_like(tl.ones(2), 3, 4)
+    tensor([3., 3.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    if high is None:
+        low, high = 0, low
+    elif low is None:
+        low = 0
+    sample, check = _integers("randint_like", low, high, dtype)
+    return _like(  # type: ignore[no-any-return]
+        "randint_like", input, sample, check, generator=generator, dtype=dtype, device=device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- from the parameters in tensors
+
+
+def _no_gradient(grad: Any, shape: Sequence[int]) -> Any:
+    """Return the gradient of what is drawn with respect to the parameters of its distribution: zeros."""
+    return grad._zeros(tuple(shape), grad._data.dtype)
+
+
+@primitive(name="_normal", method=False, namespace="tensorlike._internal", out=True)
+def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Generator | None) -> Tensor:
+    """Return normally distributed numbers; at least one parameter is a tensor."""
+    arrays = [a for a in (mean, std) if hasattr(a, "ndim")]
+    for array, label in ((mean, "mean"), (std, "std")):
+        if not hasattr(array, "ndim"):
+            real(array, "normal", label)
+    dtype = arrays[0].dtype
+    if hasattr(std, "ndim"):
+        if std.dtype.kind == "c":
+            raise RuntimeError("normal(): normal expects standard deviation to be non-complex, got a complex tensor")
+        if not bool((std >= 0).all()):
+            raise RuntimeError("normal(): normal expects all elements of std >= 0.0")
+    else:
+        check_std(std, "normal")
+    draw.check_continuous("normal", dtype)
+    try:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError as error:
+        raise broadcast_error("normal", error, arrays) from None
+    with generator_for(generator, check_same_device(arrays, "normal"), "normal").drawing() as source:
+        return draw.normal(source, xp, mean, std, shape, dtype)  # type: ignore[no-any-return]
+
+
+derivatives(
+    _normal,
+    mean=lambda grad, mean_shape: _no_gradient(grad, mean_shape),
+    std=lambda grad, std_shape: _no_gradient(grad, std_shape),
+)
+
+
+@composite(guard=True, operands=("mean", "std", "out"))
+def normal(
+    mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return normally distributed numbers of that mean and standard deviation.
+
+    With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
+    is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`.
+    Nothing flows back to the parameters: their gradient is zero.
+
+    >>> import tensorlike as tl
+    >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))
+    (tensor([1., 2.]), tensor([5., 5.]))
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    tensors = isinstance(mean, TensorBase) or isinstance(std, TensorBase)
+    if tensors == (size is not None) or (size is not None and std is None):
+        raise TypeError(
+            f"normal() received an invalid combination of arguments - got mean={type(mean).__name__}, "
+            f"std={type(std).__name__}, size={size!r}: call normal(mean, std, size) with two numbers, or "
+            "normal(mean, std) with at least one tensor"
+        )
+    if tensors:
+        return _normal(mean, 1.0 if std is None else std, generator, out=out)  # type: ignore[no-any-return]
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"normal(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    center, width = real(mean, "normal", "mean"), real(std, "normal", "std")
+    check_std(width, "normal")
+    return _drawn(  # type: ignore[no-any-return]
+        "normal",
+        checked_size(size, "normal"),
+        lambda source, xp, shape, wanted: draw.normal(source, xp, center, width, shape, wanted),
+        generator=generator, out=out, dtype=dtype, device=device, requires_grad=requires_grad,
+        check=_continuous("normal"),
+    )  # fmt: skip
+
+
+def checked_probability(function: str, value: float) -> float:
+    """Return a probability given as a number, which must be within [0, 1]."""
+    number = real(value, function, "p")
+    if not 0 <= number <= 1:
+        raise RuntimeError(f"{function}(): bernoulli_ expects p to be in [0, 1], but got p={number:g}")
+    return number
+
+
+def check_probabilities(function: str, array: Any) -> None:
+    """Refuse an array that holds something other than probabilities."""
+    if not draw.is_floating(array.dtype):
+        raise NotImplementedError(
+            f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': probabilities need a floating-point dtype"
+        )
+    if not bool(((array >= 0) & (array <= 1)).all()):
+        raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true: a probability is not in [0, 1]")
+
+
+@primitive(out=True)
+def bernoulli(
+    xp: Any, input: Tensor, p: float | None = None, *, generator: Generator | None = None
+) -> Tensor:  # fmt: skip
+    """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
+
+    With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
+    for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
+    Nothing flows back to the probabilities: their gradient is zero.
+
+    >>> import tensorlike as tl
+    >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    if p is None:
+        check_probabilities("bernoulli", input)
+        chance: Any = input
+    else:
+        chance = checked_probability("bernoulli", p)
+    with generator_for(generator, device_of(input), "bernoulli").drawing() as source:
+        return draw.bernoulli(source, xp, chance, input.shape, input.dtype)  # type: ignore[no-any-return]
+
+
+derivatives(bernoulli, input=lambda grad, input_shape: _no_gradient(grad, input_shape))
+
+
+@primitive(method=False)
+def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
+
+    Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. Nothing flows
+    back to the rates: their gradient is zero.
+
+    >>> import tensorlike as tl
+    >>> tl.poisson(tl.zeros(2))
+    tensor([0., 0.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    draw.check_continuous("poisson", input.dtype, complex=False)
+    if not bool((input >= 0).all()):
+        raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
+    with generator_for(generator, device_of(input), "poisson").drawing() as source:
+        return xp.asarray(source.poisson(input.astype(np.float64))).astype(input.dtype)  # type: ignore[no-any-return]
+
+
+derivatives(poisson, input=lambda grad, input_shape: _no_gradient(grad, input_shape))
+
+
+@primitive(out=True, differentiable=False)
+def multinomial(
+    xp: Any, input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:  # fmt: skip
+    """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
+
+    The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
+    Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
+    samples than values without `replacement`.
+
+    >>> import tensorlike as tl
+    >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
+    tensor([1])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    count = integer(num_samples, "multinomial", "num_samples")
+    if not draw.is_floating(input.dtype):
+        raise RuntimeError(
+            f"multinomial(): multinomial only supports floating-point dtypes for input, got: {dtype_name(input.dtype)}"
+        )
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"multinomial(): prob_dist must be 1 or 2 dim, got {input.ndim} dimensions")
+    if count <= 0:
+        raise RuntimeError(f"multinomial(): cannot sample n_sample <= 0 samples, got {count}")
+    if not replacement and count > input.shape[-1]:
+        raise RuntimeError(
+            "multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement: "
+            f"{count} of {input.shape[-1]}; pass replacement=True"
+        )
+    rows = input if input.ndim == 2 else input[None]
+    if rows.shape[0] == 0:
+        return xp.empty((0, count), np.int64)  # type: ignore[no-any-return]
+    if not bool((xp.isfinite(rows) & (rows >= 0)).all()):
+        raise RuntimeError("multinomial(): probability tensor contains either `inf`, `nan` or element < 0")
+    if not bool((rows.sum(axis=1) > 0).all()):
+        raise RuntimeError("multinomial(): invalid multinomial distribution (sum of probabilities <= 0)")
+    with generator_for(generator, device_of(input), "multinomial").drawing() as source:
+        found = draw.multinomial(source, xp, rows, count, bool(replacement))
+    return found if input.ndim == 2 else found[0]  # type: ignore[no-any-return]

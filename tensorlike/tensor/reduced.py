@@ -1,0 +1,105 @@
+"""What reductions share: dimensions as axes, PyTorch's errors about them, and gradients put back where they came from."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, NoReturn
+
+from .dims import dim_tuple, one_dim
+from .dtypes import dtype_of
+from .runtime import dtype_name
+
+__all__ = [
+    "HALVES",
+    "count_of",
+    "converted",
+    "expanded",
+    "nonempty",
+    "one_axis",
+    "reduced_axes",
+    "restored",
+    "unsupported",
+]
+
+#: Dtypes that are summed in float32: float16, and bfloat16, which NumPy knows as a type of kind V.
+HALVES = frozenset(("float16", "bfloat16"))
+
+
+def one_axis(dim: Any, ndim: int, function: str) -> int:
+    """Return `dim` as a number from 0 on, or raise what PyTorch raises."""
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"{function}(): argument 'dim' must be int, not {type(dim).__name__} ({dim!r})")
+    return one_dim(dim, ndim)
+
+
+def reduced_axes(dim: Any, ndim: int, function: str) -> tuple[int, ...] | None:
+    """Return the dimensions to reduce as NumPy takes them; None and () mean all, as None."""
+    for d in dim if isinstance(dim, (tuple, list)) else (dim,):
+        if d is not None and (isinstance(d, bool) or not hasattr(d, "__index__")):
+            raise TypeError(f"{function}(): argument 'dim' must be tuple of ints, not {type(d).__name__} ({d!r})")
+    return dim_tuple(dim, ndim)
+
+
+def nonempty(function: str, shape: tuple[int, ...], dim: Any, hint: str = "") -> None:
+    """Raise what PyTorch raises when what has no identity is reduced over nothing."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        if math.prod(shape) == 0:
+            error = IndexError if function.startswith("arg") else RuntimeError
+            raise error(
+                f"{function}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
+        return
+    for d in reduced_axes(dim, len(shape), function) or ():
+        if shape[d] == 0:
+            raise IndexError(f"{function}(): Expected reduction dim {d} to have non-zero size.{hint}")
+
+
+def unsupported(function: str, dtype: Any) -> NoReturn:
+    """Raise PyTorch's error for a dtype that a function does not take."""
+    raise NotImplementedError(
+        f"\"{function}\" not implemented for '{dtype_name(dtype)}': {function}() got a tensor of dtype "
+        f"{dtype_of(dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
+    )
+
+
+def converted(xp: Any, array: Any, dtype: Any) -> Any:
+    """Return `array` in `dtype`, the imaginary part left out where that is real."""
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        array = array.real
+    return array.astype(dtype)
+
+
+def count_of(shape: tuple[int, ...], dim: Any) -> int:
+    """Return how many elements are reduced to one."""
+    if type(dim) is int and shape:
+        return shape[dim]
+    axes = dim_tuple(dim, len(shape))
+    return math.prod(shape) if axes is None else math.prod([shape[d] for d in axes])
+
+
+def restored(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """Return the gradient of a reduced result with the reduced dimensions back, of size 1."""
+    if keepdim or not shape or dim is None:
+        return grad
+    if type(dim) is int:
+        return grad.unsqueeze(dim)
+    axes = dim_tuple(dim, len(shape))
+    if axes is None:
+        return grad
+    return grad.reshape([1 if d in axes else n for d, n in enumerate(shape)])
+
+
+def expanded(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """Return the gradient of a reduced result, repeated along the reduced dimensions."""
+    return restored(grad, shape, dim, keepdim).expand(shape)
+
+
+def whole(value: Any, function: str, argument: str) -> int:
+    """Return an argument that must be an integer."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{function}(): argument '{argument}' must be int, not {type(value).__name__} ({value!r})")
+    return operator.index(value)
