@@ -160,10 +160,10 @@ def _sum(before: Any, grad: Any, key: Any, owned: set[Any], create_graph: bool) 
     if key in owned:
         add_arrays[0](before._data, grad._data, before._data)
         return before
-    owned.add(key)
     total = add_arrays[0](before._data, grad._data)
-    if not hasattr(total, "base"):
+    if type(total) is not type(before._data):
         return before + grad  # NumPy adds zero-dimensional arrays to a scalar.
+    owned.add(key)
     return wrap(total)
 
 

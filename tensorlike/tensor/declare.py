@@ -85,6 +85,7 @@ class Declaration:
         differentiable: bool,
         samples: Any,
         write: Callable[..., None] | None = None,
+        hot: str | Callable[..., Any] | None = None,
     ) -> None:
         self.kernel = kernel
         self.write = write
@@ -102,7 +103,14 @@ class Declaration:
         self.out = out
         self.differentiable = differentiable
         self.samples = samples
+        #: What the fast path runs: with every option at its default, the same as the kernel.
+        self.hot = ufunc or hot
         self.parameters = parameters_of(kernel, skip=0 if ufunc else 1)
+        #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
+        #: pays for it.
+        self.number_first = bool(self.parameters) and "Tensor | Number" in self.parameters[0].annotation
+        if self.number_first:
+            self.parameters = (self.parameters[0]._replace(annotation="Tensor"), *self.parameters[1:])
         self.doc = kernel.__doc__
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
         self.formulas: Mapping[str, Callable[..., Any]] | None = None
@@ -338,6 +346,7 @@ def _implementation(
         "many": runtime.many,
         "wrong_type": runtime.wrong_type,
         "is_number": runtime.is_number,
+        "number_tensor": runtime.number_tensor,
         "write_out": runtime.write_out,
         "write_outs": lambda *a: _write_outs(name, d._pack, *a),
         "wrap": wrap,
@@ -391,7 +400,7 @@ def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, An
         "numpy": np,
         "BOOL": _BOOL,
         "FLOATS": _FLOATS,
-        "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
+        "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
         "quiet": runtime.quiet,
         "as_array": runtime.as_array,
         "record": d.record,
@@ -411,12 +420,16 @@ def _publish(
     foreign: str = "",
     foreign_values: Mapping[str, Any] | None = None,
     key: Any = None,
+    namespace: str | None = None,
 ) -> Callable[..., Any]:
-    namespace = _namespace(d, qualname)
+    namespace = namespace or _namespace(d, qualname)
     new_entry = entry is None
     if entry is None:
         entry = Entry(implementation)
     source = hot_source(d, parameters) if hot else ""
+    hot_values = _hot_values(d, parameters) if source else {}
+    if foreign:
+        source += _none_is_foreign(parameters)
     function = public_function(
         entry,
         parameters,
@@ -425,7 +438,7 @@ def _publish(
         module=namespace,
         doc=d.doc,
         hot=source,
-        hot_values={**(_hot_values(d, parameters) if source else {}), **(foreign_values or {})},
+        hot_values={**hot_values, **(foreign_values or {})},
         foreign=foreign,
     )
     if new_entry:
@@ -447,10 +460,8 @@ def _publish(
 
 def _acceptable(value: Any) -> bool:
     """Return whether an operator may take `value`: a tensor, a number, or a type with the protocol."""
-    return (
-        isinstance(value, (TensorBase, int, float, complex, np.generic))
-        or value is None
-        or hasattr(type(value), "__torch_function__")
+    return isinstance(value, (TensorBase, int, float, complex, np.generic)) or hasattr(
+        type(value), "__torch_function__"
     )
 
 
@@ -459,6 +470,11 @@ _FOREIGN_VALUES = {"acceptable": _acceptable}
 
 def _foreign(parameters: Sequence[Parameter]) -> str:
     return f"not acceptable({parameters[1].name})" if len(parameters) > 1 else ""
+
+
+def _none_is_foreign(parameters: Sequence[Parameter]) -> str:
+    # None counts as plain everywhere else. No operator takes it, and `x == None` is False, as with any other object.
+    return f"\nif {parameters[1].name} is None:\n    return NotImplemented"
 
 
 def primitive(
@@ -472,7 +488,10 @@ def primitive(
     out: bool = False,
     operators: Sequence[str] = (),
     inplace_operators: Sequence[str] = (),
+    own_operators: Sequence[str] = (),
+    own_inplace_operators: Sequence[str] = (),
     aliases: Sequence[str] = (),
+    hot: str | Callable[..., Any] | None = None,
     elementwise: bool = False,
     promotion: str | None = None,
     promoted: Sequence[str] | None = None,
@@ -486,6 +505,10 @@ def primitive(
     write: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
+
+    `operators` report the method to implementations, and `own_operators` themselves, as PyTorch has it. An alias with a
+    dot is a function in another namespace. `hot` is what the fast path may run in place of an elementwise kernel whose
+    options are at their defaults: a ufunc by name, or a function of the raw operands.
 
     `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
     fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;
@@ -513,8 +536,18 @@ def primitive(
             differentiable=differentiable and not plain_result,
             samples=samples,
             write=write,
+            hot=hot,
         )
-        d._forms = (function, method, inplace, tuple(operators), tuple(inplace_operators), tuple(aliases))  # type: ignore[attr-defined]
+        d._forms = (  # type: ignore[attr-defined]
+            function,
+            method,
+            inplace,
+            tuple(operators),
+            tuple(inplace_operators),
+            tuple(own_operators),
+            tuple(own_inplace_operators),
+            tuple(aliases),
+        )
         DECLARATIONS[d.full_name] = d
         return _expand(d)
 
@@ -522,7 +555,7 @@ def primitive(
 
 
 def _expand(d: Declaration) -> Any:
-    function, method, inplace, operators, inplace_operators, aliases = d._forms  # type: ignore[attr-defined]
+    function, method, inplace, operators, inplace_operators, own, own_inplace, aliases = d._forms  # type: ignore[attr-defined]
     base = d.parameters
     result: Any = None
     if function:
@@ -531,7 +564,10 @@ def _expand(d: Declaration) -> Any:
         result = _publish(d, parameters, implementation, d.name, "function")
         d.function = result
         for alias in aliases:
-            _publish(d, parameters, _implementation(d, parameters, alias, alias), alias, "alias")
+            outer, _, short = alias.rpartition(".")
+            namespace = f"{d.namespace}.{outer}" if outer else None
+            _publish(d, parameters, _implementation(d, parameters, short, short), short, "alias", namespace=namespace)
+    aliases = tuple(a for a in aliases if "." not in a)
     of_method = (base[0]._replace(name="self"), *base[1:])
     if d.spread is not None:
         of_method = tuple(
@@ -540,11 +576,19 @@ def _expand(d: Declaration) -> Any:
             if p.kind == KEYWORD or p.name in ("self", d.spread)
         )
     if method:
-        names = [method if isinstance(method, str) else d.name, *(a for a in aliases if "." not in a)]
+        names = [method if isinstance(method, str) else d.name, *aliases]
         for index, method_name in enumerate(names):
             qualname = f"Tensor.{method_name}"
             implementation = _implementation(d, of_method, qualname, qualname)
-            public = _publish(d, of_method, implementation, qualname, "method" if not index else "alias")
+            public = _publish(
+                d,
+                of_method,
+                implementation,
+                qualname,
+                "method" if not index else "alias",
+                foreign=_foreign(of_method) if method_name.startswith("__") else "",
+                foreign_values=_FOREIGN_VALUES,
+            )
             setattr(Tensor, method_name, public)
             if index == 0:
                 entry = d.rows[-1].entry
@@ -552,6 +596,9 @@ def _expand(d: Declaration) -> Any:
                     result = d.function = public
                 for operator in operators:
                     attach_operator(d, of_method, implementation, operator, entry, public)
+        for operator in own:
+            qualname = f"Tensor.{operator}"
+            attach_operator(d, of_method, _implementation(d, of_method, qualname, qualname), operator)
     if inplace:
         names = [d.name, *aliases]
         for index, inplace_name in enumerate(names):
@@ -565,6 +612,10 @@ def _expand(d: Declaration) -> Any:
                     result = d.function = public
                 for operator in inplace_operators:
                     attach_operator(d, of_method, implementation, operator, entry, public, hot=False)
+        for operator in own_inplace:
+            qualname = f"Tensor.{operator}"
+            attach_operator(d, of_method, _implementation(d, of_method, qualname, qualname, inplace=True), operator,
+                            hot=False)  # fmt: skip
     result.declaration = d
     return result
 
@@ -574,12 +625,12 @@ def attach_operator(
     parameters: tuple[Parameter, ...],
     implementation: Callable[..., Any],
     operator: str,
-    entry: Entry,
-    reported: Callable[..., Any],
+    entry: Entry | None = None,
+    reported: Callable[..., Any] | None = None,
     *,
     hot: bool = True,
 ) -> None:
-    """Give Tensor an operator that reports `reported` to implementations and leaves foreign operands to their type."""
+    """Give Tensor an operator that leaves foreign operands to their type and reports `reported`, or itself."""
     public = _publish(
         d,
         parameters,
@@ -712,7 +763,7 @@ def tensor_method(
             module="tensorlike",
             doc=function.__doc__,
             foreign=_foreign(parameters) if operator_of else "",
-            hot=hot,
+            hot=hot + _none_is_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
             hot_values={**(_FOREIGN_VALUES if operator_of else {}), **(hot_values or {})},
         )
         entry.function = made

@@ -212,6 +212,10 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     """Return the source of the implementation with the exact signature `parameters`."""
     lines: list[str] = []
     more = ""
+    if d.number_first and parameters[0].name != "self":
+        first, *others = (p.name for p in _operands(parameters))
+        lines.append(f"if is_number({first}):")
+        lines.append(f"    {first} = number_tensor({first}, {', '.join(others)})")
     if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
         spread = d.spread
         # `x.permute(dims=(1, 0))` is the same call; Python has no parameter that is both variadic and a keyword.
@@ -306,25 +310,45 @@ def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
 # ----------------------------------------------------------------------------------------------------------- hot path
 
 
+#: The promotions that have a fast path, with the kinds of dtype that PyTorch and NumPy agree on; "" means all.
+_HOT_KINDS = {
+    "arithmetic": "",
+    "bits": "biu",
+    "bounds": "iuf",
+    "comparison": "",
+    "division": "f",
+    "float": "",
+    "floating": "f",
+    "inexact": "fc",
+    "integers": "iu",
+    "numeric": "iufc",
+    "ordering": "biuf",
+    "power": "iufc",
+    "real": "biuf",
+    "real float": "f",
+    "real numeric": "iuf",
+    "subtraction": "iufc",
+}
+
+
 def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an elementwise function, or nothing: see Note [The hot path]."""
     operands = _operands(parameters)
     if not d.elementwise or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
     required = [p for p in parameters if p.default is MISSING]
-    if required != operands or d.promotion not in ("arithmetic", "comparison", "ordering", "float", "numeric", "real", "bits"):
+    kinds = _HOT_KINDS.get(d.promotion or "")
+    if required != operands or kinds is None:
         return ""
     a = operands[0].name
     optional = [p.name for p in parameters if p.kind == POSITIONAL and p.default is not MISSING]
     absent = "".join(f" and {name} is MISSING" for name in optional)
     record = f"record(result, {', '.join(p.name for p in operands)}{_defaults(d, parameters)})"
-    kernel = "kernel" if d.ufunc else "kernel, numpy"
-    guard = "" if d.ufunc else " and type(a) is ndarray"
+    kernel = "kernel" if d.hot else "kernel, numpy"
+    guard = "" if d.hot else " and type(a) is ndarray"
     same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
-    if d.promotion == "ordering":
-        same += " and a.dtype.kind != 'c'"
-    if d.promotion == "numeric":
-        same += " and a.dtype is not BOOL"
+    if kinds:
+        same += f" and a.dtype.kind in {kinds!r}"
 
     def finish(tracked: str, indent: str) -> list[str]:
         lines = [f"{indent}if type(result) is not ndarray:", f"{indent}    result = as_array(result)", f"{indent}if {same}:"]
@@ -364,7 +388,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         "            else:",
         *finish(f"{a}._tracked or {b}._tracked", "                "),
     ]
-    if d.ufunc and d.weak_numbers:
+    if d.hot and d.weak_numbers:
         # NumPy 2 treats a Python number as weak, as PyTorch does; where the two disagree the dtype of the result does
         # not match. Comparisons of integers with a float would be done in double precision, so they are left out.
         numbers = f"type({b}) in FLOATS and a.dtype.kind == 'f'" if "is BOOL" in same else f"type({b}) in FLOATS"

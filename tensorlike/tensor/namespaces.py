@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType, NoneType
 from typing import Any
 
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
@@ -33,5 +34,7 @@ def fill(namespace: str) -> list[str]:
     if namespace not in FILLED:
         FILLED.append(namespace)
     for name, function in names.items():
-        module.__dict__.setdefault(name, function)
+        # The package `tensorlike.tensor` gives its name to the function, in the namespace `tensorlike`.
+        if isinstance(module.__dict__.get(name), (ModuleType, NoneType)):
+            setattr(module, name, function)
     return sorted(names)

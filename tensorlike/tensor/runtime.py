@@ -22,7 +22,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 
 from .backends import backend_of, check_same_device, namespace_of
 from .dtypes import default_complex, default_float, dtype_of
-from .promotion import can_cast, category, promote_types, result_type
+from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 
 __all__ = ["again", "as_array", "quiet", "space", "write_out", "wrong_type"]
 
@@ -114,6 +114,16 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
+def number_tensor(number: Any, *others: Any) -> Any:
+    """Return a number as a zero-dimensional tensor, of the dtype that it takes on next to the other operands."""
+    for other in others:
+        if isinstance(other, TensorBase):
+            array = other._data
+            xp = namespace_of(array)
+            return wrap(_number_array(xp, number, weak_scalar_dtype(array.dtype, number)))
+    return wrap(np.asarray(number, dtype=result_type(number)))
+
+
 def many(function: str, argument: str, position: int | None, values: Any) -> list[Any]:
     """Return the arrays of a sequence of tensors, or raise."""
     if not isinstance(values, (list, tuple)):
@@ -141,7 +151,7 @@ def _number_array(xp: Any, value: Any, dtype: Any) -> Any:
         number = int(value)
         if not limits.min <= number <= limits.max:
             if not -(2**63) <= number < 2**64:
-                raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}")
+                raise OverflowError(f"int too big to convert: {number} does not fit in 64 bits")
             return xp.asarray(np.array(number & (2**64 - 1), dtype=np.uint64).astype(dtype))
     return xp.asarray(value, dtype=dtype)
 
@@ -175,33 +185,86 @@ def promote_float(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
     return cast_all(xp, operands, dtype)
 
 
-def promote_numeric(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Bring operands to their common dtype, which must not be boolean."""
-    dtype = _common(operands)
-    if dtype is _BOOL or dtype == _BOOL:
-        raise NotImplementedError(
-            f'"{name}" not implemented for \'Bool\': convert the operands first, e.g. with .to(tensorlike.uint8)'
-        )
-    return cast_all(xp, operands, dtype)
+def promote_only(
+    kinds: str, what: str, base: Callable[..., tuple[Any, ...]] = promote_arithmetic
+) -> Callable[..., tuple[Any, ...]]:
+    """Return a rule that brings operands to their common dtype, which must be of one of `kinds`."""
+
+    def promote(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+        promoted = base(name, xp, operands)
+        dtype = promoted[0].dtype
+        # bfloat16, from another package, is of kind V.
+        if (dtype.kind if dtype.kind != "V" else "f") not in kinds:
+            short = name.strip("_")
+            raise NotImplementedError(
+                f'"{short}" not implemented for \'{dtype_name(dtype)}\': {short}() works on {what} tensors'
+            )
+        return promoted
+
+    return promote
 
 
-def promote_real(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Bring operands to their common dtype, which must be ordered, that is not complex."""
-    dtype = _common(operands)
-    if dtype.kind == "c":
-        raise RuntimeError(f"{name}(): does not support complex numbers, got an operand of dtype {dtype_of(dtype)}")
-    return cast_all(xp, operands, dtype)
+promote_real_numeric = promote_only("iuf", "integer and floating-point")
+promote_numeric = promote_only("iufc", "integer, floating-point and complex")
+promote_real = promote_only("biuf", "boolean, integer and floating-point")
 
 
 def promote_bits(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring operands to their common dtype, which must be an integer or boolean one."""
-    dtype = _common(operands)
-    if dtype.kind not in "biu":
-        raise NotImplementedError(
-            f'"{name}" not implemented for \'{dtype_of(dtype).__repr__().rpartition(".")[2]}\': '
-            "it works on integer and boolean tensors"
+    if name == "__invert__" and operands[0].dtype.kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not on "
+            f"{dtype_of(operands[0].dtype)}"
         )
-    return cast_all(xp, operands, dtype)
+    return _promote_bits(name, xp, operands)
+
+
+_promote_bits = promote_only("biu", "integer and boolean")
+
+
+def promote_subtraction(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to their common dtype; none of them may be boolean."""
+    booleans = [o is True or o is False or getattr(o, "dtype", None) == _BOOL for o in operands]
+    if any(booleans):
+        if all(booleans):
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+                "operator instead."
+            )
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+    return promote_arithmetic(name, xp, operands)
+
+
+def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
+    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; a negative one counts by its size.
+    if dtype.kind in "iu":
+        for number in operands:
+            if isinstance(number, (int, np.integer)) and abs(int(number)) > np.iinfo(dtype).max + (dtype.kind == "i"):
+                raise RuntimeError(
+                    f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}"
+                )
+
+
+def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring a tensor and its bounds to their common dtype, which must be ordered and must hold the bounds."""
+    dtype = _common(operands)
+    _check_fit(operands, dtype)
+    return promote_real(name, xp, operands)
+
+
+def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring base and exponent to their common dtype; an integer has no negative power that is one."""
+    dtype = _common(operands)
+    exponent = operands[-1]
+    if isinstance(exponent, (int, np.integer)) and exponent < 0 and dtype.kind in "iu":
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed. Convert the base first, e.g. with .float()"
+        )
+    _check_fit(operands[1:], dtype)
+    return promote_numeric(name, xp, operands)
 
 
 def promote_truth(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
@@ -220,7 +283,16 @@ PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "float": promote_float,
     "numeric": promote_numeric,
     "real": promote_real,
+    "real numeric": promote_real_numeric,
+    "real float": promote_only("f", "real", promote_float),
+    "floating": promote_only("f", "floating-point"),
+    "inexact": promote_only("fc", "floating-point and complex"),
+    "integers": promote_only("iu", "integer"),
+    "division": promote_real_numeric,
     "bits": promote_bits,
+    "bounds": promote_bounds,
+    "power": promote_power,
+    "subtraction": promote_subtraction,
     "truth": promote_truth,
 }
 
