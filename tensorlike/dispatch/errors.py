@@ -61,18 +61,11 @@ def _is_default(kind: type) -> bool:
     return getattr(kind.__torch_function__, "__func__", None) is core._default_implementation  # type: ignore[attr-defined]
 
 
-class _Runaway(RecursionError):
-    """A RecursionError whose text names the cure already, so that outer frames let it pass."""
-
-
-_Runaway.__name__ = _Runaway.__qualname__ = "RecursionError"
-
-
 def runaway(
     error: RecursionError, function: Callable[..., Any], types: tuple[type, ...], code: CodeType
 ) -> RecursionError:
     """Return `error` itself, or one that names the cure when the same call came back through the same types."""
-    if isinstance(error, _Runaway):
+    if getattr(error, "_names_the_cure", False):
         return error
     depth = 0
     frame: FrameType | None = sys._getframe(1)
@@ -85,8 +78,10 @@ def runaway(
     if depth < _RUNAWAY_DEPTH:
         return error
     name, kind = function_name(function), types[0].__name__ if types else "the mode"
-    return _Runaway(
+    found = RecursionError(
         f"'{name}' came back to {kind}.__torch_function__ again and again: the implementation calls the function on "
         f"the same operands, which asks {kind} once more. Inside it, call super().__torch_function__(func, types, "
         f"args, kwargs) for a Tensor subclass, or take the plain tensors out of the operands before calling func."
     )
+    found._names_the_cure = True  # type: ignore[attr-defined]  # Outer frames let it pass.
+    return found

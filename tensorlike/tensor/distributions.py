@@ -37,6 +37,13 @@ def is_floating(dtype: Any) -> bool:
     return str(dtype) in _DIGITS
 
 
+def largest_of(dtype: Any) -> float:
+    """Return the largest finite number of a floating-point dtype."""
+    if str(dtype) == "bfloat16":
+        return float.fromhex("0x1.fep127")
+    return float(np.finfo(dtype).max)
+
+
 def check_continuous(function: str, dtype: Any, *, complex: bool = True) -> None:
     """Refuse a dtype that cannot hold samples of a continuous distribution."""
     if not (is_floating(dtype) or (complex and dtype.kind == "c")):
@@ -124,7 +131,7 @@ def check_integer_range(function: str, low: int, high: int, dtype: Any) -> None:
     elif dtype.kind in "iu":
         first, last = np.iinfo(dtype).min, np.iinfo(dtype).max
     elif is_floating(dtype):
-        last = 65504.0 if str(dtype) == "float16" else float(np.finfo(np.float32 if dtype.kind == "V" else dtype).max)
+        last = largest_of(dtype)
         first = -last
     else:
         raise RuntimeError(
@@ -184,6 +191,12 @@ def cauchy(source: Any, xp: Any, median: float, scale: float, shape: Any, dtype:
     # In double precision throughout: the tails of the distribution come from the ends of the unit interval.
     angle = (xp.asarray(source.random(shape)) - 0.5) * math.pi
     return (xp.tan(angle) * scale + median).astype(dtype)
+
+
+def log_normal(source: Any, xp: Any, mean: float, std: float, shape: Any, dtype: Any) -> Any:
+    """Return numbers whose logarithm is normally distributed."""
+    drawn = normal(source, xp, mean, std, shape, dtype if dtype in _DIRECT else _SINGLE)
+    return xp.exp(drawn).astype(dtype)
 
 
 def multinomial(source: Any, xp: Any, weights: Any, count: int, replacement: bool) -> Any:

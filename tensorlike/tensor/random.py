@@ -317,7 +317,7 @@ def randint_like(
 # ------------------------------------------------------------------------------------- from the parameters in tensors
 
 
-def _no_gradient(grad: Any, shape: Sequence[int]) -> Any:
+def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
     """Return the gradient of what is drawn with respect to the parameters of its distribution: zeros."""
     return grad._zeros(tuple(shape), grad._data.dtype)
 
@@ -348,8 +348,8 @@ def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Gen
 
 derivatives(
     _normal,
-    mean=lambda grad, mean_shape: _no_gradient(grad, mean_shape),
-    std=lambda grad, std_shape: _no_gradient(grad, std_shape),
+    mean=lambda grad, mean_shape: no_gradient(grad, mean_shape),
+    std=lambda grad, std_shape: no_gradient(grad, std_shape),
 )
 
 
@@ -436,7 +436,7 @@ def bernoulli(
         return draw.bernoulli(source, xp, chance, input.shape, input.dtype)  # type: ignore[no-any-return]
 
 
-derivatives(bernoulli, input=lambda grad, input_shape: _no_gradient(grad, input_shape))
+derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
 @primitive(method=False)
@@ -459,7 +459,7 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
         return xp.asarray(source.poisson(input.astype(np.float64))).astype(input.dtype)  # type: ignore[no-any-return]
 
 
-derivatives(poisson, input=lambda grad, input_shape: _no_gradient(grad, input_shape))
+derivatives(poisson, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
 @primitive(out=True, differentiable=False)

@@ -11,19 +11,22 @@ from .dtypes import dtype_of
 from .runtime import dtype_name
 
 __all__ = [
-    "HALVES",
     "count_of",
     "converted",
     "expanded",
+    "is_half",
     "nonempty",
     "one_axis",
     "reduced_axes",
     "restored",
     "unsupported",
+    "whole",
 ]
 
-#: Dtypes that are summed in float32: float16, and bfloat16, which NumPy knows as a type of kind V.
-HALVES = frozenset(("float16", "bfloat16"))
+
+def is_half(dtype: Any) -> bool:
+    """Return whether a dtype is summed in float32: float16, or bfloat16, which NumPy knows as a type of kind V."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def one_axis(dim: Any, ndim: int, function: str) -> int:

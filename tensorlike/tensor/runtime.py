@@ -120,7 +120,7 @@ def number_tensor(number: Any, *others: Any) -> Any:
         if isinstance(other, TensorBase):
             array = other._data
             xp = namespace_of(array)
-            return wrap(_number_array(xp, number, weak_scalar_dtype(array.dtype, number)))
+            return wrap(number_array(xp, number, weak_scalar_dtype(array.dtype, number)))
     return wrap(np.asarray(number, dtype=result_type(number)))
 
 
@@ -144,7 +144,7 @@ def many(function: str, argument: str, position: int | None, values: Any) -> lis
 _BOOL = np.dtype(bool)
 
 
-def _number_array(xp: Any, value: Any, dtype: Any) -> Any:
+def number_array(xp: Any, value: Any, dtype: Any) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and dtype.kind in "iu":
         # PyTorch wraps a Python int into the dtype of the array where NumPy 2 raises OverflowError.
         limits = np.iinfo(dtype)
@@ -167,7 +167,7 @@ def cast_all(xp: Any, operands: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
     """Return the operands in one dtype, numbers as zero-dimensional arrays."""
     return tuple(
         (o if o.dtype is dtype else o.astype(dtype)) if hasattr(o, "astype") and not isinstance(o, np.generic)
-        else _number_array(xp, o, dtype)
+        else number_array(xp, o, dtype)
         for o in operands
     )  # fmt: skip
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import functools
-import operator
-from typing import Any
 
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.testing.samples import SAMPLES, Samples
 
-FORMS_OF_METHODS = ("property", "setter")
+#: The functions that Python's operators stand for.
+OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le",
+    "gt": "gt", "ge": "ge", "neg": "neg", "pos": "positive", "invert": "bitwise_not", "abs": "abs", "div": "div",
+}  # fmt: skip
+
+#: Those whose operands change places: `2 - x` is `x.__rsub__(2)`.
+REFLECTED = {f"__r{name}__" for name in OPERATORS}
+IN_PLACE = {f"__i{name}__" for name in OPERATORS} - {"__invert__"}
 
 
 def rows() -> list[Row]:
@@ -46,6 +54,10 @@ def _candidates(row: Row) -> list[str]:
         names += [r.full_name for r in _by_place()[_place(row)] if r.form in wanted]
     if row.name.startswith("Tensor."):
         short = row.name.removeprefix("Tensor.")
+        if short.startswith("__"):
+            bare = short.strip("_")
+            functions = [OPERATORS.get(bare), OPERATORS.get(bare[1:]) if short in REFLECTED | IN_PLACE else None]
+            names += [f"tensorlike.{function}" for function in functions if function]
         spaces = ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special", "tensorlike.fft")
         for space in spaces:
             names += [f"{space}.{short}", f"{space}.{short.removesuffix('_')}"]
@@ -80,8 +92,9 @@ def samples(name: str) -> Samples:
     return SAMPLES[name]
 
 
-REFLECTED = {
-    f"__r{name}__": getattr(operator, f"__{name}__")
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
-                 "rshift")
-}  # fmt: skip
+def mutates(row: Row) -> bool:
+    """Return whether a function is meant to write to its first operand."""
+    last = row.name.rpartition(".")[2]
+    return row.form in ("setter", "inplace") or last in IN_PLACE or last == "__setitem__" or (
+        last.endswith("_") and not last.endswith("__")
+    )  # fmt: skip

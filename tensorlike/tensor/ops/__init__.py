@@ -1,5 +1,5 @@
 """The operations, one file a family. Importing this package declares them all."""
 
-from . import arithmetic, views
+from . import arithmetic, sampling, views
 
-__all__ = ["arithmetic", "views"]
+__all__ = ["arithmetic", "sampling", "views"]

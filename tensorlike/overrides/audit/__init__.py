@@ -1,0 +1,91 @@
+"""The audit of a tensor-like type: what it answers, what it leaves out and what it gets wrong.
+
+`tensorlike.overrides.audit` is the function; names of this package are imported from here, for example with
+`from tensorlike.overrides.audit import AuditReport`. Nothing else is imported until an audit is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import AuditedApi
+    from .making import AuditError
+    from .model import AuditReport, AuditRow, Outcome, Regression, SignatureFault, SignatureProblem, ValueCheck
+
+__all__ = [
+    "AuditError",
+    "AuditReport",
+    "AuditRow",
+    "Outcome",
+    "Regression",
+    "SignatureFault",
+    "SignatureProblem",
+    "ValueCheck",
+    "audit",
+]
+
+_HOMES = {
+    "AuditError": "making",
+    "AuditReport": "model",
+    "AuditRow": "model",
+    "Outcome": "model",
+    "Regression": "model",
+    "SignatureFault": "model",
+    "SignatureProblem": "model",
+    "ValueCheck": "model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+
+
+def audit(
+    type_or_maker: type | Callable[[], Any],
+    *,
+    make: Callable[[], Any] | None = None,
+    from_dense: Callable[[Any], Any] | None = None,
+    to_dense: Callable[[Any], Any] | None = None,
+    only: str | Sequence[str] | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+    api: AuditedApi | None = None,
+) -> AuditReport:
+    """Call every overridable function with an instance of a type in each operand position and report what happened.
+
+    `type_or_maker` is a type with `__torch_function__`, or a function without parameters that returns an instance.
+    How instances are made, the first of these that is there:
+
+    - `from_dense(tensor)`, or a classmethod `__tensorlike_from_dense__(cls, tensor)` on the type: an instance for a
+      plain tensor. Every function can then be called with an operand of the shape it needs.
+    - `make()`: an instance of a shape of its own choice. With `from_dense` it serves where that raises an exception.
+    - a subclass of Tensor: `tensor.as_subclass(type)`.
+    - the constructor without arguments.
+
+    With `to_dense(instance)`, or a method `__tensorlike_to_dense__(self)`, the value of each answer is compared with
+    the same function of plain tensors. `only` is a glob, or several, for names such as `"tensorlike.linalg.*"` or
+    `"add*"`. `progress(done, total, name)` is called before each function.
+
+    Every call has fresh arguments; what the type prints and the warnings it gives are recorded. An implementation that
+    never returns keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
+
+    >>> import tensorlike as tl
+    >>> class Marked(tl.Tensor):
+    ...     pass
+    >>> report = tl.overrides.audit(Marked, only="tensorlike.mul")
+    >>> [(row.operand, row.outcome.label) for row in report.rows]
+    [('input', 'inherited'), ('other', 'inherited'), ('out', 'inherited')]
+    >>> report.coverage
+    100.0
+    """
+    from .making import instances_of
+    from .run import Auditor
+
+    kind, maker = instances_of(type_or_maker, make=make, from_dense=from_dense, to_dense=to_dense, api=api)
+    patterns = (only,) if isinstance(only, str) else tuple(only or ())
+    return Auditor(kind, maker, only=patterns, progress=progress, api=api).run()

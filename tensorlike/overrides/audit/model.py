@@ -1,0 +1,375 @@
+"""What an audit found: one row for each function and operand position, totals, and the way to JSON and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = [
+    "FAULTY",
+    "AuditReport",
+    "AuditRow",
+    "Outcome",
+    "Regression",
+    "SignatureFault",
+    "SignatureProblem",
+    "Totals",
+    "ValueCheck",
+]
+
+FORMAT = "tensorlike-audit"
+VERSION = 1
+
+
+class Outcome(enum.Enum):
+    """What became of one call."""
+
+    OWN = "own"
+    INHERITED = "inherited"
+    FALLBACK = "fallback"
+    TYPE_LOST = "type_lost"
+    NOT_IMPLEMENTED = "not_implemented"
+    RAISED = "raised"
+    RECURSED = "recursed"
+    NOT_CALLED = "not_called"
+
+    @property
+    def label(self) -> str:
+        """The outcome in words."""
+        return _LABELS[self]
+
+    @property
+    def meaning(self) -> str:
+        """What the outcome says, in a sentence."""
+        return _MEANINGS[self]
+
+
+_LABELS = {
+    Outcome.OWN: "own",
+    Outcome.INHERITED: "inherited",
+    Outcome.FALLBACK: "fallback",
+    Outcome.TYPE_LOST: "type lost",
+    Outcome.NOT_IMPLEMENTED: "NotImplemented",
+    Outcome.RAISED: "raised",
+    Outcome.RECURSED: "recursed",
+    Outcome.NOT_CALLED: "not called",
+}
+
+_MEANINGS = {
+    Outcome.OWN: "The type's own implementation answered.",
+    Outcome.INHERITED: "An implementation of a base class answered, or the default one.",
+    Outcome.FALLBACK: "The type's implementation called the function again on plain tensors.",
+    Outcome.TYPE_LOST: "The type answered, but not with an instance of the type where the function returns tensors.",
+    Outcome.NOT_IMPLEMENTED: "The type returned NotImplemented, so that the call is a TypeError.",
+    Outcome.RAISED: "The call raised an exception.",
+    Outcome.RECURSED: "The implementation called itself without end.",
+    Outcome.NOT_CALLED: "No sample call has a tensor there that an instance can stand in for.",
+}
+
+#: How bad an outcome is: what a regression is measured with.
+_SEVERITY = {
+    Outcome.OWN: 0,
+    Outcome.INHERITED: 0,
+    Outcome.FALLBACK: 0,
+    Outcome.NOT_CALLED: 0,
+    Outcome.TYPE_LOST: 1,
+    Outcome.NOT_IMPLEMENTED: 2,
+    Outcome.RAISED: 3,
+    Outcome.RECURSED: 4,
+}
+
+#: The outcomes that are faults.
+FAULTY = frozenset(outcome for outcome, severity in _SEVERITY.items() if severity)
+
+
+class SignatureFault(enum.Enum):
+    """How the signature of an implementation differs from the function it overrides."""
+
+    MISSING = "missing"
+    NAME = "name"
+    DEFAULT = "default"
+    KIND = "kind"
+    REFUSED = "refused"
+
+
+class ValueCheck(enum.Enum):
+    """How the value of an answer compares with the dense computation."""
+
+    EQUAL = "equal"
+    DIFFERS = "differs"
+    NOT_COMPARED = "not_compared"
+
+
+@dataclasses.dataclass(frozen=True)
+class SignatureProblem:
+    """One parameter that the answering function does not take as the function it overrides does."""
+
+    fault: SignatureFault
+    parameter: str
+    text: str
+    #: A real call showed it; otherwise the two signatures were compared.
+    confirmed: bool = False
+
+
+@dataclasses.dataclass
+class AuditRow:
+    """One function with an instance of the type as one operand: the call, its outcome and what is wrong with it."""
+
+    function: str
+    namespace: str
+    form: str
+    operand: str
+    outcome: Outcome
+    call: str = ""
+    answer: str = ""
+    error_type: str = ""
+    error: str = ""
+    #: The Python function that answered and where it stands, when it could be seen.
+    answered_by: str = ""
+    #: Tensors were expected and none, or too few, of the results are of the type. A fault only for `TYPE_LOST`.
+    type_lost: bool = False
+    signature: list[SignatureProblem] = dataclasses.field(default_factory=list)
+    value: ValueCheck = ValueCheck.NOT_COMPARED
+    difference: str = ""
+    reason: str = ""
+    warnings: list[str] = dataclasses.field(default_factory=list)
+    printed: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the row is about: the function's name and the operand's."""
+        return self.function, self.operand
+
+    @property
+    def called(self) -> bool:
+        """Whether there was a call."""
+        return self.outcome is not Outcome.NOT_CALLED
+
+    @property
+    def faults(self) -> list[str]:
+        """What is wrong, a line each, the worst first; empty when nothing is."""
+        found = []
+        if self.outcome in FAULTY:
+            found.append(f"{self.outcome.label}: {self.error or self.reason}".removesuffix(": "))
+        found += [f"signature: {problem.text}" for problem in self.signature]
+        if self.value is ValueCheck.DIFFERS:
+            found.append(f"value: {self.difference}")
+        return found
+
+    @property
+    def passed(self) -> bool:
+        """Whether the type answered and nothing is wrong with the answer."""
+        return (
+            self.called
+            and self.outcome not in FAULTY
+            and not self.signature
+            and self.value is not ValueCheck.DIFFERS
+        )
+
+    @property
+    def severity(self) -> int:
+        """How bad the row is: 0 for one that passed."""
+        severity = 2 * _SEVERITY[self.outcome]
+        # What the type gets wrong comes before what it leaves out.
+        if severity < 5 and (self.signature or self.value is ValueCheck.DIFFERS):
+            severity = 5
+        return severity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON holds it."""
+        found = dataclasses.asdict(self)
+        found["outcome"] = self.outcome.value
+        found["value"] = self.value.value
+        found["passed"] = self.passed
+        for problem in found["signature"]:
+            problem["fault"] = problem["fault"].value
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AuditRow:
+        """Return the row that `to_dict` made `data` from; unknown keys are left out."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        values = {name: value for name, value in data.items() if name in known}
+        values["outcome"] = Outcome(data["outcome"])
+        values["value"] = ValueCheck(data.get("value", ValueCheck.NOT_COMPARED.value))
+        values["signature"] = [
+            SignatureProblem(
+                SignatureFault(problem["fault"]),
+                problem["parameter"],
+                problem["text"],
+                bool(problem.get("confirmed", False)),
+            )
+            for problem in data.get("signature", ())
+        ]
+        return cls(**values)
+
+
+class Totals:
+    """How many rows there are of each outcome, and how many passed."""
+
+    def __init__(self, rows: Iterable[AuditRow]) -> None:
+        self.rows = list(rows)
+        self.outcomes = Counter(row.outcome for row in self.rows)
+        self.called = sum(row.called for row in self.rows)
+        self.passed = sum(row.passed for row in self.rows)
+        self.signature = sum(bool(row.signature) for row in self.rows)
+        self.compared = sum(row.value is not ValueCheck.NOT_COMPARED for row in self.rows)
+        self.differs = sum(row.value is ValueCheck.DIFFERS for row in self.rows)
+
+    @property
+    def coverage(self) -> float:
+        """The percentage of the calls that passed; 100 when there were none."""
+        return 100.0 * self.passed / self.called if self.called else 100.0
+
+    @property
+    def faults(self) -> int:
+        """How many calls did not pass."""
+        return self.called - self.passed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the totals as JSON holds them."""
+        return {
+            "calls": self.called,
+            "passed": self.passed,
+            "coverage": round(self.coverage, 2),
+            "signature": self.signature,
+            "compared": self.compared,
+            "differs": self.differs,
+            **{outcome.value: self.outcomes[outcome] for outcome in Outcome},
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Regression:
+    """A row that was better in the baseline."""
+
+    row: AuditRow
+    before: AuditRow
+    text: str
+
+
+@dataclasses.dataclass
+class AuditReport:
+    """The result of an audit. `coverage` is the percentage of calls that the type answered with nothing wrong."""
+
+    type_name: str
+    rows: list[AuditRow]
+    target: str = ""
+    api: str = "tensorlike"
+    version: str = ""
+    instances: str = ""
+    seconds: float = 0.0
+    #: Warnings of the type, each with the number of calls that gave it.
+    warnings: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def totals(self) -> Totals:
+        """The totals of all rows."""
+        return Totals(self.rows)
+
+    @property
+    def coverage(self) -> float:
+        """The percentage of the calls that the type answered with nothing wrong."""
+        return self.totals.coverage
+
+    def by_namespace(self) -> dict[str, Totals]:
+        """Return the totals of each namespace, the one with the most faults first."""
+        groups: dict[str, list[AuditRow]] = {}
+        for row in self.rows:
+            groups.setdefault(row.namespace, []).append(row)
+        totals = {name: Totals(rows) for name, rows in groups.items()}
+        return dict(sorted(totals.items(), key=lambda item: (-item[1].faults, item[0])))
+
+    def worst(self) -> list[AuditRow]:
+        """Return the rows with faults, the worst first: what is wrong before what is missing."""
+        faulty = [row for row in self.rows if row.called and not row.passed]
+        return sorted(faulty, key=lambda row: (-row.severity, row.function, row.operand))
+
+    def row(self, function: str, operand: str) -> AuditRow:
+        """Return the row of a function's full name and an operand; raise KeyError when there is none."""
+        for row in self.rows:
+            if row.key == (function, operand):
+                return row
+        raise KeyError((function, operand))
+
+    def regressions(self, baseline: AuditReport) -> list[Regression]:
+        """Return what is worse than in `baseline`; a function that the baseline does not have is no regression."""
+        before = {row.key: row for row in baseline.rows}
+        found = []
+        for row in self.rows:
+            former = before.get(row.key)
+            if former is None or not former.called or not row.called:
+                continue
+            text = _regression(former, row)
+            if text:
+                found.append(Regression(row, former, text))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON holds it."""
+        return {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "api": self.api,
+            "version": self.version,
+            "target": self.target,
+            "type": self.type_name,
+            "instances": self.instances,
+            "seconds": round(self.seconds, 3),
+            "totals": self.totals.to_dict(),
+            "warnings": dict(self.warnings),
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        import json
+
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, data: Any) -> AuditReport:
+        """Return the report that `to_dict` made `data` from.
+
+        Raises ValueError when `data` is no report of an audit, or one of a later format.
+        """
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise ValueError(f'no report of an audit: it has no "format": "{FORMAT}"')
+        if data.get("format_version") != VERSION:
+            raise ValueError(f"a report of format version {data.get('format_version')!r}; this is version {VERSION}")
+        try:
+            return cls(
+                type_name=str(data["type"]),
+                rows=[AuditRow.from_dict(row) for row in data["rows"]],
+                target=str(data.get("target", "")),
+                api=str(data.get("api", "tensorlike")),
+                version=str(data.get("version", "")),
+                instances=str(data.get("instances", "")),
+                seconds=float(data.get("seconds", 0.0)),
+                warnings={str(text): int(count) for text, count in data.get("warnings", {}).items()},
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"a report that is damaged: {type(error).__name__}: {error}") from error
+
+    @classmethod
+    def from_json(cls, text: str) -> AuditReport:
+        """Return the report that `to_json` wrote; raise ValueError when `text` is none."""
+        import json
+
+        return cls.from_dict(json.loads(text))
+
+
+def _regression(before: AuditRow, now: AuditRow) -> str:
+    """Return what is worse in `now`, or nothing."""
+    if _SEVERITY[now.outcome] > _SEVERITY[before.outcome]:
+        return f"was {before.outcome.label}, now {now.faults[0]}"
+    known = {(problem.fault, problem.parameter) for problem in before.signature}
+    new = [problem.text for problem in now.signature if (problem.fault, problem.parameter) not in known]
+    if new:
+        return f"signature: {new[0]}"
+    if now.value is ValueCheck.DIFFERS and before.value is not ValueCheck.DIFFERS:
+        return f"value: {now.difference}"
+    return ""

@@ -1,0 +1,221 @@
+"""Dropout: elements or channels set to zero at random while training."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.tensor.backends import device_of, namespace_of
+from tensorlike.tensor.generator import default_generator_of
+from tensorlike.tensor.ops.arithmetic import add, mul
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.tensor import Tensor
+
+from .common import functional, raw
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+# The negative of what selu tends to, far below zero.
+_ALPHA = 1.7580993408473766
+
+_mul = raw(mul)
+_add = raw(add)
+_mul_into = raw(Tensor.mul_)
+_add_into = raw(Tensor.add_)
+
+
+def _check(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
+    """Return which places are kept, each with probability `1 - p`."""
+    with default_generator_of(device_of(array)).drawing() as source:
+        return source.random(shape, dtype=np.float32) >= p
+
+
+def _check_dtype(array: Any) -> None:
+    if array.dtype.kind in "biu":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {dtype_name(array.dtype)}: dropout takes "
+            "floating-point and complex tensors"
+        )
+
+
+def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
+    """Return `input` with places of `shape`, which broadcasts to it, set to zero and the others scaled up."""
+    array = input._data
+    if not training or p == 0 or array.size == 0:
+        return input
+    _check_dtype(array)
+    xp = namespace_of(array)
+    if p == 1:
+        noise = xp.zeros(shape, array.dtype)
+    else:
+        noise = xp.multiply(_kept(array, p, shape), 1 / (1 - p), dtype=array.dtype)
+    return (_mul_into if inplace else _mul)(input, wrap(noise))
+
+
+def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
+    """Return `input` with places set to what selu tends to, then scaled and moved so that mean and variance stay."""
+    array = input._data
+    if not training or p == 0 or array.size == 0:
+        return input
+    _check_dtype(array)
+    xp = namespace_of(array)
+    if p == 1:
+        return (_mul_into if inplace else _mul)(input, wrap(xp.zeros(shape, array.dtype)))
+    scale = 1 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
+    kept = _kept(array, p, shape)
+    noise = xp.multiply(kept, scale, dtype=array.dtype)
+    shift = xp.subtract(kept, 1, dtype=array.dtype) * (_ALPHA * scale) + _ALPHA * scale * p
+    product = (_mul_into if inplace else _mul)(input, wrap(noise))
+    return (_add_into if inplace else _add)(product, wrap(shift))
+
+
+def _channels(input: Any) -> tuple[int, ...]:
+    shape = input._data.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {len(shape)}")
+    return (*shape[:2], *(1 for _ in shape[2:]))
+
+
+@functional
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    Returns `input` itself unless `training`. With `inplace` it is written into. Raises ValueError unless `p` is from 0
+    to 1. The random numbers come from the default generator of the tensor's device.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.dropout(tl.ones(3), training=False)
+    tensor([1., 1., 1.])
+    >>> sorted(set(tl.nn.functional.dropout(tl.ones(100), 0.5).tolist()))
+    [0.0, 2.0]
+
+    Same as PyTorch's function of that name.
+    """
+    _check(p)
+    return _dropped(input, p, training, inplace, input._data.shape)  # type: ignore[no-any-return]
+
+
+@functional
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
+
+    The result is scaled and moved so that mean and variance stay what they are. Returns `input` itself unless
+    `training`. Raises ValueError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.alpha_dropout(tl.ones(3))
+    tensor([1., 1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    _check(p)
+    return _alpha_dropped(input, p, training, inplace, input._data.shape)  # type: ignore[no-any-return]
+
+
+@functional
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
+
+    Channels are the second dimension. Returns `input` itself unless `training`. Raises ValueError unless `p` is from 0
+    to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.feature_alpha_dropout(tl.ones(1, 3))
+    tensor([[1., 1., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    _check(p)
+    return _alpha_dropped(input, p, training, inplace, _channels(input))  # type: ignore[no-any-return]
+
+
+@functional
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another, ValueError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.dropout1d(tl.ones(2, 3), training=False).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    _check(p)
+    shape = input._data.shape
+    if len(shape) not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {len(shape)}D input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
+            "batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return _dropped(input, p, training, inplace, (*shape[:-1], 1))  # type: ignore[no-any-return]
+
+
+@functional
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    `input` has the shape (N, C, H, W); channels are its second dimension whatever its shape, with a warning for others.
+    Raises ValueError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape
+    tensorlike.Size([1, 2, 3, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    _check(p)
+    ndim = input._data.ndim
+    if ndim not in (3, 4):
+        _warn_shape("dropout2d", ndim, 2)
+    elif ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d for that instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return _dropped(input, p, training, inplace, _channels(input))  # type: ignore[no-any-return]
+
+
+@functional
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W); for others the second dimension is taken for channels, with a
+    warning. Raises ValueError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.dropout3d(tl.ones(1, 2, 3, 3, 3), training=False).shape
+    tensorlike.Size([1, 2, 3, 3, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    _check(p)
+    shape = input._data.shape
+    if len(shape) == 4:
+        return _dropped(input, p, training, inplace, (shape[0], 1, 1, 1))  # type: ignore[no-any-return]
+    if len(shape) != 5:
+        _warn_shape("dropout3d", len(shape), 3)
+    return _dropped(input, p, training, inplace, _channels(input))  # type: ignore[no-any-return]
+
+
+def _warn_shape(name: str, ndim: int, spatial: int) -> None:
+    warnings.warn(
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+        f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
+        f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and "
+        f"an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
+        UserWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,126 @@
+"""Sliding windows over the last dimensions: arguments, sizes, and arrays seen as windows."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "accumulate_windows",
+    "crop",
+    "output_size",
+    "padded",
+    "places",
+    "positions",
+    "sizes",
+    "windows",
+]
+
+Sizes = tuple[int, ...]
+Pads = tuple[tuple[int, int], ...]
+
+
+def sizes(value: Any, count: int, name: str, function: str) -> Sizes:
+    """Return an argument that is one integer or one for each of `count` dimensions.
+
+    Raises TypeError for what is no integer, RuntimeError for another number of them.
+    """
+    items = value if isinstance(value, (tuple, list)) else (value,)
+    try:
+        found = tuple(operator.index(v) for v in items)
+    except TypeError:
+        position = next(i for i, v in enumerate(items) if not hasattr(v, "__index__"))
+        bad = items[position]
+        raise TypeError(
+            f"{function}(): argument '{name}' must be tuple of ints, but found element of type {type(bad).__name__} at "
+            f"pos {position}: got {value!r}"
+        ) from None
+    if len(found) == 1:
+        return found * count
+    if len(found) != count:
+        words = {1: "one int", 2: "two ints", 3: "three ints"}
+        raise RuntimeError(
+            f"{function}: {name} must either be a single int, or a tuple of {words.get(count, f'{count} ints')}: got "
+            f"{value!r}"
+        )
+    return found
+
+
+def output_size(size: int, kernel: int, stride: int, before: int, after: int, dilation: int, ceil_mode: bool) -> int:
+    """Return how many windows fit along a dimension; with `ceil_mode` the last may reach past its end."""
+    room = size + before + after - dilation * (kernel - 1) - 1
+    count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+    # A window that would start in the padding after the end is left out.
+    if ceil_mode and (count - 1) * stride >= size + before:
+        count -= 1
+    return count
+
+
+def padded(xp: Any, array: Any, pads: Pads, value: Any = 0) -> Any:
+    """Return `array` with `value` around its last dimensions; negative amounts cut off."""
+    if all(p == (0, 0) for p in pads):
+        return array
+    lead = array.ndim - len(pads)
+    if any(b < 0 or a < 0 for b, a in pads):
+        cut = tuple(slice(max(-b, 0), n - max(-a, 0)) for (b, a), n in zip(pads, array.shape[lead:]))
+        array = array[(..., *cut)]
+        pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
+    shape = (*array.shape[:lead], *(n + b + a for (b, a), n in zip(pads, array.shape[lead:])))
+    result = xp.zeros(shape, array.dtype) if value == 0 else xp.full(shape, value, array.dtype)
+    result[(..., *(slice(b, b + n) for (b, _), n in zip(pads, array.shape[lead:])))] = array
+    return result
+
+
+def crop(array: Any, pads: Pads, shape: Sequence[int]) -> Any:
+    """Return the part of a padded array that is not padding; the inverse of `padded`."""
+    return array[(..., *(slice(b, b + n) for (b, _), n in zip(pads, shape)))]
+
+
+def windows(xp: Any, array: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """Return a view of the shape (..., *kernel, *out): the windows over the last dimensions of `array`."""
+    count = len(kernel)
+    lead = array.shape[: array.ndim - count]
+    steps = array.strides[array.ndim - count :]
+    return xp.lib.stride_tricks.as_strided(
+        array,
+        (*lead, *kernel, *out),
+        (
+            *array.strides[: array.ndim - count],
+            *(s * d for s, d in zip(steps, dilation)),
+            *(s * t for s, t in zip(steps, stride)),
+        ),
+    )
+
+
+def positions(kernel: Sizes) -> list[Sizes]:
+    """Return the places inside a window, row by row."""
+    return [tuple(int(i) for i in index) for index in np.ndindex(*kernel)]
+
+
+def places(position: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, ...]:
+    """Return the index of that place in every window at once."""
+    return (
+        ...,
+        *(
+            slice(p * d, p * d + (n - 1) * s + 1, s) if n else slice(0, 0)
+            for p, s, d, n in zip(position, stride, dilation, out)
+        ),
+    )
+
+
+def accumulate_windows(
+    xp: Any, values: Any, shape: Sequence[int], kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """Return an array of `shape` in which windows (..., *kernel, *out) were added up where they lie."""
+    count = len(kernel)
+    lead = values.shape[: values.ndim - 2 * count]
+    result = xp.zeros((*lead, *shape), values.dtype)
+    before = (slice(None),) * len(lead)
+    for position in positions(kernel):
+        result[places(position, stride, dilation, out)] += values[(*before, *position)]
+    return result
+
+

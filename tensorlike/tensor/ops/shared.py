@@ -1,0 +1,62 @@
+"""What kernels and formulas of several families share."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from tensorlike.tensor.runtime import dtype_name, number_array
+
+__all__ = ["check_divisor", "no_derivative", "scaled", "zeros_like"]
+
+
+def scaled(xp: Any, array: Any, factor: Any) -> Any:
+    """Return `array * factor` in the dtype of `array`, for the `alpha` of sums.
+
+    Raises RuntimeError, in PyTorch's words, for a factor of a higher category than the array's dtype.
+    """
+    kind = array.dtype.kind
+    if isinstance(factor, bool):
+        if kind != "b":
+            raise RuntimeError(f"Boolean alpha only supported for Boolean results: alpha is {factor}, use a number")
+    elif kind in "biu" and not isinstance(factor, int):
+        raise RuntimeError(
+            f"For integral input tensors, argument alpha must not be a floating point number: it is {factor!r}"
+        )
+    elif kind == "f" and isinstance(factor, complex):
+        raise RuntimeError(
+            f"For non-complex input tensors, argument alpha must not be a complex number: it is {factor!r}"
+        )
+    if factor == 1:
+        return array
+    if kind == "b":
+        return xp.logical_and(array, bool(factor))
+    return xp.multiply(array, number_array(xp, factor, array.dtype))
+
+
+def check_divisor(xp: Any, divisor: Any) -> None:
+    """Raise RuntimeError if an integer is about to be divided by zero.
+
+    On a GPU nobody looks, as in PyTorch: looking would make every division wait for the device.
+    """
+    if divisor.dtype.kind in "iu" and type(divisor).__module__ == "numpy" and not divisor.all():
+        raise RuntimeError("ZeroDivisionError: an integer was divided by zero; divide floating-point numbers instead")
+
+
+def real_dtype(dtype: Any) -> Any:
+    """Return the dtype of the parts of a complex dtype; any other comes back itself."""
+    return dtype if dtype.kind != "c" else dtype.type(0).real.dtype
+
+
+def zeros_like(grad: Any) -> Any:
+    """Return zeros of the shape and dtype of a gradient, for what is constant almost everywhere."""
+    return grad._zeros(grad._data.shape, grad._data.dtype)
+
+
+def no_derivative(name: str) -> NoReturn:
+    """Raise the error of a backward pass through an operation that PyTorch gives no derivative."""
+    raise RuntimeError(f"derivative for {name} is not implemented: detach() its inputs, or use another operation")
+
+
+def not_implemented(name: str, dtype: Any, hint: str = "") -> NoReturn:
+    """Raise PyTorch's error for a dtype that an operation does not take."""
+    raise NotImplementedError(f"\"{name}\" not implemented for '{dtype_name(dtype)}'" + (f": {hint}" if hint else ""))

@@ -1,0 +1,81 @@
+"""Numbers and tensors as values to be written into a tensor: conversions, and PyTorch's errors about them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.runtime import dtype_name
+
+__all__ = ["as_written", "converted_number", "single_value"]
+
+#: What PyTorch's messages call the element types.
+_C_NAMES = {
+    "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "float16": "at::Half", "float32": "float",
+    "float64": "double", "bfloat16": "at::BFloat16", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def converted_number(value: Any, dtype: Any) -> Any:
+    """Return a Python number as a NumPy scalar of `dtype`, truncated as PyTorch does.
+
+    Raises RuntimeError when it does not fit; negative numbers wrap around in unsigned dtypes.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    kind = dtype.kind
+    fits = True
+    if isinstance(value, complex) and kind != "c":
+        fits = value.imag == 0
+        value = value.real
+    if kind == "b":
+        number: Any = bool(value)
+    elif kind in "iu":
+        if isinstance(value, float):
+            fits = fits and math.isfinite(value)
+        number = int(value) if fits else 0
+        limits = np.iinfo(dtype)
+        lowest = -limits.max if kind == "u" else limits.min
+        fits = fits and lowest <= number <= limits.max
+        if fits and number < limits.min:
+            number &= limits.max
+    else:
+        number = value
+        if kind in "fV" and isinstance(value, (int, float)) and math.isfinite(value):
+            with np.errstate(all="ignore"):
+                try:
+                    fits = fits and bool(np.isfinite(dtype.type(value)))
+                except OverflowError:
+                    fits = False
+    if not fits:
+        raise RuntimeError(
+            f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}"
+        )
+    return dtype.type(number)
+
+
+def as_written(value: Any, dtype: Any) -> Any:
+    """Return an array or a number as it is written into an array of `dtype`: numbers checked, complex ones made real."""
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return converted_number(value, dtype)
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        return value.real
+    return value
+
+
+def single_value(value: Any, dtype: Any, message: str) -> Any:
+    """Return a number or a zero-dimensional array as it is written; an array with dimensions raises `message`."""
+    if hasattr(value, "ndim") and not isinstance(value, np.generic):
+        if value.ndim:
+            raise RuntimeError(message.format(ndim=value.ndim))
+        return as_written(value, dtype)
+    if isinstance(value, complex) and dtype.kind != "c" and value.imag:
+        raise RuntimeError(
+            f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}, and "
+            f"the tensor is of type {dtype_name(dtype)}"
+        )
+    return converted_number(value, dtype)
