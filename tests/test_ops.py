@@ -23,6 +23,9 @@ from tensorlike.testing.samples import SAMPLES, Make, SampleInput, Samples
 
 CASES = cases()
 
+#: What these return is how the elements lie in memory.
+ABOUT_MEMORY = {"tensorlike.Tensor.stride", "tensorlike.Tensor.is_contiguous"}
+
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_collections():
@@ -133,7 +136,8 @@ def check_in_place(samples, row, sample, expected, what):
     if isinstance(expected, tl.Tensor):
         cast = wrapped(array(expected).astype(former.dtype))
         same(samples, target, cast, what)
-    assert target._version > version, f"{what} did not count as a modification"
+    if row.form in ("inplace", "operator", "alias"):
+        assert target._version > version, f"{what} did not count as a modification"
 
 
 def check_out(samples, row, sample, expected, what):
@@ -163,10 +167,12 @@ def check_out(samples, row, sample, expected, what):
 
 def check_strided(samples, row, inputs, results):
     """Operands that are not contiguous, and dimensions in another order, give the same."""
+    if row.full_name in ABOUT_MEMORY:
+        return
     for sample, expected in zip(inputs, results):
         args, kwargs = mapped(sample.args, strided), mapped(sample.kwargs, strided)
         same(samples, call(row, sample, args, kwargs), expected, f"{row.full_name}{sample} on strided operands")
-        args = mapped(sample.args, lambda t: wrapped(np.asfortranarray(array(t).copy())))
+        args = mapped(sample.args, lambda t: wrapped(array(t).copy(order="F")))
         same(samples, call(row, sample, args), expected, f"{row.full_name}{sample} on operands in Fortran order")
 
 

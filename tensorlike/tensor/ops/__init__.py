@@ -1,5 +1,17 @@
 """The operations, one file a family. Importing this package declares them all."""
 
-from . import arithmetic, sampling, views
+from . import arithmetic, minmax, norms, reductions, sampling, scans, searching, selection, sorting, statistics, views
 
-__all__ = ["arithmetic", "sampling", "views"]
+__all__ = [
+    "arithmetic",
+    "minmax",
+    "norms",
+    "reductions",
+    "sampling",
+    "scans",
+    "searching",
+    "selection",
+    "sorting",
+    "statistics",
+    "views",
+]

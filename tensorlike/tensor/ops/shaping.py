@@ -7,15 +7,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
-from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, tensor_property
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.runtime import dtype_name, run_quietly
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
@@ -551,106 +548,3 @@ def unsqueeze(xp: Any, input: Tensor, dim: int) -> Tensor:
 
 
 derivatives(unsqueeze, input=lambda grad, input_shape: grad.reshape(input_shape))
-
-
-# ---------------------------------------------------------------------------------- the same, on the tensor itself
-
-
-def _restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
-    """Give `self` the array of a view of itself: its memory stays, its shape does not."""
-    from tensorlike.autograd.grad_mode import grad_enabled
-    from tensorlike.autograd.node import edge_of
-    from tensorlike.tensor.views import bump, check_inplace
-
-    declaration = function.declaration
-    array = self._data
-    result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
-    node = None
-    check_inplace(self, name)
-    if self._tracked and grad_enabled():
-        original = wrap(array)
-        original._edge = edge_of(self)
-        node = declaration.recording()[1](original, *args)
-    self._data = result
-    bump(self)
-    if node is not None:
-        node.shape, node.dtype = result.shape, result.dtype
-        # A view finds its new place in the base when its edge is next asked for.
-        if self._view_base is None:
-            self._edge = (node, 0)
-    return self
-
-
-@tensor_method(composite=False)
-def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
-    """Take the dimensions of size 1 (or those of them that `dim` names) away from this tensor, and return it.
-
-    >>> import tensorlike as tl
-    >>> tl.ones(1, 2).squeeze_()
-    tensor([1., 1.])
-
-    Same as PyTorch's method of that name.
-    """
-    return _restructure(self, "squeeze_", squeeze, dim)
-
-
-@tensor_method(composite=False)
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Insert a dimension of size 1 into this tensor, and return it.
-
-    >>> import tensorlike as tl
-    >>> tl.ones(2).unsqueeze_(0)
-    tensor([[1., 1.]])
-
-    Same as PyTorch's method of that name.
-    """
-    return _restructure(self, "unsqueeze_", unsqueeze, dim)
-
-
-@tensor_method(composite=False)
-def t_(self: Tensor) -> Tensor:
-    """Exchange the dimensions of this matrix, and return it.
-
-    >>> import tensorlike as tl
-    >>> tl.ones(2, 3).t_().shape
-    tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
-    """
-    return _restructure(self, "t_", t)
-
-
-@tensor_method(composite=False, aliases=("swapdims_",))
-def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions of this tensor, and return it.
-
-    >>> import tensorlike as tl
-    >>> tl.ones(2, 3).transpose_(0, 1).shape
-    tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
-    """
-    return _restructure(self, "transpose_", transpose, dim0, dim1)
-
-
-@tensor_method(composite=False)
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
-
-    >>> import tensorlike as tl
-    >>> tl.ones(2, 3).swapaxes_(0, 1).shape
-    tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
-    """
-    return _restructure(self, "swapaxes_", transpose, axis0, axis1)
-
-
-def shared_shape(*arrays: Any) -> tuple[int, ...]:
-    """Return the shape that the shapes of `arrays` broadcast to; RuntimeError when there is none."""
-    from tensorlike.tensor.runtime import broadcast_error
-
-    try:
-        return np.broadcast_shapes(*(a.shape for a in arrays))
-    except ValueError as error:
-        raise broadcast_error("broadcast", error, arrays) from None

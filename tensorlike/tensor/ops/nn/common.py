@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import _implementation, composite, pointwise, primitive
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import dtype_name, wrong_type
 
 __all__ = [
     "FUNCTIONAL",
     "INTERNAL",
+    "array_of",
     "broadcast_shape",
     "counted",
     "functional",
@@ -154,3 +156,10 @@ def broadcast_shape(name: str, *shapes: Sequence[int]) -> tuple[int, ...]:
         return np.broadcast_shapes(*[tuple(s) for s in shapes])
     except ValueError as error:
         raise broadcast_error(name, error, [SimpleNamespace(shape=s) for s in shapes]) from None
+
+
+def array_of(function: str, argument: str, position: int, value: Any) -> Any:
+    """Return the array of an operand, or raise the TypeError for what is no tensor."""
+    if not isinstance(value, TensorBase):
+        wrong_type(function, argument, position, value)
+    return value._data

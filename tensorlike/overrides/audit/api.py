@@ -1,0 +1,327 @@
+"""What is audited against: the functions that can be overridden, sample calls of each, and how to see their calls.
+
+`AuditedApi` is all that the audit knows of a library; `TensorlikeApi` is the one for tensorlike itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
+from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
+
+if TYPE_CHECKING:
+    from tensorlike.testing.samples import SampleInput, Samples
+
+__all__ = ["AuditedApi", "AuditedFunction", "Call", "TensorlikeApi"]
+
+
+class AuditedFunction(NamedTuple):
+    """One function that types can override."""
+
+    name: str
+    namespace: str
+    form: str
+    #: What implementations receive as `func`, and what is called.
+    key: Callable[..., Any]
+    parameters: tuple[Parameter, ...]
+    #: Functions that do the same: calling one of them on plain tensors is a fallback.
+    family: Any
+    #: The results keep the type they have, whatever the operands are.
+    nowrap: bool
+
+
+class Call:
+    """The arguments of one call, as they are passed."""
+
+    __slots__ = ("args", "deterministic", "kwargs", "optional")
+
+    def __init__(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], optional: frozenset[str], deterministic: bool = True
+    ) -> None:
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs)
+        #: The parameters with a default that are passed.
+        self.optional = optional
+        self.deterministic = deterministic
+
+
+class AuditedApi(Protocol):
+    """A library whose functions can be overridden, as the audit sees it."""
+
+    name: str
+    version: str
+    #: The type of plain tensors, and the implementation that its subclasses inherit.
+    tensor: type
+    default_implementation: CodeType
+
+    def functions(self) -> list[AuditedFunction]:
+        """Return every function that types can override."""
+
+    def calls(self, function: AuditedFunction) -> Iterator[Call]:
+        """Yield sample calls of `function` on plain tensors, none of which need be valid."""
+
+    def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
+        """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
+
+    def is_own_code(self, code: CodeType) -> bool:
+        """Return whether `code` belongs to the library, so that it is no implementation of a type."""
+
+    def array(self, tensor: Any) -> Any:
+        """Return the values of a plain tensor as a NumPy array."""
+
+    def tensor_of(self, array: Any, like: Any = None) -> Any:
+        """Return a plain tensor of `array`, which requires grad if `like` does."""
+
+    def as_plain(self, value: Any) -> Any:
+        """Return a subclass's instance, or an array, as a plain tensor."""
+
+
+class TensorlikeApi:
+    """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
+
+    name = "tensorlike"
+
+    def __init__(self) -> None:
+        import tensorlike
+        from tensorlike.tensor.tensor import Tensor
+        from tensorlike.testing.samples import SAMPLES
+
+        self.version = tensorlike.__version__
+        self.tensor: type = Tensor
+        self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
+        self._rows = {row.full_name: row for _, row in public_rows()}
+        self._samples: Mapping[str, Samples] = SAMPLES
+        # Code objects are shared by functions of one shape, and hashing them is slow: identity will do.
+        self._wrappers = {id(row.function.__code__) for row in REGISTRY.values()}
+        self._families = {id(row.entry): _family(row) for row in REGISTRY.values()}
+        self._path = tensorlike.__path__[0]
+        self._by_place: dict[tuple[str, int], list[Row]] = {}
+        for row in REGISTRY.values():
+            self._by_place.setdefault(_place(row), []).append(row)
+
+    def functions(self) -> list[AuditedFunction]:
+        """Return every function that types can override."""
+        nowrap = get_default_nowrap_functions()
+        return [
+            AuditedFunction(
+                name=row.full_name,
+                namespace=f"{row.namespace}.{row.name.partition('.')[0]}" if "." in row.name else row.namespace,
+                form=row.form,
+                key=row.key,
+                parameters=row.parameters,
+                family=_family(row),
+                nowrap=row.key in nowrap,
+            )
+            for row in self._rows.values()
+            if any(p.operand for p in row.parameters)
+        ]
+
+    # Samples are given once for an operation: its method, aliases and in-place form are called with the same inputs.
+
+    def _sample_names(self, row: Row) -> Iterator[str]:
+        yield row.full_name
+        rows = getattr(row.declaration, "rows", None)
+        if rows is not None:
+            yield row.declaration.full_name
+            yield from (other.full_name for other in rows)
+        yield from (other.full_name for other in self._by_place[_place(row)])
+        short = row.name.removeprefix("Tensor.").removesuffix("_")
+        if row.form in ("method", "alias", "inplace", "operator"):
+            for namespace in ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special"):
+                yield f"{namespace}.{short}"
+            yield f"tensorlike.Tensor.{short}"
+
+    def calls(self, function: AuditedFunction) -> Iterator[Call]:
+        """Yield sample calls of `function` on plain tensors, none of which need be valid."""
+        row = self._rows[function.name]
+        name = next((name for name in self._sample_names(row) if name in self._samples), None)
+        if name is None:
+            yield from _guessed_calls(row)
+            return
+        samples = self._samples[name]
+        dtypes = [d for d in ("float32", "float64") if d in samples.dtypes] or list(samples.dtypes[:1])
+        source = REGISTRY.get(name, row)
+        inplace = row.form == "inplace" or row.name.rstrip("_") != row.name and not row.name.endswith("__")
+        found = 0
+        for sample in samples.generate(dtypes[0]):
+            if inplace and sample.broadcasts:
+                continue
+            call = _adapted(sample, source.parameters, row.parameters, samples.deterministic)
+            if call is not None:
+                found += 1
+                yield call
+        if not found:
+            yield from _guessed_calls(row)
+
+    def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
+        """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
+        if id(frame.f_code) not in self._wrappers:
+            return None
+        values = frame.f_locals
+        family = self._families.get(id(values.get("entry")))
+        if family is None:
+            return None
+        code = frame.f_code
+        names = code.co_varnames[: code.co_argcount]
+        arguments = [values[n] for n in names if n in values]
+        if code.co_flags & 0x04:
+            arguments.extend(values.get(code.co_varnames[code.co_argcount], ()))
+        arguments.extend(values.get("keywords", {}).values())
+        return family, arguments
+
+    def is_own_code(self, code: CodeType) -> bool:
+        """Return whether `code` belongs to the library, so that it is no implementation of a type."""
+        return code.co_filename.startswith((self._path, "<tensorlike "))
+
+    def array(self, tensor: Any) -> Any:
+        """Return the values of a plain tensor as a NumPy array."""
+        data = tensor._data
+        return data if isinstance(data, np.ndarray) else data.get()
+
+    def tensor_of(self, array: Any, like: Any = None) -> Any:
+        """Return a plain tensor of `array`, which requires grad if `like` does."""
+        tensor = wrap(array)
+        if like is not None and like.requires_grad and array.dtype.kind in "fc":
+            tensor.requires_grad_()
+        return tensor
+
+    def as_plain(self, value: Any) -> Any:
+        """Return a subclass's instance, or an array, as a plain tensor."""
+        import tensorlike
+        from tensorlike.dispatch import DisableTorchFunction
+
+        with DisableTorchFunction():
+            return value.as_subclass(self.tensor) if isinstance(value, TensorBase) else tensorlike.as_tensor(value)
+
+
+def _family(row: Row) -> Any:
+    # Declarations of operations know their forms; elsewhere a function is a family of its own.
+    return row.declaration if hasattr(row.declaration, "rows") else row.entry
+
+
+def _place(row: Row) -> tuple[str, int]:
+    code = row.entry.implementation.__code__
+    return code.co_filename, code.co_firstlineno
+
+
+def _optional(parameters: Sequence[Parameter], passed: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(p.name for p in parameters if p.name in passed and p.default is not MISSING)
+
+
+def _adapted(
+    sample: SampleInput, source: Sequence[Parameter], target: Sequence[Parameter], deterministic: bool
+) -> Call | None:
+    """Return the call with which a form of the signature `target` does what `sample` asks of `source`, if it can."""
+    values: dict[str, Any] = {}
+    variadic: tuple[Any, ...] = ()
+    positional = [p for p in source if p.kind == POSITIONAL]
+    rest = next((p for p in source if p.kind == VARIADIC), None)
+    for index, value in enumerate(sample.args):
+        if index < len(positional):
+            values[positional[index].name] = value
+        elif rest is not None:
+            variadic = sample.args[index:]
+            break
+        else:
+            return None
+    values.update(sample.kwargs)
+    if source and target and source[0].name != target[0].name and source[0].name in values:
+        values = {(target[0].name if name == source[0].name else name): value for name, value in values.items()}
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    by_position = True
+    passed = dict(values)
+    for parameter in target:
+        if parameter.kind == VARIADIC:
+            if rest is None and parameter.name in values:
+                args.append(values.pop(parameter.name))
+            else:
+                args.extend(variadic)
+                variadic = ()
+            by_position = False
+        elif parameter.name not in values:
+            by_position = by_position and parameter.kind != POSITIONAL
+        elif parameter.kind == POSITIONAL and by_position and parameter.name not in sample.kwargs:
+            args.append(values.pop(parameter.name))
+        else:
+            kwargs[parameter.name] = values.pop(parameter.name)
+    names = {p.name: p for p in source}
+    if variadic or any(names[n].default is not v for n, v in values.items() if n in names) or values.keys() - names:
+        return None
+    return Call(args, kwargs, _optional(target, passed), deterministic)
+
+
+#: Arguments for parameters of functions that have no samples, by the parameter's name.
+_GUESSES: dict[str, Any] = {
+    "args": "float64",
+    "cls": "Tensor",
+    "data": [1.0, 2.0],
+    "device": "cpu",
+    "dim": 0,
+    "dtype": "float64",
+    "element": 1.0,
+    "fill_value": 1.0,
+    "format_spec": "",
+    "gradient": None,
+    "hook": lambda grad: None,
+    "memo": None,
+    "proto": 2,
+    "size": (2, 2),
+}
+
+
+def _guess(name: str) -> Any:
+    import tensorlike
+
+    value = _GUESSES[name]
+    if value in ("float64", "Tensor"):
+        return getattr(tensorlike, value)
+    return {} if name == "memo" else value
+
+
+def _guessed_calls(row: Row) -> Iterator[Call]:
+    """Yield calls of a function that has no samples: small tensors for its operands, usual values for the rest."""
+    required = [p for p in row.parameters if p.default is MISSING]
+    for array, requires_grad in _guessed_arrays():
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter in required:
+            if parameter.operand:
+                tensor = wrap(array.copy())
+                if requires_grad:
+                    tensor.requires_grad_()
+                value: Any = [tensor] if parameter.operand == "many" else tensor
+            elif row.form == "setter":
+                value = getattr(args[0], row.name.split(".")[1])
+            elif parameter.name in _GUESSES:
+                value = _guess(parameter.name)
+            else:
+                return
+            if parameter.kind == KEYWORD:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        yield Call(args, kwargs, frozenset())
+
+
+def _guessed_arrays() -> Iterator[tuple[Any, bool]]:
+    values = np.array([[0.5, -1.5], [2.0, 1.0]], dtype=np.float32)
+    yield values, False
+    yield np.array(1.5, dtype=np.float32), False
+    yield np.array(1, dtype=np.int64), False
+    yield values, True
+    yield np.array(1.5, dtype=np.float32), True
+
+
+def shown_function(function: Callable[..., Any]) -> str:
+    """Return the public name of a function as a person writes it."""
+    return function_name(function)

@@ -1,0 +1,305 @@
+"""How instances of the audited type are made, and how the type is found: `FILE_OR_MODULE:TYPE`.
+
+A type may say how it is made and how its value is read:
+
+    class ScalarTensor:
+        @classmethod
+        def __tensorlike_from_dense__(cls, tensor):   # an instance for a plain tensor; raise what cannot be held
+            ...
+
+        def __tensorlike_to_dense__(self):            # the instance's value as a plain tensor
+            ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import AuditedApi
+
+__all__ = ["FROM_DENSE", "TO_DENSE", "AuditError", "InstanceMaker", "evaluated", "instances_of", "target"]
+
+FROM_DENSE = "__tensorlike_from_dense__"
+TO_DENSE = "__tensorlike_to_dense__"
+
+_HOW = (
+    f"give --make EXPR or --from-dense EXPR (in Python: make=, from_dense=), or the type a classmethod "
+    f"{FROM_DENSE}(cls, tensor)"
+)
+
+
+class AuditError(ValueError):
+    """Nothing can be audited: a type that is not found, an instance that cannot be made, a report that is unreadable."""
+
+
+def described(error: BaseException) -> str:
+    """Return an exception's type and text in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class InstanceMaker:
+    """Makes instances of one type and reads their values."""
+
+    def __init__(
+        self,
+        kind: type,
+        api: AuditedApi,
+        *,
+        make: Callable[[], Any] | None,
+        from_dense: Callable[[Any], Any] | None,
+        to_dense: Callable[[Any], Any] | None,
+        how: str,
+    ) -> None:
+        self.kind = kind
+        self.api = api
+        self._make = make
+        self._from_dense = from_dense
+        self._to_dense = to_dense
+        #: In words: how instances are made.
+        self.how = how
+        self.takes_tensors = from_dense is not None
+        self.has_fixed = make is not None
+        self.reads_values = to_dense is not None
+
+    def _checked(self, value: Any, how: str) -> Any:
+        if not isinstance(value, self.kind):
+            raise AuditError(f"{how} makes a {type(value).__name__}, not a {self.kind.__name__}")
+        return value
+
+    def like(self, tensor: Any) -> Any:
+        """Return an instance for a plain tensor, which it may keep."""
+        if self._from_dense is None:
+            raise AuditError("there is no from_dense")
+        return self._checked(self._from_dense(tensor), "from_dense")
+
+    def fixed(self) -> Any:
+        """Return an instance of the type's own choice."""
+        if self._make is None:
+            raise AuditError("there is no make")
+        return self._checked(self._make(), "make")
+
+    def dense(self, instance: Any) -> Any:
+        """Return the value of an instance as a plain tensor."""
+        if self._to_dense is None:
+            raise AuditError("there is no to_dense")
+        value = self._to_dense(instance)
+        return value if type(value) is self.api.tensor else self.api.as_plain(value)
+
+    def shape_of(self, instance: Any) -> tuple[Any, ...] | None:
+        """Return (shape, dtype or None) of an instance that says so, or None."""
+        try:
+            shape = tuple(instance.shape)
+        except Exception:
+            return None
+        return shape if all(isinstance(size, int) for size in shape) else None
+
+    def check(self) -> None:
+        """Raise AuditError unless instances can be made in one way at least, and read if they are to be."""
+        errors = []
+        instance: Any = None
+        if self._from_dense is not None:
+            import numpy as np
+
+            for shape in ((2, 2), (), (3,)):
+                try:
+                    instance = self.like(self.api.tensor_of(np.full(shape, 2, dtype=np.float32)))
+                    break
+                except Exception as error:
+                    errors.append(error)
+        if self._make is not None:
+            try:
+                instance = self.fixed()
+            except Exception as error:
+                errors.append(error)
+                self._make, self.has_fixed = None, False
+        if instance is None:
+            first = errors[0]
+            text = str(first) if isinstance(first, AuditError) else f"{self.how} raises {described(first)}"
+            raise AuditError(f"cannot make a {self.kind.__name__}: {text}; {_HOW}")
+        if self._to_dense is not None:
+            try:
+                self.dense(instance)
+            except Exception as error:
+                text = f"to_dense of a {self.kind.__name__} raises {described(error)}"
+                raise AuditError(f"{text}; it must return the instance's value as a plain tensor") from error
+
+
+def instances_of(
+    type_or_maker: type | Callable[[], Any],
+    *,
+    make: Callable[[], Any] | None = None,
+    from_dense: Callable[[Any], Any] | None = None,
+    to_dense: Callable[[Any], Any] | None = None,
+    api: AuditedApi | None = None,
+) -> tuple[type, InstanceMaker]:
+    """Return the audited type and what makes its instances; see `tensorlike.overrides.audit` for the order."""
+    if api is None:
+        from .api import TensorlikeApi
+
+        api = TensorlikeApi()
+    if isinstance(type_or_maker, type):
+        kind = type_or_maker
+    elif callable(type_or_maker):
+        make = type_or_maker
+        try:
+            kind = type(make())
+        except Exception as error:
+            raise AuditError(f"the function that makes an instance raises {described(error)}") from error
+    else:
+        raise AuditError(f"audit() takes a type, or a function that returns an instance, not {type_or_maker!r}")
+    _check_kind(kind, api)
+    how = "make" if make is not None else ""
+    if from_dense is None and hasattr(kind, FROM_DENSE):
+        from_dense = getattr(kind, FROM_DENSE)
+        how = how or f"{kind.__name__}.{FROM_DENSE}"
+    elif from_dense is not None:
+        how = "from_dense"
+    if to_dense is None:
+        if hasattr(kind, TO_DENSE):
+            to_dense = lambda instance: getattr(instance, TO_DENSE)()
+        elif issubclass(kind, api.tensor):
+            to_dense = api.as_plain
+    if from_dense is None and make is None:
+        if issubclass(kind, api.tensor):
+            from_dense = lambda tensor: tensor.as_subclass(kind)
+            how = f"tensor.as_subclass({kind.__name__})"
+        else:
+            make = kind
+            how = f"{kind.__name__}()"
+    maker = InstanceMaker(kind, api, make=make, from_dense=from_dense, to_dense=to_dense, how=how)
+    maker.check()
+    return kind, maker
+
+
+def _check_kind(kind: type, api: AuditedApi) -> None:
+    if kind is api.tensor:
+        raise AuditError(f"{kind.__name__} is the plain tensor: audit a subclass, or a type with __torch_function__")
+    if not hasattr(kind, "__torch_function__"):
+        raise AuditError(
+            f"{kind.__name__} has no __torch_function__, so no function asks it: define the classmethod "
+            f"__torch_function__(cls, func, types, args=(), kwargs=None)"
+        )
+
+
+def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> Any:
+    """Return a function that evaluates `expression` where the type was defined, with `tl` at hand."""
+    import tensorlike
+
+    try:
+        code = compile(expression, f"<{option}>", "eval")
+    except (SyntaxError, ValueError) as error:
+        raise AuditError(f"{option} {expression!r} is no expression: {error.msg if isinstance(error, SyntaxError) else error}") from error
+    namespace: dict[str, Any] = {"tl": tensorlike, kind.__name__: kind, **vars(module)}
+
+    def value() -> Any:
+        return eval(code, namespace)
+
+    if option == "--make":
+
+        def make() -> Any:
+            found = value()
+            # `--make SomeType` and `--make "lambda: ..."` are as good as a call.
+            return found() if callable(found) and not isinstance(found, kind) else found
+
+        return make
+    try:
+        function = value()
+    except Exception as error:
+        raise AuditError(f"{option} {expression!r} raises {described(error)}") from error
+    if not callable(function):
+        raise AuditError(f'{option} {expression!r} is a {type(function).__name__}, not a function such as "lambda x: x"')
+    return function
+
+
+@contextlib.contextmanager
+def target(text: str) -> Iterator[tuple[ModuleType, type]]:
+    """Import FILE_OR_MODULE:TYPE and yield the module and the type; the import path is as it was afterwards.
+
+    A file is imported under its stem, with its folder first on the path, so that its instances can be pickled.
+    """
+    where, colon, name = text.rpartition(":")
+    if not colon or not where or not name:
+        raise AuditError(
+            f"what to audit is given as FILE_OR_MODULE:TYPE, such as examples/scalar_tensor.py:ScalarTensor, "
+            f"not {text!r}"
+        )
+    is_file = where.endswith(".py") or os.sep in where or "/" in where
+    folder = os.path.dirname(os.path.abspath(where)) if is_file else os.getcwd()
+    sys.path.insert(0, folder)
+    stem = ""
+    try:
+        if is_file:
+            module, stem = _imported_file(where)
+        else:
+            module = _imported_module(where)
+        yield module, _type_of(module, where, name)
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
+        if stem:
+            sys.modules.pop(stem, None)
+
+
+def _imported_module(name: str) -> ModuleType:
+    with _importing(name):
+        return importlib.import_module(name)
+
+
+def _imported_file(path: str) -> tuple[ModuleType, str]:
+    """Return the module of a file, and its name if it was not imported before."""
+    full = os.path.abspath(path)
+    if not os.path.isfile(full):
+        raise AuditError(f"there is no file {path}")
+    stem = os.path.splitext(os.path.basename(full))[0]
+    known = sys.modules.get(stem)
+    if known is not None:
+        if os.path.abspath(getattr(known, "__file__", None) or "") == full:
+            return known, ""
+        raise AuditError(f"{path} cannot be imported as {stem!r}: another module of this name is loaded; rename the file")
+    spec = importlib.util.spec_from_file_location(stem, full)
+    if spec is None or spec.loader is None:
+        raise AuditError(f"{path} is no Python file: its name must end with .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[stem] = module
+    try:
+        with _importing(path):
+            spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(stem, None)
+        raise
+    return module, stem
+
+
+@contextlib.contextmanager
+def _importing(what: str) -> Iterator[None]:
+    # What a module prints while it is imported must not end in the JSON on standard output.
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except (Exception, SystemExit) as error:
+        raise AuditError(f"cannot import {what}: {described(error)}") from error
+
+
+def _type_of(module: ModuleType, where: str, name: str) -> type:
+    found: Any = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            types = [n for n, v in vars(module).items() if isinstance(v, type) and hasattr(v, "__torch_function__")]
+            near = difflib.get_close_matches(name, types, n=1)
+            others = f"did you mean {near[0]}?" if near else f"it has {', '.join(types) or 'no type with __torch_function__'}"
+            raise AuditError(f"{where} has no {name}; {others}") from None
+    if not isinstance(found, type):
+        raise AuditError(f"{name} in {where} is a {type(found).__name__}, not a type")
+    return found

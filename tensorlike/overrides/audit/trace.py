@@ -1,0 +1,209 @@
+"""Who answered a call: seen by a profile function while the type's implementation runs.
+
+# Note [What a trace looks for]
+The implementation (`__torch_function__` of the type and of its bases) is known by its code. While it runs,
+
+- a call of the same function, or of another form of it, without any instance among its arguments is a *fallback*;
+- Tensor's own `__torch_function__` running with the same function means that the *default* answered;
+- the *answering function* is the outermost Python function of the user's that was handed all arguments of the call, in
+  order, and whose result is what the implementation returned. Converters such as `to_tensor(args[0])` fail the second
+  test, dispatching helpers that take `args` as a tuple the first. A decorator's `wrapper(*args, **kwargs)` is passed
+  over for the function inside it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import AuditedApi, AuditedFunction
+
+__all__ = ["Answering", "Trace", "handlers_of"]
+
+_VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+
+
+def handlers_of(kind: type, api: AuditedApi) -> dict[int, type]:
+    """Return the classes that define `__torch_function__`, by the identity of the code; Tensor's own is left out."""
+    found: dict[int, type] = {}
+    for owner in reversed(kind.__mro__):
+        raw = owner.__dict__.get("__torch_function__")
+        function = getattr(raw, "__func__", raw)
+        for candidate in (function, inspect.unwrap(function) if callable(function) else None):
+            code = getattr(candidate, "__code__", None)
+            if code is not None and code is not api.default_implementation:
+                found[id(code)] = owner
+    return found
+
+
+class Answering:
+    """The Python function that answered: its code, where its own parameters begin, and the values they had."""
+
+    __slots__ = ("code", "result", "skip", "values")
+
+    def __init__(self, code: CodeType, skip: int, values: dict[str, Any]) -> None:
+        self.code = code
+        self.skip = skip
+        self.values = values
+        self.result: Any = None
+
+    @property
+    def accepts_anything(self) -> bool:
+        """Whether it takes `*args, **kwargs` and nothing else, as decorators do."""
+        names = self.code.co_argcount + self.code.co_kwonlyargcount
+        both = _VARARGS | _VARKEYWORDS
+        return names <= self.skip and self.code.co_flags & both == both
+
+    def where(self) -> str:
+        """Return its name, file and line."""
+        file = self.code.co_filename.replace("\\", "/").rpartition("/")[2]
+        return f"{self.code.co_qualname} ({file}:{self.code.co_firstlineno})"
+
+
+class _Handler:
+    __slots__ = ("frame", "owner", "result", "same")
+
+    def __init__(self, frame: FrameType, owner: type, same: bool) -> None:
+        self.frame = frame
+        self.owner = owner
+        #: It was asked for the audited function, not for another one that the implementation calls.
+        self.same = same
+        self.result: Any = None
+
+
+class Trace:
+    """A profile function for one call of `function` with the arguments `args` and `kwargs`."""
+
+    def __init__(
+        self,
+        api: AuditedApi,
+        kind: type,
+        handlers: dict[int, type],
+        function: AuditedFunction,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self.api = api
+        self.kind = kind
+        self.handlers = handlers
+        self.function = function
+        self.arguments = [*args, *kwargs.values()]
+        self.fell_back = False
+        self.default_answered = False
+        self.refused = False
+        self.owner: type | None = None
+        self.answering: Answering | None = None
+        self._stack: list[_Handler] = []
+        self._candidates: list[tuple[FrameType, Answering]] = []
+        self._returned: list[Answering] = []
+        self._default: FrameType | None = None
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            self._entered(frame)
+        elif event == "return":
+            self._left(frame, arg)
+
+    def _same_function(self, frame: FrameType) -> bool:
+        code, key = frame.f_code, self.function.key
+        values = frame.f_locals
+        for name in code.co_varnames[: min(code.co_argcount, 3)]:
+            value = values.get(name)
+            # Operands are never compared: `==` of a tensor-like type is a call of its own.
+            if type(value) is type(key) and value == key:
+                return True
+        return bool(code.co_flags & _VARARGS) and any(
+            type(value) is type(key) and value == key
+            for value in values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+        )
+
+    def _entered(self, frame: FrameType) -> None:
+        code = frame.f_code
+        owner = self.handlers.get(id(code))
+        if owner is not None:
+            self._stack.append(_Handler(frame, owner, self._same_function(frame)))
+            return
+        if not self._stack:
+            return
+        if code is self.api.default_implementation:
+            if self._default is None and self._same_function(frame):
+                self._default = frame
+            return
+        called = self.api.called_in(frame)
+        if called is not None:
+            family, arguments = called
+            if family is self.function.family and not self._has_instance(arguments):
+                self.fell_back = True
+        elif not self.api.is_own_code(code):
+            found = self._handed_everything(frame)
+            if found is not None:
+                self._candidates.append((frame, found))
+
+    def _left(self, frame: FrameType, result: Any) -> None:
+        if frame is self._default:
+            self._default = None
+            self.default_answered = result is not NotImplemented
+        elif self._candidates and self._candidates[-1][0] is frame:
+            _, candidate = self._candidates.pop()
+            candidate.result = result
+            self._returned.append(candidate)
+        elif self._stack and self._stack[-1].frame is frame:
+            handler = self._stack.pop()
+            if not handler.same:
+                return
+            if result is NotImplemented:
+                self.refused = not self._stack
+                return
+            # The innermost one that answers comes first: `super().__torch_function__` returns before its caller.
+            if self.owner is None:
+                self.owner = handler.owner
+            if not self._stack or self.answering is None:
+                self._choose(result)
+
+    def _choose(self, result: Any) -> None:
+        matching = [c for c in self._returned if c.result is result]
+        # Inner functions return first, so that the last one is the outermost.
+        for candidate in reversed(matching):
+            if not candidate.accepts_anything:
+                self.answering = candidate
+                return
+        if matching:
+            self.answering = matching[0]
+
+    def _has_instance(self, values: Any) -> bool:
+        for value in values:
+            if isinstance(value, self.kind):
+                return True
+            if isinstance(value, (list, tuple)) and self._has_instance(value):
+                return True
+        return False
+
+    def _handed_everything(self, frame: FrameType) -> Answering | None:
+        code, values = frame.f_code, frame.f_locals
+        names = code.co_varnames[: code.co_argcount]
+        handed = [values.get(name) for name in names]
+        end = code.co_argcount + code.co_kwonlyargcount
+        if code.co_flags & _VARARGS:
+            handed += values.get(code.co_varnames[end], ())
+        named = [values.get(name) for name in code.co_varnames[code.co_argcount : end]]
+        if code.co_flags & _VARKEYWORDS:
+            named += values.get(code.co_varnames[end + bool(code.co_flags & _VARARGS)], {}).values()
+        wanted = self.arguments
+        for skip in (0, 1):  # a method of a helper object, or a classmethod, has its own first parameter
+            got = handed[skip:]
+            if all(any(w is g for g in (*got, *named)) for w in wanted) and (
+                not wanted or any(w is g for w, g in zip(wanted[:1], got[:1]))
+            ):
+                kept = {n: values[n] for n in code.co_varnames[:end] if n in values}
+                return Answering(code, skip, kept)
+        return None
+
+    def close(self) -> None:
+        """Let go of the frames, which keep every local variable alive."""
+        self._stack.clear()
+        self._candidates.clear()
+        self._returned.clear()
+        self._default = None
+        self.arguments = []

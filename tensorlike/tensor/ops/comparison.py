@@ -1,0 +1,261 @@
+"""Comparing elements, and asking what kind of number each is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import pointwise, primitive
+from tensorlike.tensor.dtypes import default_float
+from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+__all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
+           "isreal", "le", "lt", "ne"]  # fmt: skip
+
+
+@pointwise("equal", promotion="comparison", differentiable=False, own_operators=("__eq__",))
+def eq(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return whether `input` equals `other`, element by element, with broadcasting.
+
+    >>> import tensorlike as tl
+    >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+    (tensor([False,  True]), tensor([ True, False]))
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "not_equal", promotion="comparison", differentiable=False, operators=("__ne__",), aliases=("not_equal",)
+)
+def ne(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+    >>> import tensorlike as tl
+    >>> tl.ne(tl.tensor([1, 2]), 2)
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("less", promotion="ordering", differentiable=False, operators=("__lt__",), aliases=("less",))
+def lt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.lt(tl.tensor([1, 2]), 2)
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "less_equal", promotion="ordering", differentiable=False, operators=("__le__",), aliases=("less_equal",)
+)
+def le(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.le(tl.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("greater", promotion="ordering", differentiable=False, operators=("__gt__",), aliases=("greater",))
+def gt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "greater_equal", promotion="ordering", differentiable=False, operators=("__ge__",), aliases=("greater_equal",)
+)
+def ge(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@primitive(plain_result=True, promotion=None)
+def equal(xp: Any, input: Tensor, other: Tensor) -> bool:
+    """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
+
+    >>> import tensorlike as tl
+    >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    if input.shape != other.shape:
+        return False
+    return bool(xp.equal(*promote_arithmetic("equal", xp, (input, other))).all())
+
+
+def _close(xp: Any, name: str, input: Any, other: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:
+    if input.dtype != other.dtype:
+        raise RuntimeError(
+            f"{name}(): {dtype_name(input.dtype)} did not match {dtype_name(other.dtype)}; convert one of the tensors"
+        )
+    for what, tolerance in (("rtol", rtol), ("atol", atol)):
+        # Not `tolerance < 0`, which lets nan pass.
+        if not tolerance >= 0:
+            raise RuntimeError(f"{name}(): {what} must be greater than or equal to zero, but got {tolerance}")
+    same = xp.equal(input, other)
+    if equal_nan and input.dtype.kind in "fc":
+        same = xp.logical_or(same, xp.logical_and(xp.isnan(input), xp.isnan(other)))
+    if rtol == 0 and atol == 0:
+        return same
+    if input.dtype.kind == "b":
+        input, other = cast_all(xp, (input, other), np.dtype(np.int64))
+    size = xp.absolute(other) if input.dtype.kind in "fc" else xp.absolute(other.astype(default_float()))
+    allowed = xp.add(xp.multiply(size, size.dtype.type(rtol)), size.dtype.type(atol))
+    apart = xp.absolute(xp.subtract(input, other))
+    near = xp.logical_and(xp.isfinite(apart), xp.less_equal(apart, allowed))
+    return xp.logical_or(same, near)
+
+
+@primitive(elementwise=True, differentiable=False)
+def isclose(
+    xp: Any, input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
+
+    Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
+    different dtypes and for negative tolerances.
+
+    >>> import tensorlike as tl
+    >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+    return _close(xp, "isclose", input, other, rtol, atol, equal_nan)
+
+
+@primitive(plain_result=True, elementwise=True)
+def allclose(
+    xp: Any, input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Return whether all elements are close, as `isclose` has it, as a Python bool.
+
+    Raises RuntimeError for tensors of different dtypes and for negative tolerances.
+
+    >>> import tensorlike as tl
+    >>> tl.allclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.0]))
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    return bool(_close(xp, "allclose", input, other, rtol, atol, equal_nan).all())
+
+
+@pointwise("isnan", promotion="comparison", differentiable=False, inplace=False, out=False)
+def isnan(input: Tensor) -> Tensor:
+    """Return whether each element is nan; for complex ones, whether one of its parts is.
+
+    >>> import tensorlike as tl
+    >>> tl.isnan(tl.tensor([1.0, float("nan")]))
+    tensor([False,  True])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("isinf", promotion="comparison", differentiable=False, inplace=False, out=False)
+def isinf(input: Tensor) -> Tensor:
+    """Return whether each element is infinite; for complex ones, whether one of its parts is.
+
+    >>> import tensorlike as tl
+    >>> tl.isinf(tl.tensor([1.0, -float("inf")]))
+    tensor([False,  True])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("isfinite", promotion="comparison", differentiable=False, inplace=False, out=False)
+def isfinite(input: Tensor) -> Tensor:
+    """Return whether each element is neither infinite nor nan.
+
+    >>> import tensorlike as tl
+    >>> tl.isfinite(tl.tensor([1.0, float("inf"), float("nan")]))
+    tensor([ True, False, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(None, promotion="ordering", differentiable=False, inplace=False)
+def isposinf(xp: Any, input: Tensor) -> Tensor:
+    """Return whether each element is positive infinity.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.isposinf(tl.tensor([float("inf"), -float("inf")]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind != "f":
+        return xp.zeros(input.shape, dtype=bool)
+    return xp.equal(input, math.inf)
+
+
+@pointwise(None, promotion="ordering", differentiable=False, inplace=False)
+def isneginf(xp: Any, input: Tensor) -> Tensor:
+    """Return whether each element is negative infinity.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.isneginf(tl.tensor([float("inf"), -float("inf")]))
+    tensor([False,  True])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind != "f":
+        return xp.zeros(input.shape, dtype=bool)
+    return xp.equal(input, -math.inf)
+
+
+@pointwise(None, promotion="comparison", differentiable=False, inplace=False, out=False)
+def isreal(xp: Any, input: Tensor) -> Tensor:
+    """Return whether each element is real: a complex one is where its imaginary part is zero.
+
+    >>> import tensorlike as tl
+    >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind == "c":
+        return xp.equal(input.imag, 0)
+    return xp.ones(input.shape, dtype=bool)

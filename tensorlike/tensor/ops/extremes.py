@@ -1,0 +1,187 @@
+"""The larger and the smaller of two, and keeping elements between bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+__all__ = ["clamp", "clamp_max", "clamp_min", "fmax", "fmin", "maximum", "minimum"]
+
+
+def _of_larger(grad: Any, mine: Any, theirs: Any) -> Any:
+    # At a tie each gets half; nan makes neither comparison true and gives both the whole gradient.
+    return (grad / 2).where(mine == theirs, grad).where((mine < theirs).logical_not(), 0)
+
+
+def _of_smaller(grad: Any, mine: Any, theirs: Any) -> Any:
+    return (grad / 2).where(mine == theirs, grad).where((mine > theirs).logical_not(), 0)
+
+
+@pointwise("maximum", promotion="real", inplace=False)
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
+
+    Where both are equal each gets half of the gradient. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+    tensor([3, 5])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    maximum,
+    input=lambda grad, input, other: _of_larger(grad, input, other),
+    other=lambda grad, input, other: _of_larger(grad, other, input),
+)
+
+
+@pointwise("minimum", promotion="real", inplace=False)
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
+
+    Where both are equal each gets half of the gradient. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+    tensor([1, 2])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    minimum,
+    input=lambda grad, input, other: _of_smaller(grad, input, other),
+    other=lambda grad, input, other: _of_smaller(grad, other, input),
+)
+
+
+@pointwise("fmax", promotion="real", inplace=False)
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
+
+    Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.fmax(tl.tensor([1.0, float("nan")]), tl.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    fmax,
+    input=lambda grad, input, other: grad.where((input >= other) | other.isnan(), 0),
+    other=lambda grad, input, other: grad.where(((input >= other) | other.isnan()).logical_not(), 0),
+)
+
+
+@pointwise("fmin", promotion="real", inplace=False)
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
+
+    Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.fmin(tl.tensor([1.0, float("nan")]), tl.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    fmin,
+    input=lambda grad, input, other: grad.where((input <= other) | other.isnan(), 0),
+    other=lambda grad, input, other: grad.where(((input <= other) | other.isnan()).logical_not(), 0),
+)
+
+
+@pointwise(None, promotion="bounds", aliases=("clip",))
+def clamp(
+    xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None
+) -> Tensor:
+    """Return each element brought between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound and
+    NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
+
+
+def _clamp_of_input(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    if min is None:
+        return grad.where(input <= max, 0)
+    if max is None:
+        return grad.where(input >= min, 0)
+    return grad.where((input >= min) & (input <= max), 0)
+
+
+def _clamp_of_min(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    return grad.where(input < min if max is None else (min < max) & (input < min), 0)
+
+
+def _clamp_of_max(grad: Any, input: Any, min: Any, max: Any) -> Any:
+    return grad.where(input > max if min is None else (max < min) | (input > max), 0)
+
+
+derivatives(clamp, input=_clamp_of_input, min=_clamp_of_min, max=_clamp_of_max)
+
+
+@pointwise("maximum", promotion="bounds")
+def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
+    """Return each element, or `min` where that is larger.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    clamp_min,
+    input=lambda grad, input, min: grad.where(input >= min, 0),
+    min=lambda grad, input, min: grad.where(input < min, 0),
+)
+
+
+@pointwise("minimum", promotion="bounds")
+def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
+    """Return each element, or `max` where that is smaller.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    clamp_max,
+    input=lambda grad, input, max: grad.where(input <= max, 0),
+    max=lambda grad, input, max: grad.where(input > max, 0),
+)

@@ -1,0 +1,299 @@
+"""What happens to a tensor itself: filling, copying into it, and other shapes in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.node import edge_of
+from tensorlike.tensor.backends import device_of, namespace_of, transfer
+from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.dims import checked_size
+from tensorlike.tensor.runtime import broadcast_error, is_number, run_quietly
+from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.views import bump, check_inplace
+
+from .basic import INTERNAL, direct
+from .shaping import sizes, squeeze, t, transpose, unsqueeze
+from .values import as_written, single_value
+
+__all__ = ["copy_into", "fill", "restructure", "zero_"]
+
+
+# ----------------------------------------------------------------------------------------------------------- elements
+
+
+def _fill(xp: Any, input: Any, value: Any) -> None:
+    input[...] = single_value(
+        value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
+    )
+
+
+@primitive(method=False, inplace=True, write=_fill)
+def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
+    """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
+
+    Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2)
+    >>> x.fill_(7)
+    tensor([7., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    result = xp.empty(input.shape, input.dtype)
+    _fill(xp, result, value)
+    return result
+
+
+def zeros_like_gradient(grad: Any) -> Any:
+    """Return zeros in place of a gradient."""
+    return grad._zeros(grad._data.shape, grad._data.dtype)
+
+
+derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
+
+
+@composite(guard=False)
+def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
+    """Write `value` to all elements of `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.fill_(tl.ones(2), 7)
+    tensor([7., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    return fill.declaration.write_in_place("fill_", _checked(input, "fill_"), value)
+
+
+@composite(guard=False, method=True)
+def zero_(input: Tensor) -> Tensor:
+    """Write zeros to all elements of `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).zero_()
+    tensor([0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    return fill.declaration.write_in_place("zero_", _checked(input, "zero_"), 0)
+
+
+def _checked(value: Any, function: str) -> Any:
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+def _copy(xp: Any, input: Any, src: Any) -> None:
+    if src.ndim > input.ndim or any(
+        n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
+    ):  # fmt: skip
+        error = broadcast_error("copy_", ValueError(), (input, src))
+        if not isinstance(error, RuntimeError):
+            shape = input.shape if src.ndim <= input.ndim else src.shape
+            error = RuntimeError(
+                f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+            )
+        raise error
+    input[...] = as_written(src, input.dtype)
+
+
+@primitive(name="copy", namespace=INTERNAL, method=False, write=_copy)
+def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
+    """Return the elements of `src` in the shape and dtype of `input`."""
+    result = xp.empty(input.shape, input.dtype)
+    _copy(xp, result, src)
+    return result
+
+
+derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda grad: grad)
+
+
+@tensor_method(composite=False)
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write the elements of `src` into this tensor, converted and broadcast, and return this tensor.
+
+    Gradients go to `src`. Raises RuntimeError when the shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros(2, 2).copy_(tl.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+
+    Same as PyTorch's method of that name.
+    """
+    if is_number(src):
+        return fill.declaration.write_in_place("copy_", self, src)
+    if not isinstance(src, TensorBase):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    source: Any = src
+    if type(source._data) is not type(self._data) or device_of(source._data) != device_of(self._data):
+        source = source._transfer(device_of(self._data))
+    return copy_into.declaration.write_in_place("copy_", self, source)
+
+
+# ------------------------------------------------------------------------------------------------------------- memory
+
+
+def _resize(self: Any, shape: tuple[int, ...], name: str) -> Any:
+    if self._tracked and edge_of(self) is not None and grad_enabled():
+        raise RuntimeError(f"{name}(): cannot resize variables that require grad")
+    array = self._data
+    count = math.prod(shape)
+    if array.flags.c_contiguous and count <= array.size:
+        self._data = array.reshape(-1)[:count].reshape(shape)
+    else:
+        fresh = namespace_of(array).empty((count,), array.dtype)
+        kept = min(count, array.size)
+        fresh[:kept] = array.reshape(-1)[:kept]
+        self._data = fresh.reshape(shape)
+    bump(self)
+    return self
+
+
+@tensor_method(composite=False)
+def resize_(self: Tensor, *sizes: int, memory_format: Any = None) -> Tensor:
+    """Give this tensor the shape `sizes` and return it: the first elements stay, further ones are not set.
+
+    Raises RuntimeError for a tensor that requires grad.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1, 2, 3]).resize_(2)
+    tensor([1, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return _resize(self, checked_size(sizes, "resize_"), "resize_")
+
+
+@tensor_method(composite=False)
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """Give this tensor the shape of another one and return it: the first elements stay, further ones are not set.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
+    tensor([1, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return _resize(self, _checked(the_template, "resize_as_")._data.shape, "resize_as_")
+
+
+@tensor_method(composite=False)
+def set_(self: Tensor, source: Tensor) -> Tensor:
+    """Give this tensor the memory and the shape of `source`, and return it.
+
+    Raises RuntimeError when the dtypes differ, or for a leaf that requires grad.
+
+    >>> import tensorlike as tl
+    >>> x, y = tl.zeros(2), tl.ones(3)
+    >>> x.set_(y)
+    tensor([1., 1., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    other = _checked(source, "set_")
+    check_inplace(self, "set_")
+    if other._data.dtype != self._data.dtype:
+        raise RuntimeError(f"set_(): the dtypes differ: {self._data.dtype} and {other._data.dtype}")
+    self._data = transfer(other._data, device_of(self._data))
+    self._counter = version_counter(other) if other._counter is None else other._counter
+    self._view_base = None
+    bump(self)
+    return self
+
+
+# ------------------------------------------------------------------------------------------------------------- shapes
+
+
+def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
+    """Give `self` the array of a view of itself: its memory stays, its shape does not."""
+    declaration = function.declaration
+    array = self._data
+    result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
+    node = None
+    check_inplace(self, name)
+    if self._tracked and grad_enabled():
+        original = wrap(array)
+        original._edge = edge_of(self)
+        node = declaration.recording()[1](original, *args)
+    self._data = result
+    bump(self)
+    if node is not None:
+        node.shape, node.dtype = result.shape, result.dtype
+        # A view finds its new place in the base when its edge is next asked for.
+        if self._view_base is None:
+            self._edge = (node, 0)
+    return self
+
+
+@tensor_method(composite=False)
+def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
+    """Take the dimensions of size 1 (or those of them that `dim` names) away from this tensor, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(1, 2).squeeze_()
+    tensor([1., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "squeeze_", squeeze, dim)
+
+
+@tensor_method(composite=False)
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """Insert a dimension of size 1 into this tensor, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).unsqueeze_(0)
+    tensor([[1., 1.]])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "unsqueeze_", unsqueeze, dim)
+
+
+@tensor_method(composite=False)
+def t_(self: Tensor) -> Tensor:
+    """Exchange the dimensions of this matrix, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).t_().shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "t_", t)
+
+
+@tensor_method(composite=False, aliases=("swapdims_",))
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions of this tensor, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).transpose_(0, 1).shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "transpose_", transpose, dim0, dim1)
+
+
+@tensor_method(composite=False)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).swapaxes_(0, 1).shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "swapaxes_", transpose, axis0, axis1)

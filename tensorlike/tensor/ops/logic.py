@@ -1,0 +1,201 @@
+"""Logic on elements taken as true or false, and on their bits."""
+
+from __future__ import annotations
+
+from tensorlike.tensor.declare import pointwise, tensor_method
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+__all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+           "logical_and", "logical_not", "logical_or", "logical_xor"]  # fmt: skip
+
+
+@pointwise("logical_and", promotion="comparison", differentiable=False)
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Return whether both elements are nonzero, with broadcasting.
+
+    >>> import tensorlike as tl
+    >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("logical_or", promotion="comparison", differentiable=False)
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Return whether one of the elements is nonzero, with broadcasting.
+
+    >>> import tensorlike as tl
+    >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("logical_xor", promotion="comparison", differentiable=False)
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Return whether exactly one of the elements is nonzero, with broadcasting.
+
+    >>> import tensorlike as tl
+    >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("logical_not", promotion="comparison", differentiable=False)
+def logical_not(input: Tensor) -> Tensor:
+    """Return whether each element is zero.
+
+    >>> import tensorlike as tl
+    >>> tl.logical_not(tl.tensor([0.0, 1.5]))
+    tensor([ True, False])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "bitwise_and",
+    promotion="bits",
+    differentiable=False,
+    own_operators=("__and__",),
+    operators=("__rand__",),
+    own_inplace_operators=("__iand__",),
+)
+def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the bits that both elements have, with broadcasting; of booleans the logical and.
+
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([6, 5]) & 3
+    tensor([2, 1])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "bitwise_or",
+    promotion="bits",
+    differentiable=False,
+    own_operators=("__or__",),
+    operators=("__ror__",),
+    own_inplace_operators=("__ior__",),
+)
+def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the bits that one of the elements has, with broadcasting; of booleans the logical or.
+
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([6, 5]) | 3
+    tensor([7, 7])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "bitwise_xor",
+    promotion="bits",
+    differentiable=False,
+    own_operators=("__xor__",),
+    operators=("__rxor__",),
+    own_inplace_operators=("__ixor__",),
+)
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the bits that exactly one of the elements has, with broadcasting.
+
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([6, 5]) ^ 3
+    tensor([5, 6])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",))
+def bitwise_not(input: Tensor) -> Tensor:
+    """Return the bits that each element lacks; of booleans the logical not.
+
+    Raises NotImplementedError for other than integers and booleans; the operator `~` raises TypeError.
+
+    >>> import tensorlike as tl
+    >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
+    (tensor([-1, -6]), tensor([False,  True]))
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "left_shift",
+    promotion="integers",
+    differentiable=False,
+    own_operators=("__lshift__",),
+    own_inplace_operators=("__ilshift__",),
+)
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return each element shifted left by `other` bits, with broadcasting; by as many as it has, or fewer than 0, 0.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1, 3]) << 2
+    tensor([ 4, 12])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(
+    "right_shift",
+    promotion="integers",
+    differentiable=False,
+    own_operators=("__rshift__",),
+    own_inplace_operators=("__irshift__",),
+)
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([8, -8]) >> 2
+    tensor([ 2, -2])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@tensor_method(operator_of="bitwise_left_shift")
+def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
+    """Return `other` shifted left by each element.
+
+    >>> import tensorlike as tl
+    >>> 1 << tl.tensor([1, 2])
+    tensor([2, 4])
+
+    Same as PyTorch's method of that name.
+    """
+    return bitwise_left_shift(other, self)  # type: ignore[no-any-return]
+
+
+@tensor_method(operator_of="bitwise_right_shift")
+def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
+    """Return `other` shifted right by each element.
+
+    >>> import tensorlike as tl
+    >>> 8 >> tl.tensor([1, 2])
+    tensor([4, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return bitwise_right_shift(other, self)  # type: ignore[no-any-return]

@@ -1,0 +1,223 @@
+"""Pooling to a given size: windows that divide the input as evenly as they can."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.tensor import Tensor
+
+from .average_pooling import _average_pool
+from .common import array_of, functional, need_float
+from .pooling import pool_windows
+from .separable import apply_along_dims
+from .windows import Sizes
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+]
+
+
+def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
+    """Return the size to pool to: None stands for the input's own."""
+    items = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
+    if len(items) != count:
+        raise RuntimeError(f"{function}: output_size must be {count} numbers, got {output_size!r}")
+    try:
+        found = tuple(n if item is None else operator.index(item) for item, n in zip(items, shape[-count:]))
+    except TypeError:
+        raise TypeError(
+            f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}"
+        ) from None
+    if any(n < 0 for n in found):
+        raise RuntimeError(
+            f"{function}: elements of output_size must be greater than or equal to 0 but received {list(found)}"
+        )
+    if len(shape) not in (count + 1, count + 2):
+        raise RuntimeError(f"{function}(): Expected {count + 1}D or {count + 2}D tensor, but got {list(shape)}")
+    if 0 in shape[-count:]:
+        raise RuntimeError(
+            f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(shape)}"
+        )
+    return found
+
+
+def _bounds(size: int, out: int) -> tuple[Any, Any]:
+    """Return where the windows along a dimension start and end."""
+    index = np.arange(out)
+    return index * size // max(out, 1), -(-(index + 1) * size // max(out, 1))
+
+
+def _averaging(size: int, out: int) -> Any:
+    if size == out:
+        return None
+    start, end = _bounds(size, out)
+    place = np.arange(size)
+    inside = (place >= start[:, None]) & (place < end[:, None])
+    return inside / (end - start)[:, None] if out else inside.astype(float)
+
+
+def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
+    array = array_of(function, "input", 1, input)
+    need_float(function, array)
+    wanted = _wanted(function, count, output_size, array.shape)
+    spatial = array.shape[-count:]
+    if all(n and s % n == 0 for s, n in zip(spatial, wanted)):
+        kernel = tuple(s // n for s, n in zip(spatial, wanted))
+        return _average_pool(input, pool_windows(function, count, spatial, kernel, None, 0, 1, False, ()), True, None)
+    return apply_along_dims(input, tuple(_averaging(s, n) for s, n in zip(spatial, wanted)))
+
+
+@functional
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Return averages over `output_size` windows along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
+    tensor([[2., 4.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _average("adaptive_avg_pool1d", 1, input, output_size)  # type: ignore[no-any-return]
+
+
+@functional
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Return averages over windows of the last two dimensions, as many as `output_size` says.
+
+    `input` has the shape (N, C, H, W) or (C, H, W); None in `output_size` stands for the input's own size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
+    tensor([[[1., 2.]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _average("adaptive_avg_pool2d", 2, input, output_size)  # type: ignore[no-any-return]
+
+
+@functional
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Return averages over windows of the last three dimensions, as many as `output_size` says.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W); None in `output_size` stands for the input's own size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _average("adaptive_avg_pool3d", 3, input, output_size)  # type: ignore[no-any-return]
+
+
+def _window_indices(size: int, out: int) -> Any:
+    """Return the indices of each window along a dimension, its last repeated to the length of the longest."""
+    start, end = _bounds(size, out)
+    longest = int((end - start).max()) if out else 1
+    return np.minimum(start[:, None] + np.arange(longest), end[:, None] - 1)
+
+
+def _maximum(function: str, count: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+    array = input._data
+    if array.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}'")
+    wanted = _wanted(function, count, output_size, array.shape)
+    spatial = array.shape[-count:]
+    lead = array.shape[:-count]
+    xp = namespace_of(array)
+    # The index of every element of every window in the flattened spatial dimensions: (*out, *longest).
+    flat: Any = np.zeros((1,) * 2 * count, np.int64)
+    for axis, (s, n) in enumerate(zip(spatial, wanted)):
+        indices = _window_indices(s, n)
+        shape = [1] * 2 * count
+        shape[axis], shape[count + axis] = indices.shape
+        flat = flat * s + indices.reshape(shape)
+    flat = xp.asarray(flat.reshape((math.prod(wanted), -1)))
+    candidates = array.reshape((*lead, math.prod(spatial)))[..., flat]
+    best = candidates.argmax(axis=-1)
+    found = wrap(flat[xp.arange(flat.shape[0]), best])
+    values = input.reshape((*lead, math.prod(spatial))).gather(-1, found).reshape((*lead, *wanted))
+    return (values, found.reshape((*lead, *wanted))) if return_indices else values
+
+
+@functional(guard=True)
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the largest elements of `output_size` windows along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). With `return_indices` also returns where the elements were.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
+    tensor([[5., 5.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _maximum("adaptive_max_pool1d", 1, input, output_size, return_indices)
+
+
+@functional(guard=True)
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the largest elements of windows of the last two dimensions, as many as `output_size` says.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). With `return_indices` also returns where the elements were.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.adaptive_max_pool2d(tl.arange(4.0).reshape(1, 2, 2), 1)
+    tensor([[[3.]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _maximum("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+@functional(guard=True)
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the largest elements of windows of the last three dimensions, as many as `output_size` says.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns where the elements were.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.adaptive_max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _maximum("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+def _with_indices(count: int) -> None:
+    name = f"adaptive_max_pool{count}d"
+
+    def pool_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        return _maximum(name, count, input, output_size, True)
+
+    pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
+
+        >>> import tensorlike as tl
+        >>> x = tl.arange(4.0).reshape(1, {", ".join(["1"] * (count - 1) + ["4"])})
+        >>> values, indices = tl.nn.functional.{name}_with_indices(x, 1)
+        >>> indices.flatten()
+        tensor([3])
+
+        Same as PyTorch's function of that name.
+        """
+    functional(pool_with_indices, guard=True, name=f"{name}_with_indices")
+
+
+for _count in (1, 2, 3):
+    _with_indices(_count)

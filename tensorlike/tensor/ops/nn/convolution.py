@@ -1,0 +1,460 @@
+"""Convolutions, and the linear maps that their derivatives are.
+
+Windows are a strided view of the input; its copy, one column a window, goes through BLAS once for the whole batch. A
+convolution is linear in each operand, so its two derivatives are maps of the same kind, and the derivatives of those
+are the three maps again: any order of derivative follows, and `conv_transpose` is one of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.tensor import Tensor
+
+from .common import functional, internal, narrowed, raw, widened
+from .windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_input_grad",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "conv_weight_grad",
+    "convolution",
+]
+
+
+class Geometry(NamedTuple):
+    """How the windows of a convolution lie: `out` is how many there are along each dimension."""
+
+    stride: Sizes
+    pads: Pads
+    dilation: Sizes
+    groups: int
+    out: Sizes
+
+
+def _columns(xp: Any, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
+    """Return the windows of a batch as columns: (N, groups, channels * places, windows)."""
+    view = windows(
+        xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out
+    )
+    count, channels = input.shape[:2]
+    groups = geometry.groups
+    return view.reshape((count, groups, channels // groups * math.prod(kernel), math.prod(geometry.out)))
+
+
+def _convolve(xp: Any, input: Any, weight: Any, bias: Any, geometry: Geometry) -> Any:
+    groups = geometry.groups
+    batched = input.ndim == weight.ndim
+    x = widened(input if batched else input[None])
+    w = widened(weight)
+    columns = _columns(xp, x, weight.shape[2:], geometry)
+    channels = weight.shape[0]
+    w = w.reshape((groups, channels // groups, math.prod(weight.shape[1:])))
+    result = xp.matmul(w, columns).reshape((x.shape[0], channels, *geometry.out))
+    if bias is not None:
+        result += widened(bias).reshape((channels, *(1 for _ in geometry.out)))
+    return narrowed(result if batched else result[0], input)
+
+
+def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry) -> Any:
+    """Return what a convolution's input gets of `upstream`: every window adds `upstream` times the weight."""
+    groups = geometry.groups
+    batched = upstream.ndim == weight.ndim
+    g = widened(upstream if batched else upstream[None])
+    w = widened(weight)
+    kernel = weight.shape[2:]
+    channels = weight.shape[0]
+    per_group = weight.shape[1]
+    w = w.reshape((groups, channels // groups, per_group * math.prod(kernel)))
+    g = g.reshape((g.shape[0], groups, channels // groups, math.prod(geometry.out)))
+    columns = xp.matmul(w.swapaxes(1, 2), g)
+    columns = columns.reshape((g.shape[0], groups * per_group, *kernel, *geometry.out))
+    spatial = size[-len(kernel) :]
+    shape = [n + b + a for n, (b, a) in zip(spatial, geometry.pads)]
+    result = accumulate_windows(
+        xp, columns, shape, kernel, geometry.stride, geometry.dilation, geometry.out
+    )
+    if any(p != (0, 0) for p in geometry.pads):
+        result = xp.ascontiguousarray(crop(result, geometry.pads, spatial))
+    return narrowed(result if batched else result[0], upstream)
+
+
+@internal()
+def convolution(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
+    """Return the convolution of `input`, with or without a batch, with `weight`."""
+    return _convolve(xp, input, weight, bias, geometry)
+
+
+@internal()
+def conv_input_grad(xp: Any, upstream: Tensor, weight: Tensor, size: Sizes, geometry: Geometry) -> Tensor:
+    """Return the gradient of a convolution's input, of shape `size`."""
+    return _spread(xp, upstream, weight, size, geometry)
+
+
+@internal()
+def conv_transpose(
+    xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, size: Sizes, geometry: Geometry
+) -> Tensor:
+    """Return the gradient of a convolution's input, as an operation of its own, and with a bias."""
+    result = _spread(xp, input, weight, size, geometry)
+    if bias is not None:
+        result += bias.reshape((-1, *(1 for _ in geometry.out)))
+    return result
+
+
+@internal()
+def conv_weight_grad(xp: Any, upstream: Tensor, input: Tensor, size: Sizes, geometry: Geometry) -> Tensor:
+    """Return the gradient of a convolution's weight, of shape `size`."""
+    groups = geometry.groups
+    batched = input.ndim == len(size)
+    x = widened(input if batched else input[None])
+    g = widened(upstream if batched else upstream[None])
+    count, channels = x.shape[0], size[0] // groups
+    columns = _columns(xp, x, size[2:], geometry)
+    rows, places = columns.shape[2:]
+    g = g.reshape((count, groups, channels, places))
+    if channels <= 4 * places:
+        result = xp.matmul(g, columns.swapaxes(2, 3)).sum(axis=0)
+    else:
+        # Few windows and many channels: products for each item of the batch would be larger than all they come from.
+        g = g.transpose(1, 2, 0, 3).reshape((groups, channels, count * places))
+        columns = columns.transpose(1, 2, 0, 3).reshape((groups, rows, count * places))
+        result = xp.matmul(g, columns.swapaxes(1, 2))
+    return narrowed(result.reshape(size), input)
+
+
+def _channel_sum(grad: Any, spatial: int) -> Any:
+    """Return the sum over everything but the channels: the gradient of a bias."""
+    return grad.sum(tuple(d for d in range(grad.dim()) if d != grad.dim() - spatial - 1))
+
+
+derivatives(
+    convolution,
+    input=lambda grad, input_shape, weight, geometry: conv_input_grad(
+        grad, conj(weight), input_shape, geometry
+    ),
+    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(
+        grad, conj(input), weight_shape, geometry
+    ),
+    bias=lambda grad, geometry: _channel_sum(grad, len(geometry.out)),
+)
+derivatives(
+    conv_input_grad,
+    upstream=lambda grad, weight, geometry: convolution(grad, conj(weight), None, geometry),
+    weight=lambda grad, upstream, weight_shape, geometry: conv_weight_grad(
+        conj(upstream), grad, weight_shape, geometry
+    ),
+)
+derivatives(
+    conv_transpose,
+    input=lambda grad, weight, geometry: convolution(grad, conj(weight), None, geometry),
+    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(
+        conj(input), grad, weight_shape, geometry
+    ),
+    bias=lambda grad, geometry: _channel_sum(grad, len(geometry.out)),
+)
+derivatives(
+    conv_weight_grad,
+    upstream=lambda grad, input, geometry: convolution(conj(input), grad, None, geometry),
+    input=lambda grad, upstream, input_shape, geometry: conv_input_grad(
+        conj(upstream), grad, input_shape, geometry
+    ),
+)
+
+_convolution = raw(convolution)
+_conv_transpose = raw(conv_transpose)
+
+# ----------------------------------------------------------------------------------------------------------- arguments
+
+
+def _listed(value: Any, count: int, name: str, function: str) -> Sizes:
+    if isinstance(value, (tuple, list)) and len(value) not in (1, count):
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {count} values to match the convolution "
+            f"dimensions, but got {name}={list(value)}"
+        )
+    return sizes(value, count, name, function)
+
+
+def _check_operands(function: str, count: int, input: Any, weight: Any, bias: Any) -> None:
+    for name, value in (("input", input), ("weight", weight), ("bias", bias)):
+        if not isinstance(value, Tensor) and not (name == "bias" and value is None):
+            raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
+    x, w = input._data, weight._data
+    if x.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {function}, but got input of size: "
+            f"{list(x.shape)}"
+        )
+    if w.ndim != count + 2:
+        raise RuntimeError(
+            f"{function}(): expected a {count + 2}D weight (channels out, channels in, *kernel), but got weight of "
+            f"size: {list(w.shape)}"
+        )
+    for name, other in (("weight", w), ("bias", None if bias is None else bias._data)):
+        if other is not None and other.dtype != x.dtype:
+            raise RuntimeError(
+                f"Input type ({dtype_name(x.dtype)}) and {name} type ({dtype_name(other.dtype)}) should be the same"
+            )
+    if x.dtype.kind == "b":
+        raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': convert the operands first")
+
+
+def _check_windows(stride: Sizes, dilation: Sizes, groups: int) -> None:
+    if any(s <= 0 for s in stride):
+        raise RuntimeError(f"non-positive stride is not supported, got {list(stride)}")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    if groups <= 0:
+        raise RuntimeError(f"non-positive groups is not supported, got {groups}")
+
+
+def _check_bias(bias: Any, channels: int, shape: Any, transposed: bool) -> None:
+    if bias is not None and (bias._data.ndim != 1 or bias._data.shape[0] != channels):
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(shape)}, expected bias to be "
+            f"1-dimensional with {channels} elements, but got bias of size {list(bias._data.shape)} instead"
+        )
+
+
+def _pads(padding: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, function: str) -> Pads:
+    if isinstance(padding, str):
+        if padding == "valid":
+            return ((0, 0),) * len(kernel)
+        if padding != "same":
+            raise RuntimeError(f"Invalid padding string: '{padding}', use 'same', 'valid' or integers")
+        if any(s != 1 for s in stride):
+            raise RuntimeError(f"padding='same' is not supported for strided convolutions, got stride {list(stride)}")
+        totals = [d * (k - 1) for d, k in zip(dilation, kernel)]
+        return tuple((t // 2, t - t // 2) for t in totals)
+    found = _listed(padding, len(kernel), "padding", function)
+    if any(p < 0 for p in found):
+        raise RuntimeError(f"negative padding is not supported, got {list(found)}")
+    return tuple((p, p) for p in found)
+
+
+def _times(values: Any) -> str:
+    return "(" + " x ".join(str(v) for v in values) + ")"
+
+
+def _conv(
+    function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    _check_operands(function, count, input, weight, bias)
+    stride = _listed(stride, count, "stride", function)
+    dilation = _listed(dilation, count, "dilation", function)
+    _check_windows(stride, dilation, groups)
+    shape, size = weight._data.shape, input._data.shape
+    kernel = shape[2:]
+    pads = _pads(padding, kernel, stride, dilation, function)
+    channels = size[-count - 1]
+    if shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(shape)} instead"
+        )
+    if shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(shape)} instead"
+        )
+    if channels != shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(shape)}, expected input{list(size)} to have "
+            f"{shape[1] * groups} channels, but got {channels} channels instead"
+        )
+    _check_bias(bias, shape[0], shape, False)
+    room = [n + b + a for n, (b, a) in zip(size[-count:], pads)]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]
+    if any(r > n for r, n in zip(reach, room)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: {_times(room)}. Kernel size: {_times(reach)}. Kernel size can't "
+            "be greater than actual input size"
+        )
+    out = tuple(
+        output_size(n, k, s, b, a, d, False)
+        for n, k, s, (b, a), d in zip(size[-count:], kernel, stride, pads, dilation)
+    )
+    return _convolution(input, weight, bias, Geometry(stride, pads, dilation, groups, out))
+
+
+def _transposed(
+    function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any,
+    groups: int, dilation: Any,
+) -> Any:  # fmt: skip
+    _check_operands(function, count, input, weight, bias)
+    stride = _listed(stride, count, "stride", function)
+    dilation = _listed(dilation, count, "dilation", function)
+    extra = _listed(output_padding, count, "output_padding", function)
+    _check_windows(stride, dilation, groups)
+    if isinstance(padding, str):
+        raise TypeError(f"{function}(): argument 'padding' must be tuple of ints, not str")
+    shape, size = weight._data.shape, input._data.shape
+    kernel = shape[2:]
+    pads = _pads(padding, kernel, stride, dilation, function)
+    channels = size[-count - 1]
+    if channels != shape[0]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(shape)}, expected input{list(size)} to have {shape[0]} channels, "
+            f"but got {channels} channels instead"
+        )
+    if shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(shape)} instead"
+        )
+    if any(e < 0 for e in extra):
+        raise RuntimeError(f"negative output_padding is not supported, got {list(extra)}")
+    if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation)):
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extra)} "
+            f"stride: {list(stride)} dilation: {list(dilation)}"
+        )
+    _check_bias(bias, shape[1] * groups, shape, True)
+    spatial = tuple(
+        (n - 1) * s - b - a + d * (k - 1) + e + 1
+        for n, k, s, (b, a), d, e in zip(size[-count:], kernel, stride, pads, dilation, extra)
+    )
+    if any(n <= 0 for n in spatial):
+        raise RuntimeError(
+            f"Given input size per channel: {_times(size[-count:])}. Calculated output size per channel: "
+            f"{_times(spatial)}. Output size is too small"
+        )
+    result = (*size[: -count - 1], shape[1] * groups, *spatial)
+    geometry = Geometry(stride, pads, dilation, groups, tuple(size[-count:]))
+    return _conv_transpose(input, weight, bias, result, geometry)
+
+
+# -------------------------------------------------------------------------------------------------------------- public
+
+
+@functional
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Return the cross-correlation of signals with kernels.
+
+    `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
+    `padding` is an amount, "valid" or "same". Raises RuntimeError where shapes or dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
+    tensor([[-1., -2.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+@functional
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Return the cross-correlation of images with kernels.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
+    out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError where shapes or
+    dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+@functional
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Return the cross-correlation of volumes with kernels.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
+    (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError where shapes
+    or dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
+    8.0
+
+    Same as PyTorch's function of that name.
+    """
+    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+@functional
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """Return what `conv1d` with these arguments sends back to its input as a gradient.
+
+    `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError where shapes
+    or dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
+    tensor([[ 1., 12., 20.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _transposed(  # type: ignore[no-any-return]
+        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+@functional
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """Return what `conv2d` with these arguments sends back to its input as a gradient.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
+    where shapes or dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
+    tensorlike.Size([1, 1, 4, 4])
+
+    Same as PyTorch's function of that name.
+    """
+    return _transposed(  # type: ignore[no-any-return]
+        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+@functional
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """Return what `conv3d` with these arguments sends back to its input as a gradient.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
+    RuntimeError where shapes or dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape
+    tensorlike.Size([1, 1, 2, 2, 2])
+
+    Same as PyTorch's function of that name.
+    """
+    return _transposed(  # type: ignore[no-any-return]
+        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )

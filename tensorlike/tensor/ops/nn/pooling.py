@@ -1,0 +1,376 @@
+"""Pooling by maximum, and its inverse."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.tensor import Tensor
+
+from .common import array_of, functional, internal, masked, raw
+from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
+
+__all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
+
+
+class Windows(NamedTuple):
+    """The windows of a pooling: `pads` reaches as far as the last window does."""
+
+    kernel: Sizes
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
+    pads: Pads
+    out: Sizes
+    spatial: Sizes
+
+
+def _least(dtype: Any) -> Any:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf
+
+
+@internal()
+def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
+    """Return the largest element of every window."""
+    x = padded(xp, input, windows.pads, _least(input.dtype))
+    result = None
+    for position in positions(windows.kernel):
+        part = x[places(position, windows.stride, windows.dilation, windows.out)]
+        result = part.copy() if result is None else xp.maximum(result, part, out=result)
+    return result  # type: ignore[return-value]
+
+
+@internal(differentiable=False)
+def max_pool_positions(xp: Any, input: Tensor, result: Tensor, windows: Windows) -> Tensor:
+    """Return where in its window each largest element was, the first of several: numbered row by row."""
+    x = padded(xp, input, windows.pads, _least(input.dtype))
+    found = positions(windows.kernel)
+    where = xp.zeros(result.shape, np.uint8 if len(found) <= 256 else np.int32)
+    undefined = xp.isnan(result) if result.dtype.kind in "fV" else None
+    if undefined is not None and not bool(undefined.any()):
+        undefined = None
+    # Backwards, so that the first place remains.
+    for number in range(len(found) - 1, -1, -1):
+        part = x[places(found[number], windows.stride, windows.dilation, windows.out)]
+        same = part == result
+        if undefined is not None:
+            same |= undefined & xp.isnan(part)
+        xp.copyto(where, where.dtype.type(number), where=same)
+    return where
+
+
+@internal()
+def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows) -> Tensor:
+    """Return zeros of the input's size to which `upstream` was added at the places `where`."""
+    count = len(windows.kernel)
+    shape = [n + b + a for n, (b, a) in zip(windows.spatial, windows.pads)]
+    result = xp.zeros((*upstream.shape[: upstream.ndim - count], *shape), upstream.dtype)
+    for number, position in enumerate(positions(windows.kernel)):
+        result[places(position, windows.stride, windows.dilation, windows.out)] += masked(
+            xp, upstream, where != number
+        )
+    if all(p == (0, 0) for p in windows.pads):
+        return result
+    return xp.ascontiguousarray(crop(result, windows.pads, windows.spatial))
+
+
+@internal()
+def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> Tensor:
+    """Return the elements at the places `where`, one for each window."""
+    x = padded(xp, input, windows.pads)
+    result = xp.zeros(where.shape, input.dtype)
+    for number, position in enumerate(positions(windows.kernel)):
+        part = x[places(position, windows.stride, windows.dilation, windows.out)]
+        xp.copyto(result, part, where=where == number)
+    return result
+
+
+derivatives(
+    max_pool,
+    input=lambda grad, input, result, windows: max_pool_scatter(
+        grad, max_pool_positions(input, result, windows), windows
+    ),
+)
+derivatives(max_pool_scatter, upstream=lambda grad, where, windows: max_pool_gather(grad, where, windows))
+derivatives(max_pool_gather, input=lambda grad, where, windows: max_pool_scatter(grad, where, windows))
+
+_max_pool = raw(max_pool)
+
+
+@internal(differentiable=False)
+def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
+    """Return places in windows as indices into the flattened spatial dimensions of the input."""
+    index = xp.zeros(where.shape, np.int64)
+    rest = where.astype(np.int64)
+    factor, below = 1, math.prod(windows.kernel)
+    count = len(windows.kernel)
+    inside = []
+    for size in windows.kernel:
+        below //= size
+        inside.append(rest // below)
+        rest = rest % below
+    for axis in range(count - 1, -1, -1):
+        start = xp.arange(windows.out[axis]) * windows.stride[axis] - windows.padding[axis]
+        start = start.reshape((-1, *(1 for _ in range(count - axis - 1))))
+        index += (start + inside[axis] * windows.dilation[axis]) * factor
+        factor *= windows.spatial[axis]
+    return index
+
+
+_positions = raw(max_pool_positions)
+_indices = raw(max_pool_indices)
+
+# ----------------------------------------------------------------------------------------------------------- arguments
+
+
+def pool_windows(
+    function: str, count: int, spatial: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+    channels: Any,
+) -> Windows:  # fmt: skip
+    """Return the windows that the arguments of a pooling function describe, checked."""
+    kernel = sizes(kernel_size, count, "kernel_size", function)
+    if stride is None or (isinstance(stride, (tuple, list)) and not stride):
+        stride = kernel
+    stride = sizes(stride, count, "stride", function)
+    padding = sizes(padding, count, "padding", function)
+    dilation = sizes(dilation, count, "dilation", function)
+    if any(k <= 0 for k in kernel):
+        raise RuntimeError(f"{function}() kernel_size must be greater than zero, but got {kernel_size}")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError(f"{function}(): stride should not be zero, got {list(stride)}")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError(f"{function}(): dilation should be greater than zero, but got {list(dilation)}")
+    for p, k, d in zip(padding, kernel, dilation):
+        if p < 0:
+            raise RuntimeError(f"{function}(): pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"{function}(): pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} "
+                f"and dilation={d}"
+            )
+    out = tuple(
+        output_size(n, k, s, p, p, d, ceil_mode) for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
+    )
+    if any(n < 1 for n in out):
+        given = "x".join(str(n) for n in (*channels, *spatial))
+        found = "x".join(str(n) for n in (*channels, *(max(n, 0) for n in out)))
+        raise RuntimeError(
+            f"{function}(): Given input size: ({given}). Calculated output size: ({found}). Output size is too small"
+        )
+    pads = tuple(
+        (p, max((n - 1) * s + d * (k - 1) + 1 - size - p, 0))
+        for p, n, s, d, k, size in zip(padding, out, stride, dilation, kernel, spatial)
+    )
+    return Windows(kernel, stride, padding, dilation, pads, out, tuple(spatial))
+
+
+def check_pool_input(function: str, count: int, shape: Any) -> None:
+    """Raise unless `shape` is that of a batch, or of one item of it; only the batch may be empty."""
+    if len(shape) not in (count + 1, count + 2) or 0 in shape[-count - 1 :]:
+        raise RuntimeError(
+            f"{function}: Expected {count + 1}D or {count + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got:{list(shape)}"
+        )
+
+
+def _pool(
+    function: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+    return_indices: bool,
+) -> Any:  # fmt: skip
+    array = array_of(function, "input", 1, input)
+    shape = array.shape
+    check_pool_input(function, count, shape)
+    if array.dtype.kind in "bc":
+        raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': use a real dtype")
+    windows = pool_windows(
+        function, count, shape[-count:], kernel_size, stride, padding, dilation, ceil_mode, shape[-count - 1 : -count]
+    )
+    result = _max_pool(input, windows)
+    if not return_indices:
+        return result
+    return result, _indices(_positions(input, wrap(result._data), windows), windows)
+
+
+@functional
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Return the largest element of every window along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Windows are `stride` apart, their own size when it is not given. With
+    `return_indices` also returns where the elements were. Raises RuntimeError for other shapes and for sizes that leave
+    no window.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@functional
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Return the largest element of every window over the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). Windows are `stride` apart, their own size when it is not given.
+    With `return_indices` also returns where the elements were, in the flattened image. Raises RuntimeError for other
+    shapes and for sizes that leave no window.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@functional
+def max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """Return the largest element of every window over the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns where the elements were,
+    in the flattened volume. Raises RuntimeError for other shapes and for sizes that leave no window.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _with_indices(count: int) -> None:
+    name = f"max_pool{count}d"
+
+    def pool_with_indices(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False, return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        return _pool(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
+
+        >>> import tensorlike as tl
+        >>> x = tl.arange(4.0).reshape(1, {", ".join(["1"] * (count - 1) + ["4"])})
+        >>> values, indices = tl.nn.functional.{name}_with_indices(x, {(1,) * (count - 1) + (2,)})
+        >>> indices.flatten()
+        tensor([1, 3])
+
+        Same as PyTorch's function of that name.
+        """
+    functional(pool_with_indices, name=f"{name}_with_indices")
+
+
+for _count in (1, 2, 3):
+    _with_indices(_count)
+
+# ----------------------------------------------------------------------------------------------------------- unpooling
+
+
+def _unpool(
+    function: str, count: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, wanted: Any
+) -> Any:
+    kernel = sizes(kernel_size, count, "kernel_size", function)
+    step = kernel if stride is None else sizes(stride, count, "stride", function)
+    pad = sizes(padding, count, "padding", function)
+    shape = tuple(input.shape)
+    if len(shape) not in (count + 1, count + 2):
+        raise RuntimeError(f"{function}: Expected {count + 1}D or {count + 2}D input, but got: {list(shape)}")
+    if tuple(indices.shape) != shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
+            f"with shape: {list(indices.shape)}"
+        )
+    if indices._data.dtype != np.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(indices._data.dtype)}")
+    usual = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(shape[-count:], step, kernel, pad))
+    spatial = usual
+    if wanted is not None:
+        spatial = tuple(wanted)[-count:] if len(wanted) == count + 2 else tuple(wanted)
+        if len(spatial) != count:
+            raise ValueError(
+                f"output_size should be a sequence containing {count} or {count + 2} elements, but it has a length of "
+                f"'{len(wanted)}'"
+            )
+        for d, (n, u, s) in enumerate(zip(spatial, usual, step)):
+            if not u - s < n < u + s:
+                raise ValueError(f"invalid output_size {tuple(spatial)} (dim {d} must be between {u - s} and {u + s})")
+    lead = shape[:-count]
+    total = math.prod(spatial)
+    array = indices._data
+    if array.size and bool(((array < 0) | (array >= total)).any()):
+        xp = namespace_of(array)
+        bad = int(xp.max(array) if int(xp.max(array)) >= total else xp.min(array))
+        raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, spatial))})")
+    flat = input.new_zeros((*lead, total)).scatter(-1, indices.reshape((*lead, -1)), input.reshape((*lead, -1)))
+    return flat.reshape((*lead, *spatial))
+
+
+@functional(guard=True)
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Return zeros with the elements of `input` at the places `indices`, which `max_pool1d` returned.
+
+    Raises RuntimeError or ValueError where shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.max_unpool1d(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]), 2)
+    tensor([[0., 3., 2., 0.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Return zeros with the elements of `input` at the places `indices`, which `max_pool2d` returned.
+
+    Raises RuntimeError or ValueError where shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.max_unpool2d(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]), 2)
+    tensor([[[0., 0.],
+             [0., 5.]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Return zeros with the elements of `input` at the places `indices`, which `max_pool3d` returned.
+
+    Raises RuntimeError or ValueError where shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.max_unpool3d(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]]), 2).sum()
+    tensor(5.)
+
+    Same as PyTorch's function of that name.
+    """
+    return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)  # type: ignore[no-any-return]
