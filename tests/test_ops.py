@@ -9,12 +9,12 @@ import weakref
 
 import numpy as np
 import pytest
+
+import tensorlike as tl
 from helpers.ducks import ANSWER, Duck, identical, recorded
 from helpers.gradients import GradientMismatch, check_gradients, outputs_of
 from helpers.rows import IN_PLACE, REFLECTED, cases, families, mutates
 from helpers.values import array, assert_arrays, assert_same, fresh, mapped, snapshot, strided, tensors_in, wrapped
-
-import tensorlike as tl
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.overrides import TorchFunctionMode

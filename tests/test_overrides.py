@@ -5,10 +5,10 @@ import sys
 import types
 
 import pytest
-from helpers.ducks import ANSWER, Duck, identical, recorded
-from helpers.rows import rows
 
 import tensorlike as tl
+from helpers.ducks import ANSWER, Duck, identical, recorded
+from helpers.rows import rows
 from tensorlike import _C, _overrides, overrides
 from tensorlike.dispatch import MISSING
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
@@ -69,7 +69,7 @@ def calls_with(row, position, value):
         yield (), dict(reversed([*keywords.items(), *only_keywords.items()]))
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", [n for n, row in LISTED.items() if row.form != "operator"])
 def test_every_function_asks_the_type_of_every_operand(name):
     row = LISTED[name]
     operands = [i for i, p in enumerate(row.parameters) if p.operand]
@@ -119,7 +119,7 @@ class TestListing:
             assert isinstance(namespace, (types.ModuleType, type))
             assert functions
             assert len(set(functions)) == len(functions)
-        assert list(found)[0] is tl
+        assert next(iter(found)) is tl
 
     def test_sorted_by_name(self):
         for functions in overrides.get_overridable_functions().values():

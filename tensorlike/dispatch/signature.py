@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .core import MISSING
 
-__all__ = ["MANY", "NESTED", "ONE", "Parameter", "operand_kind", "parameters_of"]
+__all__ = ["MANY", "NESTED", "ONE", "Parameter", "operand_kind", "parameters_of", "signature_of"]
 
 #: How an operand holds tensors: itself, as a list or tuple of them, or somewhere inside an index.
 ONE, MANY, NESTED = "one", "many", "nested"
@@ -79,3 +79,27 @@ def parameters_of(
         result.append(parameter(names[code.co_argcount + code.co_kwonlyargcount], VARIADIC, MISSING))
     result.extend(parameter(name, KEYWORD, keyword_defaults.get(name, MISSING)) for name in keyword)
     return tuple(result)
+
+
+_KINDS = {
+    POSITIONAL: inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    VARIADIC: inspect.Parameter.VAR_POSITIONAL,
+    KEYWORD: inspect.Parameter.KEYWORD_ONLY,
+}
+
+
+def signature_of(parameters: Iterable[Parameter], annotations: Mapping[str, Any]) -> inspect.Signature:
+    """Return the `inspect.Signature` of a public function with these parameters."""
+    empty = inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                p.name,
+                _KINDS[p.kind],
+                default=empty if p.default is MISSING else p.default,
+                annotation=annotations.get(p.name, empty),
+            )
+            for p in parameters
+        ],
+        return_annotation=annotations.get("return", empty),
+    )

@@ -1,4 +1,4 @@
-"""Public functions, written as source once for each shape of signature and compiled on first need.
+"""Public functions, written as source from their signature when first called: see Note [Code on first call].
 
 # Note [As the caller passed them]
 Implementations are handed `args` and `kwargs` exactly as the caller wrote them, and a plain call must not pay for it.
@@ -6,46 +6,24 @@ So a wrapper takes its positional parameters as positional-only ones whose defau
 dict: `def sum(input=MISSING, dim=MISSING, keepdim=MISSING, /, **keywords)`. An empty dict costs 12 ns a call, against
 90 to 250 for `*args, **kwargs` and a search. What the caller sees (`inspect.signature`, errors about missing and
 unknown arguments) comes from the implementation behind it, `__wrapped__`, which has the exact signature.
-
-# Note [One code object per shape]
-The source depends only on the parameters' names and kinds and on which are operands. Each distinct source is compiled
-once into a factory, and a call of the factory makes one function, as dataclasses and attrs do; `linecache` is told the
-source, so that tracebacks and debuggers show it.
 """
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .core import MISSING, PLAIN, TENSORS, Entry, dispatch, elements
+from .deferred import deferred
 from .signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
-__all__ = ["build_factory", "public_function", "wrapper_source"]
+__all__ = ["public_function", "wrapper_source"]
 
 _SEQUENCES = frozenset((list, tuple))
 
 #: NumPy's names for some parameters, which PyTorch takes as well.
 NUMPY_NAMES: dict[str, str] = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
-
-_factories: dict[str, Callable[..., Any]] = {}
-
-
-def build_factory(source: str, label: str, arguments: str) -> Callable[..., Any]:
-    """Return the compiled factory `def make(<arguments>)` whose body is `source`; equal sources share one."""
-    key = arguments + "\n" + source
-    factory = _factories.get(key)
-    if factory is None:
-        body = "\n".join("    " + line if line else line for line in source.splitlines())
-        text = f"def make({arguments}):\n{body}\n"
-        filename = f"<tensorlike {label} {len(_factories)}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        # The name tells warnings which frames are the library's own.
-        namespace: dict[str, Any] = {"__name__": "tensorlike"}
-        exec(compile(text, filename, "exec"), namespace)
-        factory = _factories[key] = namespace["make"]
-    return factory
 
 
 def _indices(value: Any) -> tuple[Any, ...]:
@@ -171,7 +149,6 @@ def wrapper_source(
         lines.append("    else:")
         lines.append(f"        operands = ({without}{',' if without else ''})")
         lines.append("    return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
-    lines.append("return wrapper")
     return "\n".join(lines), renames
 
 
@@ -183,17 +160,34 @@ def public_function(
     qualname: str,
     module: str,
     doc: str | None,
-    hot: str = "",
-    hot_values: Mapping[str, Any] | None = None,
+    hot: str | Callable[[], str] = "",
+    hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     foreign: str = "",
 ) -> Callable[..., Any]:
     """Return the public function of `entry`: it looks at the operands' types and runs or dispatches.
 
     `hot_values` are the names that the source `hot` uses besides the wrapper's own.
     """
-    from functools import partial
+    function = deferred(
+        "wrapper", "wrapper", lambda: _written(entry, parameters, hot, hot_values, foreign)
+    )
+    function.__name__ = name
+    function.__qualname__ = qualname
+    function.__module__ = module
+    function.__doc__ = doc
+    function.__wrapped__ = entry.implementation
+    function._entry = entry
+    return function
 
-    source, renames = wrapper_source(parameters, hot, foreign)
+
+def _written(
+    entry: Entry,
+    parameters: Sequence[Parameter],
+    hot: str | Callable[[], str],
+    hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
+    foreign: str,
+) -> tuple[str, dict[str, Any]]:
+    source, renames = wrapper_source(parameters, hot() if callable(hot) else hot, foreign)
     values: dict[str, Any] = {
         "entry": entry,
         "implementation": entry.implementation,
@@ -213,12 +207,5 @@ def public_function(
         aliases = {alias: target for alias, target in NUMPY_NAMES.items() if target in public and alias not in public}
         values["unknown"] = frozenset(aliases).isdisjoint
         values["renamed"] = partial(renamed, aliases)
-    values.update(hot_values or {})
-    function = build_factory(source, "wrapper", ", ".join(values))(**values)
-    function.__name__ = name
-    function.__qualname__ = qualname
-    function.__module__ = module
-    function.__doc__ = doc
-    function.__wrapped__ = entry.implementation
-    function._entry = entry
-    return function
+    values.update((hot_values() if callable(hot_values) else hot_values) or {})
+    return source, values

@@ -15,6 +15,7 @@ from tensorlike.dispatch import (
 )
 from tensorlike.tensor.tensor import disabled_torch_function
 
+from . import ignored as _ignored
 from .introspection import (
     get_default_nowrap_functions,
     get_ignored_functions,

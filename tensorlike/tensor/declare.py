@@ -33,9 +33,10 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import RELEASED, Node, edge_of, leaf_edge, next_sequence_number, unpack, unpack_many
 from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.deferred import build, deferred
 from tensorlike.dispatch.registry import Row, ignore, register
-from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter, parameters_of
-from tensorlike.dispatch.wrap import build_factory, public_function
+from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter, parameters_of, signature_of
+from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
 from .generate import (
@@ -48,7 +49,7 @@ from .generate import (
 )
 from .return_types import return_type
 from .tensor import Tensor
-from .views import OF_MANY, bump, check_inplace, rebase, view_of
+from .views import OF_MANY, bump, check_inplace, rebase, refuse, view_of
 
 __all__ = ["Declaration", "composite", "derivatives", "factory", "pointwise", "primitive", "tensor_method", "tensor_property"]
 
@@ -117,7 +118,7 @@ class Declaration:
         self.function: Callable[..., Any] | None = None
         self.node: type[Node] | None = None
         self._built: tuple[Callable[..., Any], Callable[..., Any]] | None = None
-        self._cells: list[Any] = []
+        self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
         self.rows: list[Row] = []
 
@@ -144,21 +145,20 @@ class Declaration:
     def late(self, function: Any) -> None:
         """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
 
-        Its closure's cell is filled then: the detour through `Declaration.record` costs 250 ns a recorded call.
+        Its globals are told then: the detour through `Declaration.record` costs 250 ns a recorded call.
         """
-        names = function.__code__.co_freevars
-        if "record" in names and not self.several:
-            cell = function.__closure__[names.index("record")]
-            if self._built is not None:
-                cell.cell_contents = self._built[0]
-            else:
-                self._cells.append(cell)
+        if not self.several and self.differentiable:
+            self._recorders.append(function.__globals__)
+
+    def record_now(self) -> Callable[..., Any]:
+        """Return the compiled `record` if there is one already, and what makes it otherwise."""
+        return self._built[0] if self._built is not None and not self.several else self.record
 
     def _build_recording(self) -> None:
         recorded = self.recorded()
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
         values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
-        apply, release = build_factory(node_source(self, recorded), f"{self.name} node", ", ".join(values))(**values)
+        apply, release = build(node_source(self, recorded), f"{self.name} node", values, "apply", "release")
         title = "".join(part.capitalize() for part in self.name.split("_"))
         body = {
             "__slots__": recorded.slots(),
@@ -182,10 +182,10 @@ class Declaration:
             "save": _save,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
         }
-        self._built = build_factory(record_source(self, recorded), f"{self.name} recording", ", ".join(values))(**values)
-        for cell in self._cells:
-            cell.cell_contents = self._built[0]
-        self._cells.clear()
+        record, make = build(record_source(self, recorded), f"{self.name} recording", values, "record", "make")
+        self._built = (record, make)
+        for space in self._recorders:
+            space["record"] = self._built[0]
 
     def record(self, result: Any, *operands: Any) -> Any:
         """Wrap a result that may need a history."""
@@ -245,6 +245,8 @@ class Declaration:
         original._edge = edge_of(tensor)
         node = self.recording()[1](original, *rest)
         if node is not None:
+            if tensor._view_refuses is not None and tensor._view_base is not None:
+                refuse(tensor, "is being modified inplace")
             node.shape = tensor._data.shape
             node.dtype = tensor._data.dtype
         return node
@@ -324,7 +326,15 @@ def _write_outs(name: str, pack: Callable[..., Any], out: Any, results: list[Any
 def _implementation(
     d: Declaration, parameters: Sequence[Parameter], qualname: str, label: str, *, inplace: bool = False
 ) -> Callable[..., Any]:
-    source = inplace_source(d, parameters) if inplace else implementation_source(d, parameters)
+    function = deferred(label, "implementation", lambda: _written(d, parameters, qualname, inplace))
+    d.late(function)
+    _dress(function, parameters, qualname, d)
+    return function
+
+
+def _written(
+    d: Declaration, parameters: Sequence[Parameter], qualname: str, inplace: bool
+) -> tuple[str, dict[str, Any]]:
     name = qualname.rpartition(".")[2]
     values: dict[str, Any] = {
         "NAME": name,
@@ -351,7 +361,7 @@ def _implementation(
         "write_outs": lambda *a: _write_outs(name, d._pack, *a),
         "wrap": wrap,
         "pack": d._pack,
-        "record": d.record,
+        "record": d.record_now(),
         "record_view": d.record_view,
         "check_inplace": check_inplace,
         "check_result": _check_result,
@@ -361,10 +371,7 @@ def _implementation(
         "bump": bump,
         "rebase": rebase,
     }
-    function = build_factory(source, label, ", ".join(values))(**values)
-    d.late(function)
-    _dress(function, parameters, qualname, d)
-    return function
+    return (inplace_source if inplace else implementation_source)(d, parameters), values
 
 
 def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
@@ -385,6 +392,8 @@ def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Dec
     if "return" in d.annotations:
         annotations["return"] = d.annotations["return"]
     function.__annotations__ = annotations
+    # Its code is written on the first call, and its signature may be asked for before.
+    function.__signature__ = signature_of(parameters, annotations)
 
 
 def _namespace(d: Declaration, qualname: str) -> str:
@@ -403,7 +412,7 @@ def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, An
         "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
         "quiet": runtime.quiet,
         "as_array": runtime.as_array,
-        "record": d.record,
+        "record": d.record_now(),
         **{f"default_{p.name}": p.default for p in parameters if not p.operand},
     }
 
@@ -426,10 +435,11 @@ def _publish(
     new_entry = entry is None
     if entry is None:
         entry = Entry(implementation)
-    source = hot_source(d, parameters) if hot else ""
-    hot_values = _hot_values(d, parameters) if source else {}
-    if foreign:
-        source += _none_is_foreign(parameters)
+
+    def source() -> str:
+        text = hot_source(d, parameters) if hot else ""
+        return text + _none_is_foreign(parameters) if foreign else text
+
     function = public_function(
         entry,
         parameters,
@@ -438,7 +448,7 @@ def _publish(
         module=namespace,
         doc=d.doc,
         hot=source,
-        hot_values={**hot_values, **(foreign_values or {})},
+        hot_values=lambda: {**_hot_values(d, parameters), **(foreign_values or {})},
         foreign=foreign,
     )
     if new_entry:
@@ -823,18 +833,20 @@ def composite(
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     for index, public_name in enumerate((name or function.__name__, *aliases)):
+        outer, _, public_name = public_name.rpartition(".")
+        where = f"{namespace}.{outer}" if outer else namespace
         implementation: Any = function if index == 0 else _copy_function(function)
         implementation.__name__ = public_name
         implementation.__qualname__ = public_name
         entry = Entry(implementation, composite=guard)
         public = public_function(
-            entry, parameters, name=public_name, qualname=public_name, module=namespace, doc=function.__doc__
+            entry, parameters, name=public_name, qualname=public_name, module=where, doc=function.__doc__
         )
         entry.function = public
         register(
             Row(
                 public,
-                namespace=namespace,
+                namespace=where,
                 name=public_name,
                 parameters=parameters,
                 entry=entry,
@@ -845,7 +857,8 @@ def composite(
         first = first or public
     if method:
         of_method = _copy_function(function)
-        names = (method if isinstance(method, str) else name or function.__name__, *aliases)
+        own = method if isinstance(method, str) else name or function.__name__
+        names = (own, *(a for a in aliases if "." not in a))
         _method_of(of_method, parameters, names, guard)
     return first
 

@@ -1,8 +1,8 @@
 """Sources of the functions that a declaration stands for.
 
 One template each for: the implementation behind a public function (exact signature, checks, promotion, kernel, result),
-its in-place form, the recording of a node, and the node's class. `dispatch.wrap.build_factory` compiles each distinct
-source once.
+its in-place form, the recording of a node, and the node's class. `dispatch.deferred` compiles each distinct source once,
+when it is first needed.
 
 # Note [The hot path]
 `hot_source` is the whole life of a plain call in one frame: two type tests, two attribute reads, the dtype test, the
@@ -205,7 +205,7 @@ def _forward(parameters: Sequence[Parameter]) -> str:
 
 def _function(name: str, parameters: Sequence[Parameter], lines: Sequence[str], more: str = "") -> str:
     body = "\n".join("    " + line for line in lines)
-    return f"def implementation({signature_text(parameters)}{more}):\n{body}\nreturn implementation"
+    return f"def implementation({signature_text(parameters)}{more}):\n{body}\n"
 
 
 def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
@@ -321,6 +321,8 @@ _HOT_KINDS = {
     "floating": "f",
     "inexact": "fc",
     "integers": "iu",
+    "magnitude": "iuf",
+    "negation": "",
     "numeric": "iufc",
     "ordering": "biuf",
     "power": "iufc",
@@ -556,7 +558,6 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     ]  # fmt: skip
     lines.append("def release(self):")
     lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
-    lines.append("return apply, release")
     return "\n".join(lines)
 
 
@@ -634,6 +635,5 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         "return node",
     ]
     return "\n".join(
-        [record[0], *["    " + line for line in record[1:]], make[0], *["    " + line for line in make[1:]],
-         "return record, make"]
+        [record[0], *["    " + line for line in record[1:]], make[0], *["    " + line for line in make[1:]]]
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What reductions share: dimensions as axes, PyTorch's errors about them, and gradients put back where they came from."""
+"""What reductions share: dimensions as axes, the errors about them, and gradients put back where they came from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .dtypes import dtype_of
 from .runtime import dtype_name
 
 __all__ = [
-    "count_of",
     "converted",
+    "count_of",
     "expanded",
     "is_half",
     "nonempty",

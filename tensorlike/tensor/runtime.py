@@ -238,6 +238,28 @@ def promote_subtraction(name: str, xp: Any, operands: Sequence[Any]) -> tuple[An
     return promote_arithmetic(name, xp, operands)
 
 
+def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Let an operand through that is not boolean."""
+    if operands[0].dtype == _BOOL:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return tuple(operands)
+
+
+def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Let an operand through that is not boolean, nor complex if a real result is to be written into it."""
+    if operands[0].dtype.kind == "c" and name.endswith("_"):
+        raise RuntimeError("In-place abs is not supported for complex tensors: use abs(), whose result is real.")
+    return promote_numeric(name, xp, operands)
+
+
+def promote_double(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Bring operands to double precision."""
+    return cast_all(xp, operands, np.dtype(np.complex128 if _common(operands).kind == "c" else np.float64))
+
+
 def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
     # Unlike the operators, a few functions refuse a number that the dtype cannot hold; a negative one counts by its size.
     if dtype.kind in "iu":
@@ -291,6 +313,9 @@ PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "division": promote_real_numeric,
     "bits": promote_bits,
     "bounds": promote_bounds,
+    "double": promote_double,
+    "magnitude": promote_magnitude,
+    "negation": promote_negation,
     "power": promote_power,
     "subtraction": promote_subtraction,
     "truth": promote_truth,

@@ -10,7 +10,7 @@ themselves (offset, shape, strides), so that no view needs to remember how it wa
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from tensorlike.autograd.node import (
     register_view_refresh,
 )
 
-from .backends import data_pointer, namespace_of, strided_view
+from .backends import data_pointer, namespace_of, scatter_add, strided_view
 
-__all__ = ["CopySlices", "Geometry", "check_inplace", "geometry_of", "rebase", "view_of"]
+__all__ = ["CopySlices", "Geometry", "check_inplace", "check_overlap", "geometry_of", "rebase", "refuse", "view_of"]
 
 _new = object.__new__
 
@@ -41,11 +41,6 @@ class Geometry(NamedTuple):
     dtype: Any
     offset: int
     strides: tuple[int, ...]
-
-
-def _lowest(array: Any) -> int:
-    """Return how far below its first element an array's memory reaches; views with negative steps reach below."""
-    return sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0 and n > 0)
 
 
 def geometry_of(view: Any, base: Any) -> Geometry:
@@ -81,7 +76,7 @@ def _empty_like(xp: Any, layout: Layout) -> tuple[Any, Any]:
 
 
 def _overlaps(geometry: Geometry) -> bool:
-    """Return whether two elements of the view may share memory (as after `expand`)."""
+    """Return whether two elements of the view may share memory (as in the windows of `unfold`)."""
     reach = geometry.dtype.itemsize
     for stride, n in sorted((abs(s), n) for s, n in zip(geometry.strides, geometry.shape, strict=True) if n > 1):
         if stride < reach:
@@ -99,18 +94,33 @@ def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
 
 
 def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
-    """Return an array of `layout` that is zero but where the view lies, where it is `grad` (summed where it overlaps)."""
+    """Return an array of `layout` that is zero but where the view lies, where it is `grad` (summed where it overlaps).
+
+    What lies outside the layout is dropped: `as_strided` can reach the memory beside its input.
+    """
     xp = namespace_of(grad)
-    memory, base = _empty_like(xp, layout)
-    window = strided_view(xp, memory, geometry.shape, geometry.dtype, geometry.offset, geometry.strides)
-    if _overlaps(geometry):
-        for index in np.ndindex(*(n if s == 0 else 1 for n, s in zip(geometry.shape, geometry.strides, strict=True))):
-            at = tuple(
-                slice(i, i + 1) if s == 0 else slice(None) for i, s in zip(index, geometry.strides, strict=True)
-            )
-            window[at] += grad[at]
-    else:
+    if any(s < 0 for s in (*layout.strides, *geometry.strides)):
+        raise RuntimeError("views of arrays with negative steps have no gradient; clone() the array first")
+    before = max(-geometry.offset, 0)
+    size = max(layout.extent(), geometry.offset + Layout(geometry.shape, geometry.dtype, geometry.strides).extent())
+    memory = xp.zeros(max(before + size, 1), dtype=np.uint8)
+    base = strided_view(xp, memory, layout.shape, layout.dtype, before, layout.strides)
+    offset = before + geometry.offset
+    # What was expanded is summed first; what is left overlaps only in windows.
+    expanded = tuple(d for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)) if s == 0 and n != 1)
+    if expanded:
+        grad = grad.sum(axis=expanded, keepdims=True, dtype=grad.dtype)
+        geometry = geometry._replace(shape=grad.shape)
+    window = strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides)
+    if not _overlaps(geometry):
         window[...] = grad
+        return base
+    width = geometry.dtype.itemsize
+    positions = xp.zeros(geometry.shape, dtype=np.intp) + offset // width
+    for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
+        positions = positions + (xp.arange(n) * (s // width)).reshape((-1,) + (1,) * (len(geometry.shape) - d - 1))
+    flat = memory[: len(memory) // width * width].view(geometry.dtype)
+    scatter_add(flat, positions.reshape(-1), grad.astype(geometry.dtype).reshape(-1))
     return base
 
 
@@ -172,6 +182,8 @@ class CopySlices(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
+        from tensorlike.autograd.engine import fit
+
         from .ops.views import read_strided, write_strided
 
         part = read_strided(grad, self.layout, self.geometry)
@@ -179,6 +191,8 @@ class CopySlices(Node):
         inner = grads[0]
         if inner is None:
             inner = part._zeros(self.geometry.shape, self.geometry.dtype)
+        else:
+            inner = fit(inner, self.geometry.shape, self.geometry.dtype, self.function)
         whole = write_strided(grad, inner, self.layout, self.geometry)
         return (whole, *grads[1:])
 
@@ -187,6 +201,13 @@ class CopySlices(Node):
 
 
 def _refresh(tensor: Any) -> Any:
+    """Give a view the edge that leads to what its base is now."""
+    if tensor._view_refuses is not None:
+        refuse(tensor, "its base or another view of its base has been modified inplace")
+    return _follow(tensor)
+
+
+def _follow(tensor: Any) -> Any:
     base = tensor._view_base
     node = AsStridedBackward0()
     node.edges = (edge_of(base),)
@@ -203,16 +224,40 @@ def _refresh(tensor: Any) -> Any:
 register_view_refresh(_refresh)
 
 
-def check_inplace(tensor: Any, name: str) -> None:
-    """Refuse an in-place operation on what must not be written."""
-    array = tensor._data
-    if array.size > 1 and 0 in array.strides and _overlaps(
-        Geometry(array.shape, array.dtype, 0, array.strides)
-    ):  # fmt: skip
+def refuse(tensor: Any, what: str) -> NoReturn:
+    """Raise for a view whose history cannot follow a modification; `what` says what was modified."""
+    refuses = tensor._view_refuses
+    if refuses == UNDER_NO_GRAD:
+        raise RuntimeError(
+            f"A view was created in no_grad mode and {what} with grad mode enabled. Make the view with grad mode enabled, "
+            "or modify it under no_grad() as well."
+        )
+    if refuses == OF_MANY:
+        edge = tensor._edge
+        name = "the output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward0')}"
+        raise RuntimeError(
+            f"{name} is a view and {what}. This view is the output of a function that returns multiple views. Such "
+            "functions do not allow the output views to be modified inplace. You should replace the inplace operation by "
+            "an out-of-place one."
+        )
+    raise RuntimeError(
+        f"Output of a custom Function is a view and {what}, which its backward would not see. Return a clone() from "
+        "forward, or use the out-of-place operation."
+    )
+
+
+def check_overlap(array: Any, name: str) -> None:
+    """Refuse to write to an array some of whose elements are one, as after `expand`."""
+    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             f"{name}(): unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation."
         )
+
+
+def check_inplace(tensor: Any, name: str) -> None:
+    """Refuse an in-place operation on what must not be written."""
+    check_overlap(tensor._data, name)
     if not tensor._tracked or not grad_enabled():
         return
     base = tensor._view_base
@@ -228,22 +273,8 @@ def check_inplace(tensor: Any, name: str) -> None:
             f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
             "Write to it under no_grad(), or clone() it first."
         )
-    refuses = tensor._view_refuses
-    if refuses is not None and (base._edge is not None or edge_of(tensor) is not None):
-        if refuses == UNDER_NO_GRAD:
-            raise RuntimeError(
-                f"{name}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                "Make the view with grad mode enabled, or modify it under no_grad()."
-            )
-        if refuses == OF_MANY:
-            raise RuntimeError(
-                f"{name}(): Output of a function that returns multiple views is being modified inplace, and such "
-                "functions do not allow it. Replace the in-place operation by an out-of-place one."
-            )
-        raise RuntimeError(
-            f"{name}(): Output of a custom Function is a view and is being modified inplace, which would not be seen "
-            "by its backward. Return a clone() from forward, or use the out-of-place operation."
-        )
+    if tensor._view_refuses is not None and base._edge is not None:
+        refuse(tensor, "is being modified inplace")
 
 
 def bump(tensor: Any) -> list[int]:
@@ -274,7 +305,7 @@ def rebase(tensor: Any, node: Node) -> None:
     copy.geometry = geometry_of(tensor._data, base._data)
     base._edge = (copy, 0)
     base._tracked = True
-    _refresh(tensor)
+    _follow(tensor)
 
 
 def retain(tensor: Any) -> None:

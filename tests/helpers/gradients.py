@@ -100,7 +100,7 @@ def _compare(
 
         def value(sign: float, position: int = position, direction: Any = direction) -> float:
             moved = [
-                wrapped(array(p) + sign * STEP * direction).requires_grad_() if i == position else p
+                wrapped(np.asarray(array(p) + sign * STEP * direction)).requires_grad_() if i == position else p
                 for i, p in enumerate(points)
             ]
             found = outputs_of(function(*moved))

@@ -39,7 +39,7 @@ def array(tensor: Any) -> Any:
     return tensor._data
 
 
-TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10, "complex128": 1e-10}
+TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10}
 
 
 def assert_arrays(actual: Any, expected: Any, what: str, tolerance: float | None = None) -> None:
@@ -50,7 +50,7 @@ def assert_arrays(actual: Any, expected: Any, what: str, tolerance: float | None
     if actual.dtype.kind in "biu":
         same = np.array_equal(actual, expected)
     else:
-        near = TOLERANCE.get(str(actual.dtype), 1e-5) if tolerance is None else tolerance
+        near = TOLERANCE.get(str(actual.dtype), 1e-10) if tolerance is None else tolerance
         wide = np.complex128 if actual.dtype.kind == "c" else np.float64
         same = np.allclose(actual.astype(wide), expected.astype(wide), rtol=near, atol=near, equal_nan=True)
     assert same, f"{what}:\n{actual!r}\nexpected\n{expected!r}"

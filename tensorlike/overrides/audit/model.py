@@ -152,7 +152,8 @@ class AuditRow:
     def faults(self) -> list[str]:
         """What is wrong, a line each, the worst first; empty when nothing is."""
         found = []
-        if self.outcome in FAULTY:
+        refused = any(problem.fault is SignatureFault.REFUSED for problem in self.signature)
+        if self.outcome in FAULTY and not (self.outcome is Outcome.RAISED and refused):
             found.append(f"{self.outcome.label}: {self.error or self.reason}".removesuffix(": "))
         found += [f"signature: {problem.text}" for problem in self.signature]
         if self.value is ValueCheck.DIFFERS:

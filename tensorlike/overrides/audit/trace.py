@@ -41,13 +41,15 @@ def handlers_of(kind: type, api: AuditedApi) -> dict[int, type]:
 class Answering:
     """The Python function that answered: its code, where its own parameters begin, and the values they had."""
 
-    __slots__ = ("code", "result", "skip", "values")
+    __slots__ = ("code", "fell_back", "result", "skip", "values")
 
     def __init__(self, code: CodeType, skip: int, values: dict[str, Any]) -> None:
         self.code = code
         self.skip = skip
         self.values = values
         self.result: Any = None
+        #: The fallback happened while it ran.
+        self.fell_back = False
 
     @property
     def accepts_anything(self) -> bool:
@@ -63,14 +65,13 @@ class Answering:
 
 
 class _Handler:
-    __slots__ = ("frame", "owner", "result", "same")
+    __slots__ = ("frame", "owner", "same")
 
     def __init__(self, frame: FrameType, owner: type, same: bool) -> None:
         self.frame = frame
         self.owner = owner
         #: It was asked for the audited function, not for another one that the implementation calls.
         self.same = same
-        self.result: Any = None
 
 
 class Trace:
@@ -98,6 +99,7 @@ class Trace:
         self._stack: list[_Handler] = []
         self._candidates: list[tuple[FrameType, Answering]] = []
         self._returned: list[Answering] = []
+        self._answers: list[tuple[type, Any]] = []
         self._default: FrameType | None = None
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
@@ -134,8 +136,11 @@ class Trace:
         called = self.api.called_in(frame)
         if called is not None:
             family, arguments = called
-            if family is self.function.family and not self._has_instance(arguments):
+            # Inside the default implementation the function may well use itself on plain tensors.
+            if family is self.function.family and self._default is None and not self._has_instance(arguments):
                 self.fell_back = True
+                for _, candidate in self._candidates:
+                    candidate.fell_back = True
         elif not self.api.is_own_code(code):
             found = self._handed_everything(frame)
             if found is not None:
@@ -153,17 +158,17 @@ class Trace:
             handler = self._stack.pop()
             if not handler.same:
                 return
-            if result is NotImplemented:
-                self.refused = not self._stack
-                return
-            # The innermost one that answers comes first: `super().__torch_function__` returns before its caller.
-            if self.owner is None:
-                self.owner = handler.owner
-            if not self._stack or self.answering is None:
+            # The innermost one comes first: `super().__torch_function__` returns before its caller.
+            self._answers.append((handler.owner, result))
+            if not self._stack:
+                self.refused = result is NotImplemented
+                # None is what the return of a function that raises looks like.
+                self.owner = next(o for o, r in self._answers if r is result or not (r is None or r is NotImplemented))
                 self._choose(result)
 
     def _choose(self, result: Any) -> None:
-        matching = [c for c in self._returned if c.result is result]
+        # In-place functions return what a converter returned before: it did not answer if the fallback came after it.
+        matching = [c for c in self._returned if c.result is result and c.fell_back == self.fell_back]
         # Inner functions return first, so that the last one is the outermost.
         for candidate in reversed(matching):
             if not candidate.accepts_anything:
@@ -205,5 +210,6 @@ class Trace:
         self._stack.clear()
         self._candidates.clear()
         self._returned.clear()
+        self._answers.clear()
         self._default = None
         self.arguments = []

@@ -11,6 +11,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
+from .selection import kernel_of
 from .shared import real_dtype, zeros_like
 
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
@@ -31,7 +32,7 @@ def conj_physical(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(conj_physical, input=lambda grad: grad.conj())
 
-_conj_physical = conj_physical._entry.implementation
+_conj_physical = kernel_of(conj_physical)
 
 
 @composite(method=True, guard=False)
@@ -65,8 +66,8 @@ derivatives(_real, input=lambda grad: grad)
 derivatives(_imag, input=lambda grad: grad * 1j)
 
 # The implementations behind the dispatch, which the public functions have done already.
-_real_of = _real._entry.implementation
-_imag_of = _imag._entry.implementation
+_real_of = kernel_of(_real)
+_imag_of = kernel_of(_imag)
 
 
 def _real_part(tensor: Any) -> Any:

@@ -11,6 +11,8 @@ from tensorlike.tensor.runtime import dtype_name, promote_arithmetic
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
+from .selection import kernel_of
+
 __all__ = ["where"]
 
 
@@ -34,7 +36,7 @@ derivatives(
 )
 
 # The implementation behind the dispatch, which the public functions have done already.
-_choose_behind = _where._entry.implementation
+_choose_behind = kernel_of(_where)
 
 
 def _choose(condition: Any, input: Any, other: Any) -> Any:

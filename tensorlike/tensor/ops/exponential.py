@@ -113,8 +113,8 @@ def log10(input: Tensor) -> Tensor:
     Integers give the default floating-point dtype.
 
     >>> import tensorlike as tl
-    >>> tl.log10(tl.tensor([1.0, 1000.0]))
-    tensor([0., 3.])
+    >>> tl.log10(tl.tensor([1.0, 5.0]))
+    tensor([0.0000, 0.6990])
 
     Same as PyTorch's function of that name.
     """

@@ -156,7 +156,9 @@ def norm(
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
     ndim = input.dim()
     if ndim < 2:
-        raise RuntimeError(f"norm(): linalg.matrix_norm: The input tensor A must have at least 2 dimensions, got {ndim}")
+        raise RuntimeError(
+            f"norm(): linalg.matrix_norm: The input tensor A must have at least 2 dimensions, got {ndim}"
+        )
     axes = (ndim - 2, ndim - 1) if dim is None else reduced_axes(dim, ndim, "norm")
     if axes is None or len(axes) != 2:
         raise RuntimeError(f"norm(): linalg.matrix_norm: dim must be a 2-tuple for order nuc, got {dim!r}")

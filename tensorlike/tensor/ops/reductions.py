@@ -369,6 +369,6 @@ def sum_to_size(self: Tensor, *size: int) -> Tensor:
     Same as PyTorch's method of that name.
     """
     if not size:
-        raise TypeError("sum_to_size() missing 1 required positional arguments: \"size\"; pass () for a sum over all")
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"; pass () for a sum over all')
     shape = size[0] if len(size) == 1 and type(size[0]) is tuple else size_argument(size, "sum_to_size")
     return self if self._data.shape == shape else _sum_to(self, shape)  # type: ignore[no-any-return]

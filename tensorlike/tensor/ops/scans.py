@@ -313,9 +313,7 @@ def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, wh
 
 
 def _diff_formula(which: int) -> Any:
-    def formula(
-        grad: Any, prepend_shape: Any, input_shape: Any, append_shape: Any, n: int, dim: int
-    ) -> Any:
+    def formula(grad: Any, prepend_shape: Any, input_shape: Any, append_shape: Any, n: int, dim: int) -> Any:
         return _diff_backward(grad, (prepend_shape, input_shape, append_shape), n, dim, which)
 
     return formula

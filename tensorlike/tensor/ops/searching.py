@@ -76,9 +76,7 @@ def unique(
         if not array.size:
             nothing = xp.zeros(0, _INT64)
             return _packed(array.copy(), nothing if return_inverse else None, nothing if return_counts else None)
-    found = xp.unique(
-        array, return_inverse=return_inverse, return_counts=return_counts, axis=axis, equal_nan=False
-    )
+    found = xp.unique(array, return_inverse=return_inverse, return_counts=return_counts, axis=axis, equal_nan=False)
     rest = list(found)[1:] if isinstance(found, tuple) else []
     values = found[0] if isinstance(found, tuple) else found
     inverse = rest.pop(0) if return_inverse else None

@@ -1,4 +1,4 @@
-"""Elements picked along a dimension by index: what the derivatives of max, sort, median and the like share. Not public."""
+"""Elements picked along a dimension by index: what the derivatives of max, sort and median share. Not public."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ def _order(xp: Any, function: str, input: Any, dim: Any, descending: bool) -> An
     axis = one_axis(dim, input.ndim, function)
     if input.dtype.kind == "c":
         raise RuntimeError(
-            f"{function}(): sort does not support complex dtypes, got {dtype_name(input.dtype)}; sort by .abs() or .real"
+            f"{function}(): sort does not support complex dtypes, got {dtype_name(input.dtype)}; sort by its abs() or "
+            "its real part"
         )
     if not input.ndim:
         return xp.zeros((), _INT64)

@@ -7,8 +7,10 @@ import operator
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import composite, derivatives, pointwise, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, pointwise
 from tensorlike.tensor.tensor import Tensor
+
+from .selection import kernel_of
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
@@ -105,6 +107,10 @@ def digamma(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    return _digamma(xp, input)
+
+
+def _digamma(xp: Any, input: Any) -> Any:
     result = _compute("psi", input)
     pole = xp.logical_and(xp.less(input, 0), xp.equal(input, xp.floor(input)))
     result = xp.where(pole, input.dtype.type(math.nan), result)
@@ -115,28 +121,32 @@ def digamma(xp: Any, input: Tensor) -> Tensor:
 derivatives(digamma, input=lambda grad, input: grad * polygamma(1, input))
 
 
-@primitive(
-    namespace="tensorlike._internal",
-    name="polygamma",
-    method=False,
-    out=True,
-    elementwise=True,
-    promotion="real float",
-)
+# The public function takes the order first, so that only the methods come from the declaration.
+@pointwise(None, namespace="tensorlike._internal", name="polygamma", promotion="real float")
 def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
-    """Return the n-th derivative of `digamma`."""
-    if n == 0:
-        return _compute("psi", input)
-    # (-1)^(n + 1) n! zeta(n + 1, input), with the reflection that zeta lacks for the trigamma function.
-    if n == 1:
-        reflected = xp.less(input, 0.5)
-        inside = xp.where(reflected, xp.subtract(1, input), input)
-        result = _compute("zeta", 2.0, inside)
-        sine = xp.sin(xp.multiply(input, input.dtype.type(math.pi)))
-        mirror = xp.subtract(xp.true_divide(input.dtype.type(math.pi**2), xp.square(sine)), result)
-        return xp.where(reflected, mirror, result)
-    sign = 1.0 if n % 2 else -1.0
-    return xp.multiply(_compute("zeta", n + 1.0, input), input.dtype.type(sign * math.factorial(n)))
+    """Return the n-th derivative of the digamma function of each element.
+
+    Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1.0]).polygamma(2)
+    tensor([-2.4041])
+
+    Same as PyTorch's method of that name.
+    """
+    order = _order(n)
+    if order == 0:
+        return _digamma(xp, input)
+    if order > 1:
+        # (-1)^(n + 1) n! zeta(n + 1, input)
+        factor = math.factorial(order) if order % 2 else -math.factorial(order)
+        return xp.multiply(_compute("zeta", order + 1.0, input), input.dtype.type(factor))
+    # What zeta lacks for negative numbers, the trigamma function mirrors.
+    reflected = xp.less(input, 0.5)
+    result = _compute("zeta", 2.0, xp.where(reflected, xp.subtract(1, input), input))
+    sine = xp.sin(xp.multiply(input, input.dtype.type(math.pi)))
+    mirrored = xp.subtract(xp.true_divide(input.dtype.type(math.pi**2), xp.square(sine)), result)
+    return xp.where(reflected, mirrored, result)
 
 
 derivatives(_polygamma, input=lambda grad, input, n: grad * polygamma(n + 1, input))
@@ -152,7 +162,7 @@ def _order(n: Any) -> int:
     return order
 
 
-@composite(aliases=("special.polygamma",))
+@composite(aliases=("special.polygamma",), guard=False)
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the n-th derivative of the digamma function of each element.
 
@@ -164,30 +174,4 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _polygamma(input, _order(n), out=out)  # type: ignore[no-any-return]
-
-
-@tensor_method(name="polygamma")
-def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """Return the n-th derivative of the digamma function of each element.
-
-    >>> import tensorlike as tl
-    >>> tl.tensor([1.0]).polygamma(2)
-    tensor([-2.4041])
-
-    Same as PyTorch's method of that name.
-    """
-    return _polygamma(self, _order(n))  # type: ignore[no-any-return]
-
-
-@tensor_method(name="polygamma_")
-def _polygamma_inplace(self: Tensor, n: int) -> Tensor:
-    """Replace each element by the n-th derivative of the digamma function there.
-
-    >>> import tensorlike as tl
-    >>> tl.tensor([1.0]).polygamma_(1)
-    tensor([1.6449])
-
-    Same as PyTorch's method of that name.
-    """
-    return self.copy_(_polygamma(self, _order(n)))  # type: ignore[no-any-return]
+    return kernel_of(_polygamma)(input, n, out=out)  # type: ignore[no-any-return]

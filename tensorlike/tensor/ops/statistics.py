@@ -274,9 +274,7 @@ def _middle(xp: Any, lines: Any, skip_nan: bool) -> Any:
     return xp.take_along_axis(xp.argsort(lines, -1, kind="stable"), half, -1)
 
 
-def _median_along(
-    xp: Any, function: str, input: Any, dim: Any, keepdim: bool, skip_nan: bool
-) -> tuple[Any, Any]:
+def _median_along(xp: Any, function: str, input: Any, dim: Any, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
     if input.dtype.kind in "bc":
         unsupported(function, input.dtype)
     lines, axis = _along_last(xp, function, input, dim)
@@ -531,5 +529,3 @@ def nanquantile(
     Same as PyTorch's function of that name.
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, True)  # type: ignore[no-any-return]
-
-

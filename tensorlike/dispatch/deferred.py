@@ -1,0 +1,87 @@
+"""Functions whose code is written when they are first called.
+
+# Note [Code on first call]
+A library of hundreds of operations has thousands of generated functions, and compiling one takes 300 microseconds. So a
+generated function starts with the code of `_stub`, which all of them share; its first call writes and compiles the real
+source and gives it to the same function object, so that nobody who holds the function notices. Generated code finds its
+values among its globals, a dict of its own. Equal sources are compiled once; each function has a copy of the code, since
+the interpreter keeps what it learns about a function with its code.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import threading
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+__all__ = ["build", "compiled", "deferred", "materialize"]
+
+_lock = threading.RLock()
+_codes: dict[str, CodeType] = {}
+
+
+def _stub(*args: Any, **kwargs: Any) -> Any:
+    __materialize__()  # type: ignore[name-defined]  # noqa: F821
+    return __function__(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+_STUB = _stub.__code__
+
+
+def compiled(source: str, label: str) -> CodeType:
+    """Return the code of the module-level source, which `linecache` is told, so that tracebacks show it."""
+    code = _codes.get(source)
+    if code is None:
+        filename = f"<tensorlike {label} {len(_codes)}>"
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        code = _codes[source] = compile(source, filename, "exec")
+    return code
+
+
+def build(source: str, label: str, values: Mapping[str, Any], *names: str) -> tuple[Any, ...]:
+    """Run a source now and return what it defines under `names`."""
+    namespace = {"__builtins__": builtins, "__name__": "tensorlike", **values}
+    exec(compiled(source, label), namespace)
+    return tuple(namespace[name] for name in names)
+
+
+def deferred(
+    label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]
+) -> Any:
+    """Return a function that is written on its first call: see Note [Code on first call].
+
+    `write` returns the source, which defines a function called `name`, and the values that it uses.
+    """
+    space: dict[str, Any] = {"__builtins__": builtins, "__name__": "tensorlike"}
+    function: Any = FunctionType(_STUB, space, name)
+    space["__function__"] = function
+    space["__materialize__"] = lambda: _materialize(function, label, name, write)
+    return function
+
+
+def _materialize(
+    function: Any, label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]
+) -> None:
+    with _lock:
+        if function.__code__ is not _STUB:
+            return
+        source, values = write()
+        space = function.__globals__
+        space.update(values)
+        defined: dict[str, Any] = {}
+        exec(compiled(source, label), space, defined)
+        made = defined[name]
+        # The defaults of an implementation are those of its declaration, set already; a wrapper's are in its source.
+        if function.__defaults__ is None and not function.__kwdefaults__:
+            function.__defaults__ = made.__defaults__
+            function.__kwdefaults__ = made.__kwdefaults__
+        function.__code__ = made.__code__.replace(co_name=function.__name__)
+
+
+def materialize(function: Any) -> None:
+    """Write the code of a deferred function now, if that has not happened."""
+    if getattr(function, "__code__", None) is _STUB:
+        function.__globals__["__materialize__"]()

@@ -1,0 +1,447 @@
+"""The audit itself: making the calls and judging what came back.
+
+# Note [How a call is chosen]
+An instance made from a dense tensor stands in for the operand of a sample, which then is a call that plain tensors
+take. An instance that was made without regard to the sample (`--make`) has a shape of its own, so the other operands
+are resized to go with it where its shape is known, and several samples are tried: the best outcome counts, since the
+worst may be the sample's fault. Where the instance's value is known, the same call with plain tensors comes first, and
+a sample that they do not take is not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import fnmatch
+import io
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorlike.dispatch.core import MISSING
+
+from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
+from .making import AuditError, InstanceMaker, described
+from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
+from .signatures import compared, confirmed, is_refusal, refusal
+from .trace import Answering, Trace, handlers_of
+from .values import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
+
+__all__ = ["Auditor", "matching"]
+
+_TRIES = 12
+_PRINTED = 2000
+
+_IN_PLACE_OPERATORS = frozenset(
+    f"{name}__"
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+)
+
+#: Names whose results differ from object to object, or are text.
+_INCOMPARABLE = frozenset(("data_ptr", "_version", "grad_fn", "__reduce_ex__", "__repr__", "__format__", "__hash__"))
+
+
+class _Attempt(NamedTuple):
+    """The arguments of one audited call, and the same ones with plain tensors alone."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    #: What plain tensors give, and what the operand holds afterwards when the function is there to write to it.
+    expected: Any
+    written: Any
+    #: Plain tensors like the instance are taken, so that an exception is not the sample's fault.
+    fits: bool
+    #: The answer has to have the value of `expected`: always the same one, or at least shape and dtype.
+    compare: bool
+    same_values: bool
+    call: Call
+    place: Place
+
+
+class _Answer(NamedTuple):
+    """What came back from one audited call."""
+
+    result: Any
+    error: BaseException | None
+    trace: Trace
+    printed: str
+    warnings: list[str]
+
+
+def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> list[AuditedFunction]:
+    """Return the functions whose full name, name in the package or last name fits one of the globs."""
+    if not patterns:
+        return list(functions)
+
+    def fits(name: str) -> bool:
+        short = name.partition(".")[2]
+        names = (name, short, name.rpartition(".")[2])
+        return any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns for n in names)
+
+    return [f for f in functions if fits(f.name)]
+
+
+class Auditor:
+    """Audits one type; `run` returns the report."""
+
+    def __init__(
+        self,
+        kind: type,
+        maker: InstanceMaker,
+        *,
+        only: Sequence[str] = (),
+        progress: Callable[[int, int, str], None] | None = None,
+        api: AuditedApi | None = None,
+    ) -> None:
+        self.kind = kind
+        self.maker = maker
+        self.api: AuditedApi = TensorlikeApi() if api is None else api
+        self.progress = progress
+        self.functions = matching(self.api.functions(), only)
+        if not self.functions:
+            raise AuditError(f"no function that can be overridden matches {', '.join(map(repr, only))}")
+        self.handlers = handlers_of(kind, self.api)
+        self.warnings: Counter[str] = Counter()
+
+    def run(self) -> AuditReport:
+        """Make all calls and return what was found."""
+        begin = time.perf_counter()
+        rows: list[AuditRow] = []
+        for index, function in enumerate(self.functions):
+            if self.progress is not None:
+                self.progress(index, len(self.functions), function.name)
+            rows.extend(self.audit_function(function))
+        if self.progress is not None:
+            self.progress(len(self.functions), len(self.functions), "")
+        return AuditReport(
+            type_name=f"{self.kind.__module__}.{self.kind.__qualname__}",
+            rows=rows,
+            api=self.api.name,
+            version=self.api.version,
+            instances=self.maker.how,
+            seconds=time.perf_counter() - begin,
+            warnings=dict(self.warnings),
+        )
+
+    # One function.
+
+    def audit_function(self, function: AuditedFunction) -> list[AuditRow]:
+        """Return the rows of one function, one for each operand."""
+        calls = sorted(self.api.calls(function), key=_simplicity)
+        rows: list[AuditRow] = []
+        for index, parameter in enumerate(p for p in function.parameters if p.operand):
+            row, answering = self._audit_operand(function, parameter.name, calls)
+            if index == 0 and row.outcome not in (Outcome.NOT_IMPLEMENTED, Outcome.RECURSED, Outcome.NOT_CALLED):
+                self._audit_parameters(function, parameter.name, calls, row)
+            elif answering is not None and index:
+                # The first row lists what is wrong with the signature, unless another function answers here.
+                first = rows[0]
+                if first.answered_by == row.answered_by:
+                    row.signature = [p for p in row.signature if p.parameter == row.operand]
+            rows.append(row)
+        return rows
+
+    def _audit_operand(
+        self, function: AuditedFunction, operand: str, calls: Sequence[Call]
+    ) -> tuple[AuditRow, Answering | None]:
+        best: tuple[AuditRow, Answering | None] | None = None
+        reason = ""
+        tries = 0
+        for attempt in self._attempts(function, operand, calls):
+            if isinstance(attempt, str):
+                reason = reason or attempt
+                continue
+            tries += 1
+            judged = self._judged(function, operand, attempt)
+            if best is None or judged[0].severity < best[0].severity:
+                best = judged
+            # With an operand made for the sample the sample is not to blame, nor for an answer or a refusal.
+            settled = attempt.fits or best[0].outcome not in (Outcome.RAISED, Outcome.TYPE_LOST)
+            if settled or tries >= _TRIES:
+                break
+        if best is not None:
+            return best
+        reason = reason or f"no sample call passes a tensor as {operand!r}"
+        return AuditRow(function.name, function.namespace, function.form, operand, Outcome.NOT_CALLED, reason=reason), None
+
+    def _audit_parameters(
+        self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow
+    ) -> None:
+        """Call the function with each optional parameter away from its default, and by keyword."""
+        refused: list[SignatureProblem] = []
+        for parameter, chosen in self._variations(function, calls):
+            tries = 0
+            problem: SignatureProblem | None = None
+            for attempt in self._attempts(function, operand, chosen):
+                if isinstance(attempt, str):
+                    continue
+                tries += 1
+                judged, _ = self._judged(function, operand, attempt)
+                problem = None
+                if judged.outcome in FAULTY and judged.outcome is not Outcome.TYPE_LOST:
+                    problem = refusal(parameter, judged.call, f"{judged.error_type}: {judged.error}")
+                    if not attempt.fits and not judged.signature and judged.outcome is Outcome.RAISED:
+                        # The shapes may be at fault: another sample.
+                        problem = None
+                        if tries < _TRIES:
+                            continue
+                elif judged.value is ValueCheck.DIFFERS and row.value is not ValueCheck.DIFFERS:
+                    row.value, row.difference = ValueCheck.DIFFERS, f"{judged.call} gives {judged.difference}"
+                break
+            if problem is not None:
+                refused.append(problem)
+        row.signature = confirmed(row.signature, refused)
+
+    def _variations(self, function: AuditedFunction, calls: Sequence[Call]) -> Iterator[tuple[str, list[Call]]]:
+        for p in function.parameters:
+            if p.default is MISSING or p.operand:
+                continue
+            chosen = [c for c in calls if p.name in c.optional]
+            chosen.sort(key=lambda c: len(c.optional))
+            if not chosen and isinstance(p.default, bool):
+                chosen = [
+                    Call(c.args, {**c.kwargs, p.name: not p.default}, c.optional | {p.name}, c.deterministic)
+                    for c in calls[:1]
+                ]
+            if chosen:
+                yield p.name, chosen
+        names = [p.name for p in function.parameters if p.kind == "positional"]
+        if function.form in ("function", "alias") and "." not in function.name.removeprefix(function.namespace + "."):
+            by_keyword = [
+                Call((), {**dict(zip(names, c.args)), **c.kwargs}, c.optional, c.deterministic)
+                for c in calls
+                if len(c.args) <= len(names) and not c.optional
+            ]
+            if by_keyword and all(p.kind != "variadic" for p in function.parameters):
+                yield names[0], by_keyword
+
+    # One call.
+
+    def _attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[_Attempt | str]:
+        """Yield calls in which an instance is the operand, or the reason why a sample cannot be used."""
+        for call in calls:
+            found = list(places(call, function, operand, self.api.tensor))
+            if found:
+                yield from self._with_instance(function, call, found[0])
+                continue
+            place = self._place_of(function, call, operand)
+            if place is not None:
+                yield from self._with_instance(function, call, place)
+
+    def _place_of(self, function: AuditedFunction, call: Call, operand: str) -> Place | None:
+        """Return where an operand that the sample does not pass, or passes as a number, is put."""
+        parameter = next(p for p in function.parameters if p.name == operand)
+        names = [p.name for p in function.parameters if p.kind == "positional"]
+        if operand in names[: len(call.args)]:
+            index = names.index(operand)
+            return (index,) if _is_number(call.args[index]) else None
+        if operand in call.kwargs:
+            return (operand,) if _is_number(call.kwargs[operand]) else None
+        return (operand,) if operand == "out" and parameter.kind == "keyword" else None
+
+    def _with_instance(self, function: AuditedFunction, call: Call, place: Place) -> Iterator[_Attempt | str]:
+        for from_sample in (True, False):
+            if not (self.maker.takes_tensors if from_sample else self.maker.has_fixed):
+                continue
+            try:
+                yield self._attempt(function, call, place, from_sample)
+            except _Unusable as error:
+                yield str(error)
+            else:
+                return
+
+    def _attempt(self, function: AuditedFunction, call: Call, place: Place, from_sample: bool) -> _Attempt:
+        api, maker = self.api, self.maker
+        args, kwargs = copied(list(call.args), api), copied(call.kwargs, api)
+        sample: Any = None
+        if place == ("out",) and "out" not in kwargs:
+            result, _ = self._plainly(function, call.args, call.kwargs)
+            sample = self._output_like(result)
+            if isinstance(sample, tuple):
+                kwargs["out"], place = sample, ("out", len(sample) - 1)
+                sample = sample[-1]
+        else:
+            sample = at(args, kwargs, place)
+            if _is_number(sample):
+                sample = api.tensor_of(np.array(sample))
+        try:
+            with self._quiet():
+                instance = maker.like(copied(sample, api)) if from_sample else maker.fixed()
+                if maker.reads_values:
+                    dense = maker.dense(instance)
+                else:
+                    dense = sample if from_sample else api.stand_in(instance)
+        except Exception as error:
+            raise _Unusable(f"no instance for this operand: {described(error)}") from error
+        fits = dense is not None
+        if fits and not from_sample:
+            args, kwargs = fitted(args, kwargs, tuple(sample.shape), tuple(dense.shape), api)
+        # When nothing is known of the instance, the sample itself says at least what kind of result there is.
+        plain = replaced(args, kwargs, place, dense if fits else sample)
+        expected, written = self._plainly(function, *plain, place)
+        compare = maker.reads_values and function.name.rpartition(".")[2] not in _INCOMPARABLE
+        if not _is_written_to(function, place):
+            written = None
+        same_values = compare and call.deterministic
+        if same_values:
+            again, written_again = self._plainly(function, *plain, place)
+            same_values = not difference(expected, again, api)
+            same_values = same_values and (written is None or not difference(written, written_again, api))
+        with_instance = replaced(args, kwargs, place, instance)
+        return _Attempt(*with_instance, expected, written, fits, compare, same_values, call, place)
+
+    def _output_like(self, result: Any) -> Any:
+        api = self.api
+        if isinstance(result, api.tensor):
+            return api.tensor_of(np.zeros_like(api.array(result)))
+        if isinstance(result, tuple) and result and all(isinstance(r, api.tensor) for r in result):
+            return tuple(api.tensor_of(np.zeros_like(api.array(r))) for r in result)
+        raise _Unusable("the result is no tensor that out= could take")
+
+    def _plainly(
+        self, function: AuditedFunction, args: Any, kwargs: Any, place: Place | None = None
+    ) -> tuple[Any, Any]:
+        """Return what the function gives for copies of plain arguments, and what has become of the one at `place`.
+
+        A call that it refuses is unusable.
+        """
+        args, kwargs = copied(list(args), self.api), copied(dict(kwargs), self.api)
+        try:
+            with self._quiet():
+                result = contextvars.copy_context().run(function.key, *args, **kwargs)
+        except Exception as error:
+            raise _Unusable(f"plain tensors are refused: {described(error)}") from error
+        return result, None if place is None else at(args, kwargs, place)
+
+    @contextlib.contextmanager
+    def _quiet(self) -> Iterator[None]:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+
+    def _call(self, function: AuditedFunction, attempt: _Attempt) -> _Answer:
+        trace = Trace(self.api, self.kind, self.handlers, function, attempt.args, attempt.kwargs)
+        printed = io.StringIO()
+        result: Any = None
+        error: BaseException | None = None
+        # A context of its own: a mode or a guard that the implementation leaves behind ends with the call.
+        context = contextvars.copy_context()
+        profile = sys.getprofile()
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+        ):
+            warnings.simplefilter("always")
+            try:
+                if self.handlers:
+                    sys.setprofile(trace)
+                result = context.run(function.key, *attempt.args, **attempt.kwargs)
+            except (Exception, SystemExit) as raised:
+                error = raised
+            finally:
+                sys.setprofile(profile)
+        given = [f"{w.category.__name__}: {' '.join(str(w.message).split())}" for w in caught]
+        return _Answer(result, error, trace, printed.getvalue()[:_PRINTED], given)
+
+    def _judged(
+        self, function: AuditedFunction, operand: str, attempt: _Attempt
+    ) -> tuple[AuditRow, Answering | None]:
+        """Make one call and return its row."""
+        with self._quiet():
+            call = shown_call(function.name, attempt.args, attempt.kwargs, self.api)
+        row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.OWN, call=call)
+        answer = self._call(function, attempt)
+        trace, error = answer.trace, answer.error
+        row.warnings = list(dict.fromkeys(answer.warnings))
+        self.warnings.update(row.warnings)
+        row.printed = answer.printed
+        if error is not None:
+            row.error_type, row.error = type(error).__name__, " ".join(str(error).split())
+            row.outcome = self._failure(trace, error)
+            if row.outcome is Outcome.RAISED and is_refusal(error, self.api):
+                row.signature = [refusal(operand, call, f"{row.error_type}: {row.error}")]
+            error.__traceback__ = None
+        else:
+            self._judge_result(row, function, attempt, answer)
+        answering = trace.answering
+        if answering is not None and error is None:
+            row.answered_by = answering.where()
+            if not answering.accepts_anything:
+                row.signature = compared(function, answering, Call(attempt.args, attempt.kwargs, attempt.call.optional))
+        trace.close()
+        return row, answering
+
+    def _failure(self, trace: Trace, error: BaseException) -> Outcome:
+        if isinstance(error, RecursionError):
+            return Outcome.RECURSED
+        if isinstance(error, TypeError) and str(error).startswith("no implementation found") and (
+            trace.refused or not self.handlers
+        ):
+            return Outcome.NOT_IMPLEMENTED
+        return Outcome.RAISED
+
+    def _judge_result(
+        self, row: AuditRow, function: AuditedFunction, attempt: _Attempt, answer: _Answer
+    ) -> None:
+        trace, result = answer.trace, answer.result
+        with self._quiet():
+            row.answer = text_of(result)
+            row.type_lost = not function.nowrap and lost(attempt.expected, result, self.kind, self.api.tensor)
+        if trace.fell_back:
+            row.outcome = Outcome.FALLBACK
+        elif row.type_lost:
+            row.outcome = Outcome.TYPE_LOST
+            row.reason = f"the answer is {_a(type(result))}, not {_a(self.kind)}"
+        elif trace.default_answered or trace.owner is not self.kind:
+            row.outcome = Outcome.INHERITED
+        if attempt.compare:
+            self._compare(row, attempt, "", attempt.expected, result)
+            if attempt.written is not None and row.value is not ValueCheck.DIFFERS:
+                operand = at(attempt.args, attempt.kwargs, attempt.place)
+                self._compare(row, attempt, "the operand afterwards: ", attempt.written, operand)
+
+    def _compare(self, row: AuditRow, attempt: _Attempt, where: str, expected: Any, actual: Any) -> None:
+        """Note in `row` whether a value, its instances read by to_dense, is the expected one."""
+        try:
+            with self._quiet():
+                dense = mapped(actual, self.maker.dense, self.kind)
+        except Exception as error:
+            row.value, row.difference = ValueCheck.DIFFERS, f"{where}to_dense raises {described(error)}"
+            return
+        found = difference(expected, dense, self.api, values=attempt.same_values, where=where)
+        if found is not None:
+            row.value = ValueCheck.DIFFERS if found else ValueCheck.EQUAL
+            row.difference = found
+
+
+class _Unusable(Exception):
+    """A sample that cannot be used for an operand, and why."""
+
+
+def _is_written_to(function: AuditedFunction, place: Place) -> bool:
+    """Return whether the function is there to write to the operand at `place`."""
+    name = function.name.rpartition(".")[2]
+    in_place = name.endswith("_") and not name.endswith("__") or name == "__setitem__" or name[2:].startswith("i") and (
+        name[3:] in _IN_PLACE_OPERATORS
+    )
+    return place[0] == "out" or place == (0,) and (in_place or function.form == "setter")
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[:1].lower() in 'aeiou' else 'a'} {kind.__name__}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+
+
+def _simplicity(call: Call) -> tuple[int, int]:
+    """Order sample calls: few optional arguments and no empty or zero-dimensional tensors first."""
+    shapes = [v.shape for v in (*call.args, *call.kwargs.values()) if hasattr(v, "_data")]
+    return len(call.optional), sum(0 in shape or not shape for shape in shapes)

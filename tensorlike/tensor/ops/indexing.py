@@ -1,0 +1,561 @@
+"""`x[index]` and `x[index] = value`.
+
+# Note [What an index means]
+PyTorch applies the integers, slices, None and Ellipsis of an index first, as a view, and then what is left, tensors and
+masks, to that view. NumPy counts the integers among the arrays, and so puts the dimensions of `x[0, :, t]` elsewhere.
+Here as there, an index is split: its basic part makes a view, its tensors a copy of elements of that view.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.tensor.backends import device_of, transfer
+from tensorlike.tensor.creation import array_from
+from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.runtime import as_array, dtype_name, many, run_quietly
+from tensorlike.tensor.types import Indices, Number, Tensor
+from tensorlike.tensor.views import bump, check_overlap, view_of
+
+from .accumulation import accumulate
+from .basic import INTERNAL, alias, direct, select_view, slice_view, unsqueeze_view
+from .inplace import copy_into, fill
+from .shaping import reshape
+from .values import as_written, converted_number
+
+__all__ = ["index_put"]
+
+_EVERYTHING = slice(None)
+
+
+class Parsed:
+    """An index split in two: the basic part, and tensors at dimensions of what that part makes."""
+
+    __slots__ = ("basic", "dims", "last", "tensors")
+
+    def __init__(self) -> None:
+        self.basic: list[Any] = []
+        self.tensors: list[Any] = []
+        self.dims: list[int] = []
+        #: The view that PyTorch makes last, which names the node.
+        self.last: Callable[..., Any] = alias
+
+
+def _counts(item: Any) -> int:
+    """Return how many dimensions one part of an index speaks for."""
+    if item is None or item is Ellipsis or type(item) is bool:
+        return 0
+    if isinstance(item, TensorBase):
+        return item._data.ndim if item._data.dtype.kind == "b" else 1
+    return 1
+
+
+def _is_legacy_tuple(index: list[Any]) -> bool:
+    """Return whether a list is read as a tuple: PyTorch does so for short ones that hold more than numbers."""
+    return len(index) < 32 and any(
+        item is None or item is Ellipsis or isinstance(item, (slice, TensorBase, list, tuple, range, np.ndarray))
+        for item in index
+    )
+
+
+def _invalid(item: Any) -> IndexError:
+    return IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type(item).__name__}: {item!r})"
+    )
+
+
+def _part(item: Any, array: Any) -> Any:
+    """Return one part of an index as an integer, a slice, None, Ellipsis, a bool, or a tensor of int64 or bool."""
+    kind = type(item)
+    if kind is int or kind is bool or item is None or item is Ellipsis:
+        return item
+    if kind is slice:
+        return _slice(item)
+    if isinstance(item, TensorBase):
+        found = item._data
+    elif isinstance(item, np.ndarray):
+        found = item
+    elif isinstance(item, (np.bool_, bool)):
+        return bool(item)
+    elif hasattr(kind, "__index__"):
+        return operator.index(item)
+    elif isinstance(item, str):
+        raise TypeError(f"new(): invalid data type 'str': a tensor cannot be indexed with {item!r}")
+    elif hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not isinstance(item, dict):
+        found = array_from(item, None, "__getitem__")
+        if found.dtype.kind != "b":
+            found = found.astype(np.int64)
+    else:
+        raise _invalid(item)
+    if found.dtype.kind not in "iub":
+        raise IndexError(
+            f"tensors used as indices must be long, int, byte or bool tensors, got one of dtype {dtype_name(found.dtype)}"
+        )
+    if found.dtype == np.uint8:
+        warnings.warn(
+            "indexing with dtype uint8 is deprecated, it is taken for a mask: use dtype bool instead",
+            UserWarning,
+            stacklevel=4,
+        )
+        found = found != 0
+    if not found.ndim:
+        return bool(found) if found.dtype.kind == "b" else int(found)
+    if type(found) is not type(array):
+        found = transfer(found, device_of(array))
+    if isinstance(item, TensorBase) and found is item._data and found.dtype.kind in "b" or found.dtype == np.int64:
+        # The tensor itself, so that the graph notices when it is modified before backward.
+        return item if isinstance(item, TensorBase) and found is item._data else wrap(found)
+    return wrap(found if found.dtype.kind == "b" else found.astype(np.int64))
+
+
+def _slice(item: slice) -> slice:
+    parts = (item.start, item.stop, item.step)
+    for value in parts:
+        if value is not None and type(value) is not int:
+            if not hasattr(type(value), "__index__"):
+                raise TypeError(
+                    "slice indices must be integers or None or have an __index__ method, got "
+                    f"{type(value).__name__}: {value!r}"
+                )
+            parts = tuple(None if v is None else operator.index(v) for v in parts)  # type: ignore[assignment]
+            break
+    step = parts[2]
+    if step is not None and step <= 0:
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
+        raise ValueError(f"step must be greater than zero, got {step}: use flip() to reverse a dimension")
+    return slice(*parts)
+
+
+def parse(array: Any, index: Any) -> Parsed:
+    """Split an index for an array: see Note [What an index means]."""
+    if type(index) is tuple:
+        items: Sequence[Any] = index
+    elif isinstance(index, tuple) or (isinstance(index, list) and _is_legacy_tuple(index)):
+        if isinstance(index, list):
+            warnings.warn(
+                "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of "
+                "x[seq], or x[tensor(seq)] for the elements it names",
+                UserWarning,
+                stacklevel=4,
+            )
+        items = tuple(index)
+    else:
+        items = (index,)
+    parts = [_part(item, array) for item in items]
+    ndim = array.ndim
+    named = sum(map(_counts, parts))
+    if named > ndim:
+        if ndim == 0 and len(parts) == 1 and not isinstance(parts[0], TensorBase):
+            if isinstance(parts[0], slice):
+                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {named})")
+    parsed = Parsed()
+    place = 0
+    filled = False
+    dim = 0
+    for part in parts:
+        if part is Ellipsis:
+            if not filled:
+                filled = True
+                missing = ndim - named
+                parsed.basic += [_EVERYTHING] * missing
+                place += missing
+                dim += missing
+        elif part is None:
+            parsed.basic.append(None)
+            parsed.last = unsqueeze_view
+            place += 1
+        elif type(part) is slice:
+            parsed.basic.append(part)
+            if part != _EVERYTHING or len(parts) == 1:
+                parsed.last = slice_view
+            place += 1
+            dim += 1
+        elif type(part) is bool:
+            # A dimension of size 1 that is kept or not.
+            parsed.basic.append(None)
+            parsed.last = unsqueeze_view
+            parsed.tensors.append(wrap(array_like(array, part)))
+            parsed.dims.append(place)
+            place += 1
+        elif isinstance(part, TensorBase):
+            width = part._data.ndim if part._data.dtype.kind == "b" else 1
+            parsed.basic += [_EVERYTHING] * width
+            parsed.tensors.append(part)
+            parsed.dims.append(place)
+            place += width
+            dim += width
+        else:
+            size = array.shape[dim]
+            if not -size <= part < size:
+                if not -(2**63) <= part < 2**63:
+                    raise ValueError(f"Overflow when unpacking long long: {part}")
+                raise IndexError(f"index {part} is out of bounds for dimension {dim} with size {size}")
+            parsed.basic.append(part)
+            parsed.last = select_view
+            dim += 1
+    return parsed
+
+
+def array_like(array: Any, flag: bool) -> Any:
+    """Return a mask of one element on the device of `array`."""
+    return transfer(np.array([flag]), device_of(array))
+
+
+# ------------------------------------------------------------------------------------------------ elements by tensors
+
+
+def _index_tuple(indices: Sequence[Any], dims: Sequence[int]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for array, dim in zip(indices, dims, strict=True):
+        while len(found) < dim:
+            found.append(_EVERYTHING)
+        found.append(array)
+        found += [None] * (array.ndim - 1 if array.dtype.kind == "b" else 0)
+    # Where a mask speaks for several dimensions, they are counted but not named.
+    return tuple(i for i in found if i is not None)
+
+
+def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
+    """Raise PyTorch's error for an index that does not fit; return when nothing is wrong."""
+    shapes = []
+    for index, dim in zip(indices, dims, strict=True):
+        if index.dtype.kind == "b":
+            for d, n in enumerate(index.shape):
+                if dim + d >= array.ndim or array.shape[dim + d] != n:
+                    raise IndexError(
+                        f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the "
+                        f"indexed tensor {list(array.shape)} at index {dim + d}"
+                    )
+            shapes.append((int(index.sum()),))
+            continue
+        shapes.append(index.shape)
+        size = array.shape[dim]
+        bad = index[(index < -size) | (index >= size)] if index.size else index
+        if bad.size:
+            raise IndexError(f"index {int(bad.reshape(-1)[0])} is out of bounds for dimension {dim} with size {size}")
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{', '.join(str(list(s)) for s in shapes)}"
+        ) from None
+
+
+def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
+    # NumPy accepts a mask of the wrong shape along a dimension of size 1.
+    for index, dim in zip(indices, dims, strict=True):
+        if index.dtype.kind == "b" and index.shape != array.shape[dim : dim + index.ndim]:
+            _explain(array, indices, dims)
+
+
+@primitive(name="index", namespace=INTERNAL, method=False)
+def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int]) -> Tensor:
+    """Return the elements that tensors name, each along the dimensions of `input` from its place in `dims` on."""
+    _check_masks(input, indices, dims)
+    try:
+        return input[_index_tuple(indices, dims)]
+    except IndexError:
+        _explain(input, indices, dims)
+        raise
+
+
+def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating: bool) -> None:
+    _check_masks(input, indices, dims)
+    index = _index_tuple(indices, dims)
+    try:
+        if accumulating:
+            accumulate(xp, input, index, values)
+            return
+        shape = values.shape
+        while len(shape) > 1 and shape[0] == 1 and len(shape) > input.ndim:
+            shape = shape[1:]
+        input[index] = values.reshape(shape)
+    except (IndexError, ValueError):
+        _explain(input, indices, dims)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(input[index].shape)}"
+        ) from None
+
+
+@primitive(name="index_put", namespace=INTERNAL, method=False, write=_put)
+def _index_put(
+    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
+) -> Tensor:
+    """Return `input` with `values` written to, or added to, the elements that tensors name."""
+    result = input.copy()
+    _put(xp, result, indices, values, dims, accumulate)
+    return result
+
+
+_get, _set = direct(_index), direct(_index_put)
+
+
+def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
+    return grad._zeros(shape, grad._data.dtype)
+
+
+derivatives(
+    _index,
+    input=lambda grad, input_shape, indices, dims: _set(_zeros(grad, input_shape), indices, grad, dims, True),
+)
+derivatives(
+    _index_put,
+    input=lambda grad, indices, dims, accumulate: grad
+    if accumulate
+    else _set(grad, indices, _zeros(grad, ()), dims, False),
+    values=lambda grad, indices, dims: _get(grad, indices, dims),
+)
+
+
+# --------------------------------------------------------------------------------------------------- x[index]
+
+
+def _viewed(tensor: Any, parsed: Parsed) -> Any:
+    """Return the view that the basic part of an index makes."""
+    return parsed.last(tensor, (*parsed.basic, Ellipsis))
+
+
+def _is_trivial(parsed: Parsed) -> bool:
+    return all(type(part) is slice and part == _EVERYTHING for part in parsed.basic)
+
+
+_SIMPLE = frozenset((int, NoneType, EllipsisType))
+
+
+def _is_basic(index: tuple[Any, ...]) -> bool:
+    """Return whether NumPy makes the same view of a tuple of integers and slices as PyTorch."""
+    for part in index:
+        kind = type(part)
+        if kind is slice:
+            step = part.step
+            if step is not None and (type(step) is not int or step < 1):
+                return False
+        elif kind not in _SIMPLE:
+            return False
+    return True
+
+
+# The view of a tensor without history, in one frame: anything else goes to the implementation.
+_HOT_GETITEM = """
+if type(self) in TENSORS and not self._requires_grad and self._edge is None:
+    kind = type(index)
+    if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
+        base = self._view_base
+        if base is None or (base._edge is None and not base._requires_grad):
+            array = self._data
+            try:
+                result = array[index]
+                if type(result) is not ndarray:
+                    result = array[(*index, ...) if kind is tuple else (index, ...)]
+            except Exception:
+                pass
+            else:
+                return view_of(self, result)
+"""
+
+
+@tensor_method(
+    name="__getitem__",
+    composite=False,
+    hot=_HOT_GETITEM.strip(),
+    hot_values={"is_basic": _is_basic, "view_of": view_of, "ndarray": np.ndarray},
+)
+def _getitem(self: Tensor, index: Indices) -> Tensor:
+    """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
+
+    Raises IndexError for an index out of range or of a type that is none, and ValueError for a slice with a negative
+    step.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([[1, 2], [3, 4]])
+    >>> x[0], x[:, 1], x[x > 2], x[[1, 0], 0]
+    (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]), tensor([3, 1]))
+
+    Same as PyTorch's method of that name.
+    """
+    parsed = parse(self._data, index)
+    if not parsed.tensors:
+        return _viewed(self, parsed)
+    source = self if _is_trivial(parsed) else _viewed(self, parsed)
+    return _get(source, parsed.tensors, parsed.dims)
+
+
+# ---------------------------------------------------------------------------------------------- x[index] = value
+
+
+def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
+    """Return `value` without leading dimensions of size 1, if it has more dimensions than where it goes."""
+    given = value._data.shape
+    lead = 0
+    while len(given) - lead > len(shape) and given[lead] == 1:
+        lead += 1
+    if len(given) - lead > len(shape):
+        raise RuntimeError(
+            f"expand(tensor of shape {list(given)}, size={list(shape)}): the number of sizes provided ({len(shape)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({len(given) - lead})"
+        )
+    short = given[lead:]
+    wide = shape[len(shape) - len(short) :]
+    for position, (have, wanted) in enumerate(zip(short, wide, strict=True)):
+        if have not in (1, wanted):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
+                f"dimension {position + len(shape) - len(short)}.  Target sizes: {list(shape)}.  Tensor sizes: "
+                f"{list(given)}"
+            )
+    return direct(reshape)(value, short) if lead else value
+
+
+def _assigned(value: Any, target: Any) -> Any:
+    """Return what is to be written: a tensor on the device of `target`, or a number."""
+    if isinstance(value, TensorBase):
+        array = value._data
+        if type(array) is not type(target) and array.ndim == 0:
+            tensor: Any = value
+            return tensor._transfer(device_of(target))
+        return value
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        if type(value) is int and not -(2**63) <= value < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: {value}")
+        return value
+    raise TypeError(
+        f"can't assign a {type(value).__module__ + '.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} "
+        f"to a tensorlike.{dtype_name(target.dtype)}Tensor: make it a tensor first, e.g. with tensorlike.as_tensor(value)"
+    )
+
+
+def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
+    """Write to a tensor that nobody differentiates, without making a view of it."""
+    target = as_array(self._data[(*parsed.basic, Ellipsis)])
+    check_overlap(target, "__setitem__")
+    if isinstance(value, TensorBase):
+        value = _stripped(value, target.shape)._data
+    number = as_written(value, target.dtype)
+    run_quietly(operator.setitem, target, Ellipsis, number)
+    bump(self)
+
+
+@tensor_method(name="__setitem__", composite=False)
+def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
+    """Write a number or a tensor, converted and broadcast, to part of this tensor.
+
+    Gradients go to `value`, and to this tensor where it was not overwritten. Raises IndexError as reading does, and
+    RuntimeError when the shapes do not fit, or for a leaf that requires grad.
+
+    >>> import tensorlike as tl
+    >>> x = tl.zeros(2, 2)
+    >>> x[0] = tl.tensor([1, 2])
+    >>> x[x == 0] = 9
+    >>> x
+    tensor([[1., 2.],
+            [9., 9.]])
+
+    Same as PyTorch's method of that name.
+    """
+    array = self._data
+    parsed = parse(array, index)
+    value = _assigned(value, array)
+    tracked = grad_enabled() and (self._tracked or (isinstance(value, TensorBase) and value._tracked))
+    if not parsed.tensors:
+        if not tracked:
+            _write_plain(self, parsed, value)
+            return
+        view = _viewed(self, parsed)
+        if isinstance(value, TensorBase):
+            copy_into.declaration.write_in_place("__setitem__", view, _stripped(value, view._data.shape))
+        else:
+            fill.declaration.write_in_place("__setitem__", view, value)
+        return
+    if isinstance(value, TensorBase):
+        if value._data.dtype != array.dtype:
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._data.dtype)} for the source."
+            )
+    else:
+        value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
+    target = self if _is_trivial(parsed) else _viewed(self, parsed)
+    _index_put.declaration.write_in_place("__setitem__", target, parsed.tensors, value, parsed.dims, False)
+
+
+# ------------------------------------------------------------------------------------------------------- index_put
+
+
+def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[Any], list[int], Any]:
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    many(function, "indices", 2, indices)
+    if not isinstance(values, TensorBase):
+        raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+    array = input._data
+    parts = []
+    for index in indices:
+        part = _part(index, array)
+        parts.append(part if isinstance(part, TensorBase) else wrap(transfer(np.asarray(part), device_of(array))))
+    named = sum(map(_counts, parts))
+    if named > array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {array.ndim} (got {named})")
+    if values._data.dtype != array.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {dtype_name(array.dtype)} for the "
+            f"destination and {dtype_name(values._data.dtype)} for the source."
+        )
+    dims = []
+    place = 0
+    for part in parts:
+        dims.append(place)
+        place += _counts(part)
+    return parts, dims, values
+
+
+@composite(guard=False, method=True)
+def index_put(
+    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Return `input` with `values` written to the elements that a tuple of index tensors or masks names.
+
+    With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
+    range, and RuntimeError when the shapes or the dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
+    tensor([2., 0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    parts, dims, given = _named(input, indices, values, "index_put")
+    return _set(input, parts, given, dims, accumulate)
+
+
+@tensor_method(composite=False)
+def index_put_(
+    self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Write `values` to the elements of this tensor that a tuple of index tensors or masks names, and return it.
+
+    With `accumulate` they are added, twice where an element is named twice.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
+    tensor([1., 0., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    parts, dims, given = _named(self, indices, values, "index_put_")
+    return _index_put.declaration.write_in_place("index_put_", self, parts, given, dims, accumulate)
