@@ -16,6 +16,7 @@ from tensorlike.dispatch import (
 from tensorlike.tensor.tensor import disabled_torch_function
 
 from . import ignored as _ignored
+from .audit import audit
 from .introspection import (
     get_default_nowrap_functions,
     get_ignored_functions,
@@ -32,6 +33,7 @@ __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "TorchFunctionMode",
+    "audit",
     "disabled_torch_function",
     "get_default_nowrap_functions",
     "get_ignored_functions",

@@ -8,6 +8,7 @@ an underscore. Dunder methods and the underscore properties that PyTorch documen
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -42,9 +43,29 @@ def _path(row: Row) -> list[str]:
     return path[:-1] if row.form in _PROPERTIES else path
 
 
+def _module(name: str) -> Any:
+    """Return the module of a namespace, imported if it is a part of the library that nothing has used yet."""
+    found = sys.modules.get(name)
+    if found is None and name.startswith("tensorlike."):
+        try:
+            found = importlib.import_module(name)
+        except ModuleNotFoundError:  # An internal namespace, which is a name and nothing else.
+            return None
+    return found
+
+
+def _import_namespaces() -> None:
+    """Import what the registry names, and what those imports register in turn."""
+    seen: set[str] = set()
+    while missing := {row.namespace for row in REGISTRY.values()} - seen:
+        for name in missing:
+            _module(name)
+        seen |= missing
+
+
 def owner_of(row: Row) -> Any:
     """Return the module or class that holds the function of `row`, or None when it is not to be found there."""
-    owner: Any = sys.modules.get(row.namespace)
+    owner: Any = _module(row.namespace)
     *outer, last = _path(row)
     for name in outer:
         owner = getattr(owner, name, None)
@@ -59,6 +80,7 @@ def _is_public(row: Row) -> bool:
 
 def public_rows() -> list[tuple[Any, Row]]:
     """Return every overridable function as (namespace object, row), sorted by name: see Note [What is public]."""
+    _import_namespaces()
     found = []
     for row in REGISTRY.values():
         if not _is_public(row) or (row.form == "operator" and row.key is not row.function):
@@ -102,10 +124,9 @@ def _dummy(row: Row) -> Callable[..., Any]:
             parts.append("*")
             starred = True
         parts.append(p.name if p.default is MISSING else f"{p.name}=None")
-    code = row.entry.implementation.__code__
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
-        parts.append("**" + code.co_varnames[at])
+    for shown in inspect.signature(row.entry.implementation).parameters.values():
+        if shown.kind is shown.VAR_KEYWORD:
+            parts.append("**" + shown.name)
     made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
     # The values themselves, since not every default has a text that evaluates to it.
     given = [p for p in row.parameters if p.default is not MISSING]

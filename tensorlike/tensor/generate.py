@@ -326,6 +326,7 @@ _HOT_KINDS = {
     "numeric": "iufc",
     "ordering": "biuf",
     "power": "iufc",
+    "quotient": "",
     "real": "biuf",
     "real float": "f",
     "real numeric": "iuf",
@@ -349,6 +350,8 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     kernel = "kernel" if d.hot else "kernel, numpy"
     guard = "" if d.hot else " and type(a) is ndarray"
     same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
+    if d.promotion == "float" and not d.hot:
+        kinds = "fc"  # A ufunc gives another dtype for integers; a kernel need not.
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
 
@@ -390,7 +393,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         "            else:",
         *finish(f"{a}._tracked or {b}._tracked", "                "),
     ]
-    if d.hot and d.weak_numbers:
+    if d.hot and d.weak_numbers and allows_number(operands[1]):
         # NumPy 2 treats a Python number as weak, as PyTorch does; where the two disagree the dtype of the result does
         # not match. Comparisons of integers with a float would be done in double precision, so they are left out.
         numbers = f"type({b}) in FLOATS and a.dtype.kind == 'f'" if "is BOOL" in same else f"type({b}) in FLOATS"
@@ -606,25 +609,26 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
             fill += [f"if {wanted}:", *["    " + line for line in lines], "else:", f"    {slot} = {empty}"]
         else:
             fill += lines
+    # The locals must not have the name of a parameter: `dot` has one named `tensor`, `sum` one named `dtype`.
     record = [
         f"def record(result, {arguments}):",
-        "tensor = new(Tensor)",
-        "tensor._data = result",
-        "dtype = result.dtype",
+        "made = new(Tensor)",
+        "made._data = result",
+        "made_dtype = result.dtype",
         # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
-        "if not grad_enabled():" if d.elementwise else "if not grad_enabled() or dtype.kind not in DIFFERENTIABLE:",
-        "    return tensor",
+        "if not grad_enabled():" if d.elementwise else "if not grad_enabled() or made_dtype.kind not in DIFFERENTIABLE:",
+        "    return made",
         *find,
         f"if not ({anything}):",
-        "    return tensor",
+        "    return made",
         "node = new(Node)",
         *fill,
         "node.shape = result.shape",
-        "node.dtype = dtype",
+        "node.dtype = made_dtype",
     ]
     if "result" in recorded.names:
-        record += ["counter = tensor._counter = [0]", "node._saved_result = (result, counter, 0)"]
-    record += ["tensor._edge = (node, 0)", "tensor._tracked = True", "return tensor"]
+        record += ["counter = made._counter = [0]", "node._saved_result = (result, counter, 0)"]
+    record += ["made._edge = (node, 0)", "made._tracked = True", "return made"]
     make = [
         f"def make({arguments}):",
         *find,

@@ -119,8 +119,10 @@ def number_tensor(number: Any, *others: Any) -> Any:
     for other in others:
         if isinstance(other, TensorBase):
             array = other._data
-            xp = namespace_of(array)
-            return wrap(number_array(xp, number, weak_scalar_dtype(array.dtype, number)))
+            dtype = weak_scalar_dtype(array.dtype, number)
+            if isinstance(number, (bool, np.bool_)) or (dtype.kind in "iu" and array.ndim):
+                dtype = result_type(number)
+            return wrap(number_array(namespace_of(array), number, dtype))
     return wrap(np.asarray(number, dtype=result_type(number)))
 
 
@@ -260,6 +262,11 @@ def promote_double(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ..
     return cast_all(xp, operands, np.dtype(np.complex128 if _common(operands).kind == "c" else np.float64))
 
 
+def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Leave the operands to a kernel whose options decide the dtype."""
+    return tuple(operands)
+
+
 def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
     # Unlike the operators, a few functions refuse a number that the dtype cannot hold; a negative one counts by its size.
     if dtype.kind in "iu":
@@ -317,6 +324,7 @@ PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "magnitude": promote_magnitude,
     "negation": promote_negation,
     "power": promote_power,
+    "quotient": promote_nothing,
     "subtraction": promote_subtraction,
     "truth": promote_truth,
 }

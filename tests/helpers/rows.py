@@ -98,3 +98,9 @@ def mutates(row: Row) -> bool:
     return row.form in ("setter", "inplace") or last in IN_PLACE or last == "__setitem__" or (
         last.endswith("_") and not last.endswith("__")
     )  # fmt: skip
+
+
+def is_operator(row: Row) -> bool:
+    """Return whether Python calls `row` for an operator with two operands: it leaves foreign types to their own."""
+    last = row.name.rpartition(".")[2]
+    return row.form == "operator" or last in REFLECTED | IN_PLACE | {f"__{name}__" for name in OPERATORS}

@@ -110,7 +110,6 @@ class TensorlikeApi:
         # Code objects are shared by functions of one shape, and hashing them is slow: identity will do.
         for row in REGISTRY.values():
             materialize(row.function)
-        self._wrappers = {id(row.function.__code__) for row in REGISTRY.values()}
         self._families = {id(row.entry): _family(row) for row in REGISTRY.values()}
         self._path = tensorlike.__path__[0]
         self._by_place: dict[tuple[str, int], list[Row]] = {}
@@ -175,13 +174,14 @@ class TensorlikeApi:
 
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
-        if id(frame.f_code) not in self._wrappers:
+        code = frame.f_code
+        if not code.co_filename.startswith("<tensorlike wrapper"):
             return None
-        values = frame.f_locals
-        family = self._families.get(id(values.get("entry")))
+        # A generated wrapper finds its entry among its globals, which are its own.
+        family = self._families.get(id(frame.f_globals.get("entry")))
         if family is None:
             return None
-        code = frame.f_code
+        values = frame.f_locals
         names = code.co_varnames[: code.co_argcount]
         arguments = [values[n] for n in names if n in values]
         if code.co_flags & 0x04:
@@ -342,7 +342,8 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
             else:
                 args.append(value)
         else:
-            yield Call(args, kwargs, frozenset())
+            # Nothing says whether such a function draws random numbers, but a property does not.
+            yield Call(args, kwargs, frozenset(), deterministic=row.form in ("property", "setter"))
 
 
 def _guessed_arrays() -> Iterator[tuple[Any, bool]]:

@@ -203,10 +203,12 @@ class Auditor:
                 continue
             chosen = [c for c in calls if p.name in c.optional]
             chosen.sort(key=lambda c: len(c.optional))
-            if not chosen and isinstance(p.default, bool):
+            if not chosen and isinstance(p.default, (bool, int, float)):
+                other = not p.default if isinstance(p.default, bool) else p.default + 1
                 chosen = [
-                    Call(c.args, {**c.kwargs, p.name: not p.default}, c.optional | {p.name}, c.deterministic)
-                    for c in calls[:1]
+                    Call(c.args, {**c.kwargs, p.name: other}, c.optional | {p.name}, c.deterministic)
+                    for c in calls
+                    if not c.optional
                 ]
             if chosen:
                 yield p.name, chosen

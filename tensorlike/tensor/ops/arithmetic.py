@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, pointwise, tensor_method
-from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from .shared import check_divisor, no_derivative, not_implemented, scaled, zeros_like
+from .shared import check_divisor, no_derivative, scaled, zeros_like
 
 __all__ = ["add", "div", "floor_divide", "fmod", "mul", "remainder", "rsub", "sub"]
 
@@ -127,6 +127,7 @@ derivatives(
 @pointwise(
     None,
     hot="true_divide",
+    promotion="quotient",
     operators=("__truediv__",),
     inplace_operators=("__itruediv__",),
     aliases=("divide",),
@@ -146,16 +147,12 @@ def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mod
     Same as PyTorch's function of that name.
     """
     if rounding_mode is None:
-        if input.dtype.kind in "biu":
-            dtype = default_float()
-            return xp.true_divide(input.astype(dtype), other.astype(dtype))
-        return xp.true_divide(input, other)
+        return xp.true_divide(*promote_float("div", xp, (input, other)))
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
         )
-    if input.dtype.kind in "bc":
-        not_implemented(f"div_{rounding_mode}", input.dtype, "use true division, or convert the operands")
+    input, other = promote_real_numeric(f"div_{rounding_mode}", xp, (input, other))
     return _floor_quotient(xp, input, other) if rounding_mode == "floor" else _truncated_quotient(xp, input, other)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import number_array
+from tensorlike.tensor.runtime import number_array, promote_arithmetic
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
@@ -18,7 +18,9 @@ __all__ = ["addcdiv", "addcmul", "gcd", "heaviside", "lcm", "lerp"]
 
 def _factor(xp: Any, value: Any, dtype: Any) -> Any:
     """Return `value` as PyTorch takes it for this dtype: cut to an integer for integers."""
-    if dtype.kind in "iu" and isinstance(value, float):
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {value}")
+    if dtype.kind in "iu":
         value = int(value)
     return number_array(xp, value, dtype)
 
@@ -49,7 +51,7 @@ derivatives(
 )
 
 
-@pointwise(None)
+@pointwise(None, promotion="quotient")
 def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
 
@@ -61,14 +63,15 @@ def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
 
     Same as PyTorch's function of that name.
     """
-    if input.dtype.kind not in "fc":
+    if tensor1.dtype.kind in "biu" and tensor2.dtype.kind in "biu":
         raise RuntimeError(
-            f"Integer division with addcdiv is no longer supported: the operands promote to {dtype_of(input.dtype)}. "
-            "Use input + value * tensor1 / tensor2, or div() with a rounding_mode"
+            f"Integer division with addcdiv is no longer supported: tensor1 is {dtype_of(tensor1.dtype)} and tensor2 "
+            f"{dtype_of(tensor2.dtype)}. Use input + value * tensor1 / tensor2, or div() with a rounding_mode"
         )
+    input, tensor1, tensor2 = promote_arithmetic("addcdiv", xp, (input, tensor1, tensor2))
     quotient = xp.true_divide(tensor1, tensor2)
     if value != 1:
-        quotient = xp.multiply(quotient, number_array(xp, value, quotient.dtype))
+        quotient = xp.multiply(quotient, _factor(xp, value, quotient.dtype))
     return xp.add(input, quotient)
 
 
@@ -102,7 +105,7 @@ def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor
     if dtype.kind in "biu":
         not_implemented("lerp", dtype, "it works on floating-point and complex tensors")
     if not hasattr(weight, "ndim"):
-        weight = number_array(xp, weight, dtype)
+        weight = _factor(xp, weight, dtype)
     distance = xp.subtract(end, input)
     # From the nearer end, so that weights 0 and 1 give the ends exactly.
     near = xp.less(xp.absolute(weight), 0.5)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from tensorlike.tensor.declare import pointwise, primitive
 from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
@@ -132,9 +130,9 @@ def _close(xp: Any, name: str, input: Any, other: Any, rtol: Any, atol: Any, equ
         same = xp.logical_or(same, xp.logical_and(xp.isnan(input), xp.isnan(other)))
     if rtol == 0 and atol == 0:
         return same
-    if input.dtype.kind == "b":
-        input, other = cast_all(xp, (input, other), np.dtype(np.int64))
-    size = xp.absolute(other) if input.dtype.kind in "fc" else xp.absolute(other.astype(default_float()))
+    if input.dtype.kind in "biu":
+        input, other = cast_all(xp, (input, other), default_float())
+    size = xp.absolute(other)
     allowed = xp.add(xp.multiply(size, size.dtype.type(rtol)), size.dtype.type(atol))
     apart = xp.absolute(xp.subtract(input, other))
     near = xp.logical_and(xp.isfinite(apart), xp.less_equal(apart, allowed))

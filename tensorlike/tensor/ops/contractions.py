@@ -173,7 +173,8 @@ def _power(matrix: Any, exponent: int) -> Any:
         # Written through the array: the identity does not depend on the matrix.
         places = range(size)
         identity._data[..., places, places] = 1
-        return identity
+        # It requires grad as every other power does; the gradient is zero.
+        return matrix.masked_fill(identity == identity, 0) + identity
     if exponent < 0:
         from tensorlike.dispatch.registry import REGISTRY
 

@@ -155,6 +155,16 @@ def _like(tensor: Any, array: Any) -> Any:
     return wrap(array if where is cpu else backend_for(where).from_host(array, where))
 
 
+def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> set[int]:
+    """Return the sizes that a label has in these operands."""
+    return {
+        size
+        for tensor, labels in zip(tensors, inputs)
+        for x, size in zip(labels, tensor._data.shape)
+        if x == label
+    }
+
+
 def _operand_gradient(
     grad: Any, position: int, operands: Sequence[Any], inputs: Sequence[Labels], output: Labels
 ) -> Any:
@@ -174,7 +184,8 @@ def _operand_gradient(
             fresh += 1
             continue
         wanted.append(label)
-        if label not in output and not any(label in labels for labels in others_labels):
+        # Nobody else has this label, or has it in this size: the gradient is the same all along it.
+        if label not in output and size not in _sizes_of(label, others, others_labels):
             others.append(_like(me, np.ones(size, dtype=dtype)))
             others_labels.append((label,))
     # Operands that are only multiplied may differ in dtype.
@@ -447,4 +458,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         second[j] = first[i]
     rest = [x for i, x in enumerate(first) if i not in of_a] + [x for j, x in enumerate(second) if j not in of_b]
     result = _einsum([a, b], [tuple(first), tuple(second)], tuple(rest))
+    if result._data.dtype.kind in "iu" and result._data.dtype != a._data.dtype:
+        # What was summed alone, against a size of 1, has 64 bits.
+        result = result.to(a.dtype)
     return result if out is None else write_out("tensordot", out, result._data, a, b)  # type: ignore[no-any-return]

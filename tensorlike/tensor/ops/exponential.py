@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import promote_arithmetic
@@ -258,7 +260,7 @@ def _logit_backward(grad: Any, input: Any, eps: Any) -> Any:
     slope = grad / (input * (1 - input))
     if eps is None or eps < 0:
         return slope.where((input >= 0) & (input <= 1), math.nan)
-    return slope.where((input >= eps) & (input <= 1 - eps), 0)
+    return slope.where(((input < eps) | (input > 1 - eps)).logical_not(), 0)
 
 
 derivatives(logit, input=_logit_backward)
@@ -268,7 +270,7 @@ derivatives(logit, input=_logit_backward)
 def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
-    Integer exponents count as the default floating-point dtype.
+    Integer exponents keep a floating-point dtype of `input`; integers in both give the default one.
 
     >>> import tensorlike as tl
     >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
@@ -276,7 +278,10 @@ def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    power = xp.power(*promote_arithmetic("ldexp", xp, (2.0, other)))
+    if input.dtype.kind == "f" and other.dtype.kind in "iu":
+        return xp.ldexp(input, other.astype(np.int32))
+    # As an array: a scalar would count as a Python number.
+    power = xp.asarray(xp.power(*promote_arithmetic("ldexp", xp, (2.0, other))))
     return xp.multiply(*promote_arithmetic("ldexp", xp, (input, power)))
 
 

@@ -103,19 +103,26 @@ def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: A
     if ord == 1:
         return input.sgn() * grad
     if ord == 2:
-        return input * (grad / norm).masked_fill(norm == 0, 0)
+        return input * _where_not_zero(grad, norm, norm)
     size = input.abs()
     if math.isinf(ord):
         mask = ties(size, norm)
         return input.sgn() * (mask * (grad / mask.sum(dim, keepdim=True) if shape else grad))
+    # A power below zero has no value at zero, and no derivative; what is multiplied there is zero.
+    safe = size.masked_fill(size == 0, 1)
     if ord < 1:
-        powers = (input.sgn() * size.masked_fill(size == 0, 1).pow(ord - 1)).masked_fill(size == 0, 0)
-        return powers * (grad * norm.pow(1 - ord)).masked_fill(norm == 0, 0)
-    scale = (grad / norm.pow(ord - 1)).masked_fill(norm == 0, 0)
+        powers = (input.sgn() * safe.pow(ord - 1)).masked_fill(size == 0, 0)
+        return powers * (grad * norm.masked_fill(norm == 0, 1).pow(1 - ord)).masked_fill(norm == 0, 0)
+    scale = _where_not_zero(grad, norm.masked_fill(norm == 0, 1).pow(ord - 1), norm)
     if ord < 2:
-        # The power has no derivative at zero; what is multiplied is zero there.
-        return input.sgn() * size.masked_fill(size == 0, 1).pow(ord - 1) * scale
+        return input.sgn() * safe.pow(ord - 1) * scale
     return input * size.pow(ord - 2) * scale
+
+
+def _where_not_zero(grad: Any, divisor: Any, norm: Any) -> Any:
+    """Return `grad / divisor`, and zero with zero derivatives where the norm is zero."""
+    is_zero = norm == 0
+    return (grad / divisor.masked_fill(is_zero, 1)).masked_fill(is_zero, 0)
 
 
 derivatives(
@@ -157,7 +164,7 @@ def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
     ndim = input.dim()
     if ndim < 2:
         raise RuntimeError(
-            f"norm(): linalg.matrix_norm: The input tensor A must have at least 2 dimensions, got {ndim}"
+            f"norm(): linalg.matrix_norm: The input tensor A must have at least 2 dimensions, not {ndim}"
         )
     axes = (ndim - 2, ndim - 1) if dim is None else reduced_axes(dim, ndim, "norm")
     if axes is None or len(axes) != 2:

@@ -53,14 +53,15 @@ def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
         if exponent == 0:
             return zeros_like(grad)
         return grad * conj(exponent * input ** (exponent - 1))
-    slope = exponent * input ** (exponent - 1)
-    return grad * conj(slope.where(exponent != 0, 0))
+    return (grad * conj(exponent * input ** (exponent - 1))).where(exponent != 0, 0)
 
 
 def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
     # 0 ** exponent is 0 on all sides of a positive exponent, where the product would be 0 * -inf.
     flat = (input == 0) & ((exponent.real if exponent.is_complex() else exponent) >= 0)
-    return grad * conj((result * input.log()).where(flat.logical_not(), 0))
+    # In the dtype of the result: a negative number has a complex logarithm.
+    logarithm = input._cast(result._data.dtype).log()
+    return (grad * conj(result * logarithm)).where(flat.logical_not(), 0)
 
 
 derivatives(pow, input=_power_of_base, exponent=_power_of_exponent)

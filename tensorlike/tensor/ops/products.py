@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, primitive, tensor_method
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
@@ -269,7 +270,10 @@ def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return other.matmul(self)  # type: ignore[no-any-return]
+    if not isinstance(other, TensorBase):
+        # Python then raises its TypeError about operands of the operator.
+        return NotImplemented
+    return other.matmul(self)  # type: ignore[attr-defined, no-any-return]
 
 
 @primitive(out=True)

@@ -336,7 +336,7 @@ def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Return the tensor summed to the shape `size`."""
     before = input.shape
     lead = len(before) - len(size)
-    if lead < 0 or builtins.any([n != m and n != 1 for n, m in zip(size, before[lead:], strict=True)]):
+    if lead < 0 or builtins.any(n != m and n != 1 for n, m in zip(size, before[lead:], strict=True)):
         raise RuntimeError(
             f"sum_to_size(): size {{{shape_of(size)}}} is not expandable to size {{{shape_of(before)}}}: each size "
             "must be 1 or that of the tensor, counted from the last"

@@ -233,10 +233,12 @@ def _logcumsumexp_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
         return grad
     if input._data.dtype.kind == "c":
         return part(grad.conj().log()).conj()
-    infinity = float("inf")
-    positive, negative = grad > 0, grad < 0
-    above = grad.masked_fill(positive.logical_not(), 1).log().masked_fill(positive.logical_not(), -infinity)
-    below = (-grad).masked_fill(negative.logical_not(), 1).log().masked_fill(negative.logical_not(), -infinity)
+    # The logarithm of nothing is the lowest finite number: -inf would give NaN in the next derivative. NaN stays NaN.
+    dtype = grad._data.dtype
+    lowest = float(np.finfo(dtype).min) if dtype.kind == "f" else -3e38
+    no_part, no_counterpart = grad <= 0, grad >= 0
+    above = grad.masked_fill(no_part, 1).log().masked_fill(no_part, lowest)
+    below = (-grad).masked_fill(no_counterpart, 1).log().masked_fill(no_counterpart, lowest)
     return part(above) - part(below)
 
 

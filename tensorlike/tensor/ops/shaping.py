@@ -61,19 +61,6 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return self if self._data.flags.c_contiguous else _clone(self, memory_format="contiguous_format")
 
 
-@tensor_method(composite=False)
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return whether the elements lie in memory in the order of the last dimension first.
-
-    >>> import tensorlike as tl
-    >>> tl.ones(2, 3).is_contiguous(), tl.ones(2, 3).t().is_contiguous()
-    (True, False)
-
-    Same as PyTorch's method of that name.
-    """
-    return bool(self._data.flags.c_contiguous)
-
-
 # ------------------------------------------------------------------------------------------------------------ reshape
 
 

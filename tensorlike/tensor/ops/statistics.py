@@ -100,7 +100,8 @@ def _variance_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: 
 def _deviation_backward(
     grad: Any, input: Any, result: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
 ) -> Any:
-    halved = (grad / (result * 2)).masked_fill(result == 0, 0)
+    is_zero = result == 0
+    halved = (grad / (result.masked_fill(is_zero, 1) * 2)).masked_fill(is_zero, 0)
     return _variance_backward(halved, input, dim, unbiased, keepdim, correction)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.tensor import Tensor
@@ -223,8 +225,14 @@ def acosh(input: Tensor) -> Tensor:
     """
 
 
-# Two roots, not the root of the product: they differ for complex numbers.
-derivatives(acosh, input=lambda grad, input: grad * conj((input - 1).rsqrt() * (input + 1).rsqrt()))
+def _acosh_backward(grad: Any, input: Any) -> Any:
+    if input.is_complex():
+        # The root of the product is another one than the product of the roots.
+        return grad * conj((input - 1).rsqrt() * (input + 1).rsqrt())
+    return grad * (input * input - 1).rsqrt()
+
+
+derivatives(acosh, input=_acosh_backward)
 
 
 @pointwise("arctanh", promotion="float", aliases=("arctanh",))
@@ -311,9 +319,13 @@ def sinc(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    dtype = input.dtype
+    if dtype.itemsize == 2:
+        # Half precision leaves nothing of the sine of a multiple of pi.
+        input = input.astype(np.float32)
     angle = xp.multiply(input, input.dtype.type(math.pi))
     zero = xp.equal(input, 0)
-    return xp.where(zero, input.dtype.type(1), xp.true_divide(xp.sin(angle), angle))
+    return xp.where(zero, input.dtype.type(1), xp.true_divide(xp.sin(angle), angle)).astype(dtype, copy=False)
 
 
 def _sinc_backward(grad: Any, input: Any) -> Any:

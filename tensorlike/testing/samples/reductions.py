@@ -51,10 +51,11 @@ def _nansum(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.mean", dtypes=(*FLOATING, *COMPLEX))
 def _mean(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import complex128
+    from tensorlike import float64
 
     yield from _over_dims(make)
-    yield SampleInput(make(2, 3), 1, dtype=complex128)
+    if make.dtype.kind != "c":
+        yield SampleInput(make(2, 3), 1, dtype=float64)
 
 
 @samples("tensorlike.nanmean", dtypes=FLOATING)

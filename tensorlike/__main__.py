@@ -1,0 +1,39 @@
+"""The command line: `tensorlike audit ...`, or `python -m tensorlike audit ...`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from tensorlike import __version__
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    from tensorlike.overrides.audit import cli
+
+    parser = argparse.ArgumentParser(prog="tensorlike", description="Tools for the authors of tensor-like types.")
+    parser.add_argument("--version", action="version", version=f"tensorlike {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    audit = commands.add_parser("audit", help="what a type answers, leaves out and gets wrong")
+    cli.add_arguments(audit)
+    options = parser.parse_args(arguments)
+    try:
+        status = cli.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("tensorlike audit: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader, `head` for example, has seen enough; Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

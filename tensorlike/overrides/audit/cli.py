@@ -1,0 +1,144 @@
+"""`tensorlike audit FILE_OR_MODULE:TYPE`: exit status 0, 1 when a limit is missed, 2 when nothing can be audited."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from .making import AuditError, evaluated, instances_of, target
+from .model import AuditReport, Regression
+
+__all__ = ["add_arguments", "run"]
+
+_DESCRIPTION = """\
+Call every function that a type can override with an instance of the type in each operand position, and report what the
+type answers, what it leaves out and what it gets wrong.
+"""
+
+_EPILOG = """\
+examples:
+  tensorlike audit examples/scalar_tensor.py:ScalarTensor --make "ScalarTensor(2, 2.0)"
+  tensorlike audit units.tensors:UnitTensor --from-dense "lambda t: UnitTensor(t, 'm')" --to-dense "lambda u: u.value"
+  tensorlike audit units.tensors:UnitTensor --only "tensorlike.linalg.*" --html audit.html --fail-under 90
+
+instances are made with --from-dense or a classmethod __tensorlike_from_dense__(cls, tensor) on the type, else with
+--make, else with the constructor without arguments; a subclass of Tensor needs none of these. Values are compared when
+there is --to-dense or a method __tensorlike_to_dense__(self). An expression sees the names of the module that defines
+the type, and tensorlike as tl.
+
+The percentage counts calls that are answered, by the type or by falling back to plain tensors, with nothing wrong.
+exit status: 0; 1 below --fail-under, or with regressions against --baseline; 2 when nothing could be audited.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `tensorlike audit` to a parser."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("target", nargs="?", metavar="FILE_OR_MODULE:TYPE", help="the type to audit")
+    parser.add_argument("--make", metavar="EXPR", help="an expression that makes an instance")
+    parser.add_argument("--from-dense", metavar="EXPR", help="a function that makes an instance from a plain tensor")
+    parser.add_argument("--to-dense", metavar="EXPR", help="a function that gives an instance's value as a plain tensor")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="GLOB", help="functions to call; may be given more than once"
+    )
+    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file, or instead of the table")
+    parser.add_argument("--html", metavar="FILE", help="write an HTML report")
+    parser.add_argument("--fail-under", type=_percentage, metavar="PCT", help="exit with 1 below this percentage")
+    parser.add_argument("--baseline", metavar="FILE", help="a report of --json: exit with 1 when something got worse")
+
+
+def _percentage(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"must be a percentage from 0 to 100, not {text!r}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run `tensorlike audit` and return its exit status."""
+    try:
+        return _run(options)
+    except AuditError as error:
+        print(f"tensorlike audit: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    from .terminal import print_regressions, print_report
+
+    if options.target is None and options.json not in (None, "-") and ":" in options.json:
+        # `--json FILE_OR_MODULE:TYPE`: the option's file may be left out, so argparse took the target for it.
+        options.target, options.json = options.json, "-"
+    if options.target is None:
+        raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as examples/scalar_tensor.py:ScalarTensor")
+    if options.html is not None:
+        from .html import require_jinja
+
+        require_jinja()
+    # An unreadable baseline is said at once, not after the audit.
+    baseline = None if options.baseline is None else _baseline(options.baseline)
+    report = _audited(options)
+    report.target = options.target
+    regressions: list[Regression] = [] if baseline is None else report.regressions(baseline)
+    if options.json is not None:
+        _write(options.json, report.to_json())
+    if options.html is not None:
+        from .html import to_html
+
+        _write(options.html, to_html(report))
+    output = sys.stderr if options.json == "-" else sys.stdout
+    if options.json != "-":
+        print_report(report, output)
+    if baseline is not None:
+        print_regressions(regressions, options.baseline, output)
+    failed = bool(regressions)
+    if options.fail_under is not None and report.coverage < options.fail_under:
+        print(f"{report.coverage:.2f} % is under the {options.fail_under:g} % of --fail-under", file=sys.stderr)
+        failed = True
+    return 1 if failed else 0
+
+
+def _audited(options: argparse.Namespace) -> AuditReport:
+    from .run import Auditor
+    from .terminal import progress_bar
+
+    with target(options.target) as (module, kind):
+        given: dict[str, Any] = {}
+        for option, name in (("--make", "make"), ("--from-dense", "from_dense"), ("--to-dense", "to_dense")):
+            expression = getattr(options, name)
+            if expression is not None:
+                given[name] = evaluated(expression, option, module, kind)
+        _, maker = instances_of(kind, **given)
+        if options.make is not None:
+            maker.how = options.make
+        elif options.from_dense is not None:
+            maker.how = options.from_dense
+        with progress_bar() as progress:
+            return Auditor(kind, maker, only=options.only, progress=progress).run()
+
+
+def _baseline(path: str) -> AuditReport:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return AuditReport.from_json(file.read())
+    except OSError as error:
+        raise AuditError(f"cannot read the baseline {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise AuditError(f"the baseline {path} is not usable: {error}") from error
+
+
+def _write(path: str, text: str) -> None:
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise AuditError(f"cannot write {path}: {error.strerror or error}") from error

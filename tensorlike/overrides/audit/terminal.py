@@ -1,0 +1,234 @@
+"""The report in a terminal: a table by namespace, the worst offenders, totals. Plain text where rich is missing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from .model import AuditReport, AuditRow, Outcome, Regression, Totals
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["print_regressions", "print_report", "progress_bar"]
+
+_WIDTH_IN_A_FILE = 120
+_OFFENDERS = 20
+
+_COLUMNS = (
+    Outcome.OWN,
+    Outcome.INHERITED,
+    Outcome.FALLBACK,
+    Outcome.TYPE_LOST,
+    Outcome.NOT_IMPLEMENTED,
+    Outcome.RAISED,
+    Outcome.RECURSED,
+)
+
+
+def _rich_console(file: IO[str]) -> Console | None:
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    # What is read in a file or a log has no width of its own, and 80 columns would cut the reasons off.
+    width = None if file.isatty() or "COLUMNS" in os.environ else _WIDTH_IN_A_FILE
+    return Console(file=file, width=width, highlight=False, soft_wrap=False)
+
+
+def print_report(report: AuditReport, file: IO[str] | None = None, *, limit: int = _OFFENDERS) -> None:
+    """Print what an audit found."""
+    file = sys.stdout if file is None else file
+    console = _rich_console(file)
+    if console is None:
+        _plain_report(report, file, limit)
+    else:
+        _rich_report(report, console, limit)
+
+
+def print_regressions(regressions: Sequence[Regression], name: str, file: IO[str] | None = None) -> None:
+    """Print what is worse than in the baseline `name`."""
+    file = sys.stdout if file is None else file
+    if not regressions:
+        print(f"No regressions against {name}.", file=file)
+        return
+    print(f"{_counted(len(regressions), 'regression')} against {name}:", file=file)
+    for regression in regressions:
+        print(f"  {regression.row.function}, {regression.row.operand}: {regression.text}", file=file)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def headline(report: AuditReport) -> str:
+    """Return the totals in a sentence."""
+    totals = report.totals
+    functions = len({row.function for row in report.rows})
+    left_out = totals.outcomes[Outcome.NOT_CALLED]
+    text = (
+        f"{report.type_name}: {totals.passed} of {_counted(totals.called, 'call')} of "
+        f"{_counted(functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
+    )
+    return f"{text} ({left_out} not called)" if left_out else text
+
+
+def _numbers(totals: Totals, compared: bool) -> list[str]:
+    numbers = [totals.called, *(totals.outcomes[outcome] for outcome in _COLUMNS), totals.signature]
+    if compared:
+        numbers.append(totals.differs)
+    return [str(n) if n else "·" for n in numbers] + [f"{totals.coverage:.1f} %" if totals.called else "–"]
+
+
+def _headings(compared: bool) -> list[str]:
+    values = ["Value"] if compared else []
+    return ["Calls", *(outcome.label.capitalize() if outcome.label.islower() else "NotImpl." for outcome in _COLUMNS),
+            "Signature", *values, "Passed"]  # fmt: skip
+
+
+def _table(report: AuditReport) -> list[tuple[str, list[str], Totals]]:
+    compared = report.totals.compared > 0
+    rows = [(name, _numbers(totals, compared), totals) for name, totals in report.by_namespace().items()]
+    if len(rows) > 1:
+        rows.append(("Total", _numbers(report.totals, compared), report.totals))
+    return rows
+
+
+def _offenders(report: AuditReport) -> list[AuditRow]:
+    # What is left out is often nearly everything: the table counts it, the list names what is wrong.
+    return [row for row in report.worst() if row.outcome is not Outcome.NOT_IMPLEMENTED]
+
+
+def _left_out(report: AuditReport) -> str:
+    """Return which functions answer NotImplemented, as many as fit in a line."""
+    names = list(dict.fromkeys(r.function for r in report.rows if r.outcome is Outcome.NOT_IMPLEMENTED))
+    if not names:
+        return ""
+    first = ", ".join(names[:4])
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return f"NotImplemented for {_counted(len(names), 'function')}: {first}{more}."
+
+
+def _notes(report: AuditReport, limit: int) -> Iterator[str]:
+    hidden = len(_offenders(report)) - limit
+    if hidden > 0:
+        yield f"… and {hidden} more; --html FILE or --json FILE lists them all."
+    left_out = _left_out(report)
+    if left_out:
+        yield left_out
+    for text, count in report.warnings.items():
+        yield f"Warned in {_counted(count, 'call')}: {text}"
+
+
+def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
+    compared = report.totals.compared > 0
+    table = Table(title=f"Audit of {escape(report.type_name)}", title_justify="left", title_style="bold")
+    table.add_column("Namespace", no_wrap=True)
+    for heading in _headings(compared):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, numbers, totals in _table(report):
+        styles = _styles(totals, compared)
+        cells = [Text(number, style=style) for number, style in zip(numbers, styles)]
+        table.add_row(Text(name, style="bold" if name == "Total" else ""), *cells)
+    # A table that is cut is worth less than one that the terminal wraps.
+    console.print(table, width=max(console.width, console.measure(table).maximum))
+    offenders = _offenders(report)
+    if offenders:
+        worst = Table(title="Worst first", title_justify="left", title_style="bold")
+        worst.add_column("Function", overflow="fold", min_width=24)
+        worst.add_column("Operand")
+        worst.add_column("What is wrong", overflow="fold", ratio=1)
+        for row in offenders[:limit]:
+            worst.add_row(Text(row.function), Text(row.operand), Text("\n".join(_short(f) for f in row.faults)))
+        console.print(worst)
+    for note in _notes(report, limit):
+        console.print(Text(note))
+    style = "bold green" if not report.totals.faults else "bold"
+    console.print(Text(headline(report), style=style))
+
+
+def _styles(totals: Totals, compared: bool) -> list[str]:
+    good = {Outcome.OWN, Outcome.INHERITED, Outcome.FALLBACK}
+    styles = [""]
+    for outcome in _COLUMNS:
+        count = totals.outcomes[outcome]
+        styles.append("dim" if not count else "green" if outcome in good else "yellow")
+        if count and outcome in (Outcome.RAISED, Outcome.RECURSED):
+            styles[-1] = "red"
+    styles.append("red" if totals.signature else "dim")
+    if compared:
+        styles.append("red" if totals.differs else "dim")
+    return [*styles, "bold green" if totals.called and not totals.faults else "bold"]
+
+
+def _short(text: str, limit: int = 240) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
+    headings = ["Namespace", *_headings(report.totals.compared > 0)]
+    lines = [[name, *numbers] for name, numbers, _ in _table(report)]
+    widths = [max(map(len, column)) for column in zip(headings, *lines)]
+    print(f"Audit of {report.type_name}\n", file=file)
+    for line in (headings, ["-" * width for width in widths], *lines):
+        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
+        print("  ".join(cells).rstrip(), file=file)
+    print(file=file)
+    offenders = _offenders(report)
+    if offenders:
+        print("Worst first:", file=file)
+        for row in offenders[:limit]:
+            for fault in row.faults:
+                print(f"  {row.function}, {row.operand}: {_short(fault)}", file=file)
+    for note in _notes(report, limit):
+        print(note, file=file)
+    print(headline(report), file=file)
+
+
+class _Bar:
+    """A progress bar on a terminal; as a callable it is what `audit` takes as `progress`."""
+
+    def __init__(self, file: IO[str]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        # What the audited type prints is captured: rich must not put itself in between.
+        self.bar: Any = Progress(
+            *columns, console=Console(file=file), transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        self.task = self.bar.add_task("", total=None)
+
+    def __call__(self, done: int, total: int, name: str) -> None:
+        self.bar.update(self.task, completed=done, total=total, description=name)
+
+    def __enter__(self) -> Callable[[int, int, str], None]:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.bar.stop()
+
+
+class _NoBar:
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+def progress_bar() -> _Bar | _NoBar:
+    """Return a context manager that gives a function for `audit(progress=...)`, or None where nobody watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return _NoBar()
+    try:
+        return _Bar(sys.stderr)
+    except ImportError:
+        return _NoBar()

@@ -1,0 +1,359 @@
+"""Losses over classes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.tensor import Tensor
+
+from .common import array_of, functional, internal, narrowed, need_float, raw, reduction_of, widened
+
+__all__ = ["cross_entropy", "nll_loss"]
+
+# Note [Terms of the cross entropy]
+# With probabilities p, the gradient of the loss of one item is `(p * level - share) * upstream`, where `level` (one
+# number an item) and `share` (one for each class) depend on the target, the weights and the smoothing alone. Without
+# weights and smoothing the share is the one-hot target, and the level 1.
+
+
+def _axis(ndim: int) -> int:
+    """Return the dimension of the classes."""
+    return 0 if ndim == 1 else 1
+
+
+def _chosen(classes: int, target: Any, ignore_index: int) -> tuple[Any, Any]:
+    """Return the class of each item, 0 for those ignored, and which are not ignored: None for all."""
+    target = target.astype(np.int64, copy=False)
+    if target.size == 0:
+        return target, None
+    on_host = type(target) is np.ndarray
+    if on_host:
+        low, high = int(target.min()), int(target.max())
+        if low >= 0 and high < classes and not low <= ignore_index <= high:
+            return target, None
+    valid = target != ignore_index
+    if on_host:
+        outside = ((target < 0) | (target >= classes)) & valid
+        if outside.any():
+            bad = int(target[outside][0])
+            raise IndexError(f"Target {bad} is out of bounds: there are {classes} classes")
+    return target * valid, valid
+
+
+def _weights(xp: Any, dtype: Any, classes: Any, valid: Any, weight: Any) -> Any:
+    """Return the weight of each item, or None when all have the weight 1."""
+    if weight is None:
+        return None if valid is None else valid.astype(dtype)
+    found = widened(weight)[classes]
+    return found if valid is None else found * valid
+
+
+def _total(weights: Any, target: Any) -> Any:
+    return target.size if weights is None else weights.sum()
+
+
+def _pick(xp: Any, values: Any, classes: Any, axis: int) -> Any:
+    if values.ndim == 2:
+        return values[xp.arange(values.shape[0]), classes]
+    return xp.take_along_axis(values, xp.expand_dims(classes, axis), axis).squeeze(axis)
+
+
+def _place(xp: Any, shape: Any, values: Any, classes: Any, axis: int) -> Any:
+    """Return zeros of `shape` with `values` at `classes`."""
+    result = xp.zeros(shape, values.dtype)
+    xp.put_along_axis(result, xp.expand_dims(classes, axis), xp.expand_dims(values, axis), axis)
+    return result
+
+
+def _along(xp: Any, weight: Any, ndim: int, axis: int) -> Any:
+    """Return the weights of classes in a shape that broadcasts to the input."""
+    return widened(weight).reshape([-1 if d == axis else 1 for d in range(ndim)])
+
+
+def _reduce(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
+    if reduction == "none":
+        return losses
+    total = losses.sum()
+    return total / _total(weights, target) if reduction == "mean" else total
+
+
+@internal(name="cross_entropy", several=("loss", "log_probabilities"))
+def _cross_entropy_op(
+    xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    """Return the negative logarithm of the softmax at each target, reduced, and the logarithm of the softmax."""
+    x = widened(input)
+    axis = _axis(x.ndim)
+    log_p = x - x.max(axis=axis, keepdims=True) if x.size else x
+    log_p = log_p - xp.log(xp.exp(log_p).sum(axis=axis, keepdims=True))
+    classes, valid = _chosen(x.shape[axis], target, ignore_index)
+    weights = _weights(xp, x.dtype, classes, valid, weight)
+    losses = -_pick(xp, log_p, classes, axis)
+    if weights is not None:
+        losses = xp.where(weights == 0, xp.zeros((), x.dtype), losses * weights)
+    if smoothing:
+        spread = -(log_p if weight is None else log_p * _along(xp, weight, x.ndim, axis)).sum(axis=axis)
+        if valid is not None:
+            spread = spread * valid
+        losses = losses * (1 - smoothing) + spread * (smoothing / x.shape[axis])
+    loss = _reduce(losses, weights, target, reduction)
+    return narrowed(xp.asarray(loss), input), log_p
+
+
+def _terms(
+    xp: Any, shape: Any, dtype: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> tuple[Any, Any]:
+    """Return level and share: see Note [Terms of the cross entropy]."""
+    axis = _axis(len(shape))
+    count = shape[axis]
+    classes, valid = _chosen(count, target, ignore_index)
+    weights = _weights(xp, dtype, classes, valid, weight)
+    own = xp.ones(target.shape, dtype) if weights is None else weights.astype(dtype)
+    divisor = _total(weights, target) if reduction == "mean" else 1
+    level = own * (1 - smoothing)
+    share = _place(xp, shape, level, classes, axis)
+    if smoothing:
+        part = xp.ones(target.shape, dtype) if valid is None else valid.astype(dtype)
+        part = part * (smoothing / count)
+        if weight is None:
+            level = level + part * count
+            share += xp.expand_dims(part, axis)
+        else:
+            level = level + part * widened(weight).sum()
+            share += xp.expand_dims(part, axis) * _along(xp, weight, len(shape), axis)
+    return xp.expand_dims(level / divisor, axis), share / divisor
+
+
+@internal(differentiable=False)
+def cross_entropy_grad(
+    xp: Any, upstream: Tensor, log_probabilities: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int,
+    reduction: str, smoothing: float,
+) -> Tensor:  # fmt: skip
+    """Return the gradient of the input of cross_entropy."""
+    result = xp.exp(log_probabilities)
+    axis = _axis(result.ndim)
+    g = widened(upstream)
+    if reduction == "none":
+        g = xp.expand_dims(g, axis)
+    if weight is None and not smoothing and result.ndim == 2:
+        classes, valid = _chosen(result.shape[1], target, ignore_index)
+        if valid is None:
+            result[xp.arange(result.shape[0]), classes] -= 1
+            result *= g / target.size if reduction == "mean" else g
+            return narrowed(result, upstream)
+    level, share = _terms(xp, result.shape, result.dtype, target, weight, ignore_index, reduction, smoothing)
+    result *= level
+    result -= share
+    result *= g
+    return narrowed(result, upstream)
+
+
+@internal(differentiable=False, several=("level", "share"))
+def cross_entropy_terms(
+    xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    """Return what the gradient of cross_entropy is made of: see Note [Terms of the cross entropy]."""
+    return _terms(xp, input.shape, input.dtype, target, weight, ignore_index, reduction, smoothing)
+
+
+_fused = raw(cross_entropy_grad)
+
+
+def _cross_entropy_input(
+    grads: Any, results: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    if not grad_enabled():
+        return _fused(grads[0], results[1], target, weight, ignore_index, reduction, smoothing)
+    axis = _axis(input.dim())
+    level, share = cross_entropy_terms(input, target, weight, ignore_index, reduction, smoothing)
+    grad = grads[0].unsqueeze(axis) if reduction == "none" else grads[0]
+    return (input.softmax(axis) * level - share) * grad
+
+
+derivatives(_cross_entropy_op, input=_cross_entropy_input)
+_cross_entropy = raw(_cross_entropy_op)
+
+
+# ---------------------------------------------------------------------------------------------------------------- nll
+
+
+@internal(name="nll_loss")
+def _nll_op(
+    xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """Return the negative of the input at each target, reduced."""
+    x = widened(input)
+    axis = _axis(x.ndim)
+    classes, valid = _chosen(x.shape[axis], target, ignore_index)
+    weights = _weights(xp, x.dtype, classes, valid, weight)
+    losses = -_pick(xp, x, classes, axis)
+    if weights is not None:
+        losses = xp.where(weights == 0, xp.zeros((), x.dtype), losses * weights)
+    return narrowed(xp.asarray(_reduce(losses, weights, target, reduction)), input)
+
+
+@internal()
+def nll_scatter(
+    xp: Any, upstream: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, size: Any
+) -> Tensor:
+    """Return the gradient of the input of nll_loss, of shape `size`."""
+    g = widened(upstream)
+    axis = _axis(len(size))
+    classes, valid = _chosen(size[axis], target, ignore_index)
+    weights = _weights(xp, g.dtype, classes, valid, weight)
+    values = -g if weights is None else -g * weights
+    if reduction == "mean":
+        values = values / _total(weights, target)
+    values = xp.broadcast_to(values, target.shape).astype(g.dtype, copy=False)
+    return narrowed(_place(xp, size, values, classes, axis), upstream)
+
+
+derivatives(
+    _nll_op,
+    input=lambda grad, input_shape, target, weight, ignore_index, reduction: nll_scatter(
+        grad, target, weight, ignore_index, reduction, input_shape
+    ),
+)
+derivatives(
+    nll_scatter,
+    upstream=lambda grad, target, weight, ignore_index, reduction: _nll_op(
+        grad, target, weight, ignore_index, reduction
+    ),
+)
+_nll = raw(_nll_op)
+
+# ----------------------------------------------------------------------------------------------------------- arguments
+
+
+def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
+    x, t = input._data, target._data
+    if x.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
+    need_float(function, x)
+    if t.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {dtype_name(t.dtype)}: classes are given by number"
+        )
+    if x.ndim == 1:
+        if t.ndim > 1 or t.size != 1:
+            raise ValueError(f"Expected target of one element for an input without a batch, got {list(t.shape)}")
+    elif t.ndim == 0 or x.shape[0] != t.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 0})."
+        )
+    elif (x.shape[0], *x.shape[2:]) != tuple(t.shape):
+        raise RuntimeError(f"Expected target size {[x.shape[0], *x.shape[2:]]}, got {list(t.shape)}")
+    if weight is None:
+        return
+    w = weight._data
+    count = x.shape[_axis(x.ndim)]
+    if w.ndim != 1 or w.shape[0] != count:
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {count} classes or no classes but got weight tensor of "
+            f"shape: {list(w.shape)}"
+        )
+    if w.dtype != x.dtype:
+        raise RuntimeError(f"expected scalar type {dtype_name(x.dtype)} but found {dtype_name(w.dtype)}: the weight's")
+
+
+def _tensors(function: str, weight: Any, **operands: Any) -> None:
+    for position, (name, value) in enumerate(operands.items(), 1):
+        array_of(function, name, position, value)
+    if weight is not None and not isinstance(weight, Tensor):
+        wrong_type(function, "weight", None, weight)
+
+
+def _item(target: Any, input: Any) -> Any:
+    """Return the target of an input without a batch as a zero-dimensional tensor."""
+    return wrap(target._data.reshape(())) if input._data.ndim == 1 and target._data.ndim else target
+
+
+@functional
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Return the negative of the log-probabilities `input` at the classes `target`, reduced.
+
+    `input` has the shape (N, C), (C,) or (N, C, d1, ...), `target` the same without C. Items of the class
+    `ignore_index` do not count; the mean is weighted by `weight`, one number a class. Raises IndexError for a class out
+    of range, ValueError or RuntimeError where shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.nll_loss(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
+    tensor(2.)
+
+    Same as PyTorch's function of that name.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    _tensors("nll_loss", weight, input=input, target=target)
+    _check_classes("nll_loss", input, target, weight)
+    return _nll(input, _item(target, input), weight, ignore_index, reduction)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Return the cross entropy between the softmax of `input` and the classes or probabilities `target`, reduced.
+
+    `input` has the shape (N, C), (C,) or (N, C, d1, ...). `target` holds classes and has the same shape without C, or
+    probabilities of all classes and has the same shape. Items of the class `ignore_index` do not count; the mean is
+    weighted by `weight`, one number a class. `label_smoothing` mixes that part of a uniform distribution into the
+    target. Raises IndexError for a class out of range, ValueError or RuntimeError where shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.cross_entropy(tl.tensor([[0.0, 0.0], [3.0, 1.0]]), tl.tensor([1, 0]))
+    tensor(0.4100)
+
+    Same as PyTorch's function of that name.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    _tensors("cross_entropy", weight, input=input, target=target)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input._data.shape == target._data.shape:
+        return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)  # type: ignore[no-any-return]
+    _check_classes("cross_entropy", input, target, weight)
+    return _cross_entropy(  # type: ignore[no-any-return]
+        input, _item(target, input), weight, ignore_index, reduction, label_smoothing
+    )[0]
+
+
+def _probabilities(
+    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    x, t = input._data, target._data
+    if t.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {dtype_name(t.dtype)}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
+    if x.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
+    need_float("cross_entropy", x)
+    axis = _axis(x.ndim)
+    count = x.shape[axis]
+    if weight is not None and tuple(weight.shape) != (count,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {count} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}"
+        )
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / count
+    product = input.log_softmax(axis) * target
+    if weight is not None:
+        product = product * weight.reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+    if reduction == "none":
+        return -product.sum(axis)
+    items = math.prod(x.shape) // max(count, 1)
+    return -product.sum() / items if reduction == "mean" else -product.sum()

@@ -1,0 +1,119 @@
+"""Distances and similarities between vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.tensor import Tensor
+
+from .common import functional
+
+__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
+
+
+def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+    if x1._data.dtype.kind not in "fcV" and x2._data.dtype.kind not in "fcV":
+        raise RuntimeError("expected common dtype to be floating point: convert the operands first, e.g. with .float()")
+    product = (x1 * x2).sum(dim)
+    return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
+
+
+def _pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
+    difference = x1 - x2 + eps
+    return difference.norm(p, -1, keepdim=keepdim)
+
+
+@composite
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
+
+    >>> import tensorlike as tl
+    >>> tl.cosine_similarity(tl.tensor([1.0, 0.0]), tl.tensor([1.0, 1.0]), dim=0)
+    tensor(0.7071)
+
+    Same as PyTorch's function of that name.
+    """
+    return _cosine(x1, x2, dim, eps)  # type: ignore[no-any-return]
+
+
+@functional(name="cosine_similarity", guard=True)
+def _functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.cosine_similarity(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+
+    Same as PyTorch's function of that name.
+    """
+    return _cosine(x1, x2, dim, eps)  # type: ignore[no-any-return]
+
+
+@composite
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
+
+    >>> import tensorlike as tl
+    >>> tl.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
+    tensor([5.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _pairwise(x1, x2, p, eps, keepdim)  # type: ignore[no-any-return]
+
+
+@functional(name="pairwise_distance", guard=True)
+def _functional_pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
+    tensor([5.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _pairwise(x1, x2, p, eps, keepdim)  # type: ignore[no-any-return]
+
+
+def _all_pairs(input: Any, p: float) -> Any:
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if input._data.dtype.kind not in "fV":
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
+    first, second = np.triu_indices(input.shape[0], 1)
+    index = input.new_tensor
+    rows, others = index(first).long(), index(second).long()
+    return (input[rows] - input[others]).norm(p, -1)
+
+
+@composite
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """Return the distance of order `p` between every two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...
+
+    >>> import tensorlike as tl
+    >>> tl.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
+    tensor([1., 5., 4.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _all_pairs(input, p)  # type: ignore[no-any-return]
+
+
+@functional(name="pdist", guard=True)
+def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
+    """Return the distance of order `p` between every two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
+    tensor([1., 5., 4.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _all_pairs(input, p)  # type: ignore[no-any-return]

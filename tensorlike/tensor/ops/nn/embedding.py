@@ -1,0 +1,248 @@
+"""Rows of tables, looked up by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.grad_mode import no_grad
+from tensorlike.tensor.backends import scatter_add
+from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.tensor import Tensor
+
+from .common import array_of, functional, internal, raw
+
+__all__ = ["embedding", "embedding_bag"]
+
+# From this many numbers on a sparse matrix product adds rows up faster than one by one.
+_MANY = 1 << 14
+
+
+def _check_range(indices: Any, rows: int) -> None:
+    # Looking at indices on a GPU would make every call wait for it.
+    if type(indices) is np.ndarray and indices.size:
+        low, high = indices.min(), indices.max()
+        if low < 0 or high >= rows:
+            bad = int(high if high >= rows else low)
+            raise IndexError(f"index out of range in self: index {bad}, and the weight has {rows} rows")
+
+
+@internal(name="embedding")
+def _embedding_op(
+    xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """Return the rows of `weight` that `indices` names."""
+    _check_range(indices, weight.shape[0])
+    return xp.take(weight, indices, axis=0)
+
+
+def _summed_rows(xp: Any, values: Any, indices: Any, rows: int) -> Any:
+    result = xp.zeros((rows, values.shape[-1]), values.dtype)
+    if xp is np and values.size >= _MANY and values.dtype.kind == "f" and values.dtype.itemsize > 2:
+        from scipy.sparse import csr_array
+
+        count = indices.size
+        choice = csr_array((np.ones(count, values.dtype), (indices, np.arange(count))), shape=(rows, count))
+        return np.asarray(choice @ values)
+    scatter_add(result, indices, values)
+    return result
+
+
+@internal()
+def embedding_weight_grad(
+    xp: Any, upstream: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """Return `upstream` added up by the rows it came from."""
+    flat = indices.reshape(-1)
+    values = upstream.reshape((flat.size, upstream.shape[-1]))
+    if scale_grad_by_freq:
+        counts = xp.bincount(flat, minlength=rows)
+        values = values / counts[flat].astype(values.dtype)[:, None]
+    result = _summed_rows(xp, values, flat, rows)
+    if padding_idx >= 0:
+        result[padding_idx] = 0
+    return result
+
+
+@internal()
+def embedding_rows(
+    xp: Any, upstream: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """Return what `embedding_weight_grad` sends back: the rows, as it weighted them."""
+    result = xp.take(upstream, indices, axis=0)
+    if scale_grad_by_freq:
+        flat = indices.reshape(-1)
+        counts = xp.bincount(flat, minlength=upstream.shape[0])
+        result = result / counts[indices].astype(result.dtype)[..., None]
+    if padding_idx >= 0:
+        result[indices == padding_idx] = 0
+    return result
+
+
+derivatives(
+    _embedding_op,
+    weight=lambda grad, weight_shape, indices, padding_idx, scale_grad_by_freq: embedding_weight_grad(
+        grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
+    ),
+)
+derivatives(
+    embedding_weight_grad,
+    upstream=lambda grad, indices, padding_idx, scale_grad_by_freq: embedding_rows(
+        grad, indices, padding_idx, scale_grad_by_freq
+    ),
+)
+derivatives(
+    embedding_rows,
+    upstream=lambda grad, indices, upstream_shape, padding_idx, scale_grad_by_freq: embedding_weight_grad(
+        grad, indices, upstream_shape[0], padding_idx, scale_grad_by_freq
+    ),
+)
+_embedding = raw(_embedding_op)
+
+
+def _check_indices(function: str, indices: Any) -> None:
+    if indices.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{dtype_name(indices.dtype)} instead (while checking arguments for {function})"
+        )
+
+
+def _row(padding_idx: int | None, rows: int) -> int:
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < max(rows, 1):
+        raise AssertionError(
+            f"Padding_idx must be within num_embeddings: got {padding_idx}, and the weight has {rows} rows"
+        )
+    return padding_idx % max(rows, 1)
+
+
+def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Scale the rows that `indices` names down to the norm `max_norm`, in place and unrecorded."""
+    with no_grad():
+        rows = indices.reshape(-1).unique()
+        chosen = weight.detach()[rows]
+        norms = chosen.norm(norm_type, 1, keepdim=True)
+        # A little less than the limit, so that rounding does not leave a row above it.
+        scale = (max_norm / (norms + 1e-7)).where(norms > max_norm, 1.0)
+        weight.detach()[rows] = chosen * scale
+
+
+@functional(guard=True)
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the rows of the table `weight` that the integers `input` name.
+
+    The result has the shape (*input.shape, columns). The row `padding_idx` gets no gradient. With `max_norm` the rows
+    looked up are first scaled down to it, in place. With `scale_grad_by_freq` gradients are divided by how often a row
+    was looked up. Gradients are dense, also with `sparse`. Raises IndexError for a number out of range.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.embedding(tl.tensor([1, 0]), tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+
+    Same as PyTorch's function of that name.
+    """
+    indices = array_of("embedding", "input", 1, input)
+    table = array_of("embedding", "weight", 2, weight)
+    row = _row(padding_idx, table.shape[0] if table.ndim else 0)
+    _check_indices("embedding", indices)
+    if table.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got a weight of size {list(table.shape)}")
+    if max_norm is not None:
+        _check_range(indices, table.shape[0])
+        _shorten(weight, input, max_norm, norm_type)
+    return _embedding_op(weight, input, row, scale_grad_by_freq)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Return sums, means or maxima (`mode`) of rows of the table `weight`, one for each bag of row numbers.
+
+    A bag is a row of the matrix `input`, or what lies in the vector `input` between two of the `offsets`. Rows numbered
+    `padding_idx` do not count. With "sum" each number can have a weight in `per_sample_weights`. Raises ValueError for
+    arguments that do not fit.
+
+    >>> import tensorlike as tl
+    >>> table = tl.tensor([[1.0], [10.0], [100.0]])
+    >>> tl.nn.functional.embedding_bag(tl.tensor([0, 1, 2]), table, tl.tensor([0, 2]), mode="sum")
+    tensor([[ 11.],
+            [100.]])
+
+    Same as PyTorch's function of that name.
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
+    if per_sample_weights is not None:
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
+                f"the same shape as the input ({list(input.shape)})"
+            )
+        if mode != "sum":
+            raise NotImplementedError(
+                f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
+            )
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as every row of input is a bag. However, found offsets of "
+                f"type {type(offsets).__name__}"
+            )
+        starts = np.arange(input.shape[0]) * input.shape[1]
+    elif input.dim() == 1:
+        if offsets is None or offsets.dim() != 1:
+            raise ValueError(f"offsets has to be a 1D Tensor but got {None if offsets is None else list(offsets.shape)}")
+        starts = offsets.cpu().numpy().astype(np.int64)
+        if starts.size and starts[0] != 0:
+            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence starts at 0, got {starts[0]}")
+        if starts.size and starts[-1] > input.shape[0]:
+            raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]}, got {starts[-1]}")
+        if include_last_offset:
+            starts = starts[:-1]
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    indices = input.reshape(-1)
+    values = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    bags = len(starts)
+    bag = np.repeat(np.arange(bags), np.diff(np.append(starts, indices.shape[0])))
+    number = input.new_tensor(bag)
+    row = _row(padding_idx, weight.shape[0])
+    counted = None if row < 0 else (indices != row)
+    return _bags(values, number, counted, bags, mode, per_sample_weights)  # type: ignore[no-any-return]
+
+
+def _bags(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: Any) -> Any:
+    """Return the sum, mean or maximum of the rows `values` of each bag."""
+    bag = bag.long()
+    columns = values.shape[-1]
+    if mode == "max":
+        if counted is not None:
+            values, bag = values[counted], bag[counted]
+        places = bag.unsqueeze(-1).expand(bag.shape[0], columns)
+        empty = values.new_zeros((bags, columns))
+        return empty.scatter_reduce(0, places, values, "amax", include_self=False)
+    if weights is not None:
+        values = values * weights.reshape(-1, 1)
+    if counted is not None:
+        values = values * counted.unsqueeze(-1)
+    total = values.new_zeros((bags, columns)).index_add(0, bag, values)
+    if mode == "sum":
+        return total
+    ones = values.new_ones((bag.shape[0],)) if counted is None else counted.type_as(values)
+    counts = values.new_zeros((bags,)).index_add(0, bag, ones)
+    return total / counts.clamp(min=1).unsqueeze(-1)

@@ -1,0 +1,505 @@
+"""Normalization: over batches, layers, groups, channels."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.views import bump
+
+from .common import array_of, functional, internal, narrowed, need_float, raw, widened
+from .padding import pad_with
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
+# Note [Two formulas for a gradient]
+# The gradient of a normalization is one fused kernel where it is not to be differentiated itself, and written with
+# public operations where it is (`create_graph`). The tests compare the two.
+
+
+def _standardized(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
+    """Return `x` less its mean over its deviation, the mean, the inverse deviation and the variance."""
+    count = math.prod(x.shape[a] for a in axes)
+    mean = x.sum(axis=axes, keepdims=True) / count
+    centered = x - mean
+    variance = xp.square(centered).sum(axis=axes, keepdims=True) / count
+    inverse = 1 / xp.sqrt(variance + eps)
+    centered *= inverse
+    return centered, mean, inverse, variance
+
+
+def _along_channels(array: Any, ndim: int) -> Any:
+    return array.reshape((1, -1, *(1 for _ in range(ndim - 2))))
+
+
+def _affine(result: Any, weight: Any, bias: Any) -> Any:
+    if weight is not None:
+        result *= widened(weight)
+    if bias is not None:
+        result += widened(bias)
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------- layer_norm
+
+
+@internal(name="layer_norm", several=("output", "mean", "rstd"))
+def _layer_norm_op(xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float) -> Any:
+    """Normalize over the last `count` dimensions; also return the mean and the inverse deviation."""
+    x = widened(input)
+    axes = tuple(range(x.ndim - count, x.ndim))
+    result, mean, inverse, _ = _standardized(xp, x, axes, eps)
+    return narrowed(_affine(result, weight, bias), input), mean, inverse
+
+
+@internal(differentiable=False)
+def layer_norm_input_grad(
+    xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, count: int
+) -> Tensor:
+    """Return the gradient of the input of layer_norm."""
+    axes = tuple(range(input.ndim - count, input.ndim))
+    size = math.prod(input.shape[input.ndim - count :])
+    g = widened(upstream)
+    if weight is not None:
+        g = g * widened(weight)
+    standard = (widened(input) - mean) * inverse
+    slope = (g * standard).sum(axis=axes, keepdims=True) / size
+    level = g.sum(axis=axes, keepdims=True) / size
+    standard *= slope
+    result = g - level
+    result -= standard
+    result *= inverse
+    return narrowed(result, input)
+
+
+@internal(differentiable=False)
+def layer_norm_weight_grad(xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, count: int) -> Tensor:
+    """Return the gradient of the weight of layer_norm."""
+    product = (widened(input) - mean) * inverse
+    product *= widened(upstream)
+    return product.sum(axis=tuple(range(input.ndim - count)))
+
+
+_layer_input_fused = raw(layer_norm_input_grad)
+_layer_weight_fused = raw(layer_norm_weight_grad)
+
+
+def _standard(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+    """Return the standardized input and the inverse deviation: written with public operations."""
+    centered = input - input.mean(dims, keepdim=True)
+    inverse = ((centered * centered).mean(dims, keepdim=True) + eps).rsqrt()
+    return centered * inverse, inverse
+
+
+def _standard_backward(grad: Any, input: Any, dims: tuple[int, ...], eps: float) -> Any:
+    """Return the gradient of `_standard` by its input: written with public operations."""
+    standard, inverse = _standard(input, dims, eps)
+    slope = (grad * standard).mean(dims, keepdim=True)
+    return (grad - grad.mean(dims, keepdim=True) - standard * slope) * inverse
+
+
+def _layer_input(grads: Any, results: Any, input: Any, weight: Any, count: int, eps: float) -> Any:
+    if not grad_enabled():
+        return _layer_input_fused(grads[0], input, results[1], results[2], weight, count)
+    grad = grads[0] if weight is None else grads[0] * weight
+    return _standard_backward(grad, input, tuple(range(-count, 0)), eps)
+
+
+def _layer_weight(grads: Any, results: Any, input: Any, count: int, eps: float) -> Any:
+    if not grad_enabled():
+        return _layer_weight_fused(grads[0], input, results[1], results[2], count)
+    return grads[0] * _standard(input, tuple(range(-count, 0)), eps)[0]
+
+
+derivatives(
+    _layer_norm_op,
+    input=_layer_input,
+    weight=_layer_weight,
+    bias=lambda grads: grads[0],
+)
+_layer_norm = raw(_layer_norm_op)
+
+
+def _normalized_shape(function: str, input: Any, normalized_shape: Any, marks: str) -> tuple[int, ...]:
+    if isinstance(normalized_shape, int) or not isinstance(normalized_shape, Sequence):
+        raise TypeError(
+            f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+            f"{type(normalized_shape).__name__}"
+        )
+    shape = tuple(operator.index(n) for n in normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            f"normalized_shape = {list(shape)}"
+        )
+    size = tuple(input._data.shape)
+    if size[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{marks}{', '.join(map(str, shape))}], "
+            f"but got input of size{list(size)}"
+        )
+    return shape
+
+
+def _check_affine(function: str, shape: tuple[int, ...], **operands: Any) -> None:
+    for name, value in operands.items():
+        if value is None:
+            continue
+        if not isinstance(value, Tensor):
+            wrong_type(function, name, None, value)
+        if tuple(value._data.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(value._data.shape)} and normalized_shape = {list(shape)}"
+            )
+
+
+@functional
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Return `input` with mean 0 and variance 1 over its last dimensions, then times `weight` plus `bias`.
+
+    `normalized_shape` is the shape of these dimensions, and of `weight` and `bias`. Raises RuntimeError where shapes do
+    not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
+    tensor([-1.2247,  0.0000,  1.2247])
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("layer_norm", "input", 1, input)
+    shape = _normalized_shape("layer_norm", input, normalized_shape, ", ")
+    need_float("layer_norm", array)
+    _check_affine("layer_norm", shape, weight=weight, bias=bias)
+    return _layer_norm(input, weight, bias, len(shape), eps)[0]  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Return `input` divided by the root of the mean of its squares over its last dimensions, times `weight`.
+
+    `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
+    difference of the dtype unless given. Written with `square`, `mean` and `rsqrt`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.rms_norm(tl.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+
+    Same as PyTorch's function of that name.
+    """
+    shape = _normalized_shape("rms_norm", input, normalized_shape, "")
+    array = input._data
+    if array.dtype.kind not in "fcV":
+        need_float("rms_norm", array)
+    _check_affine("rms_norm", shape, weight=weight)
+    wide = input.float() if array.dtype.itemsize == 2 else input
+    if eps is None:
+        eps = float(np.finfo(wide._data.real.dtype).eps)
+    dims = tuple(range(-len(shape), 0))
+    result = wide * ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
+    if wide is not input:
+        result = result.type_as(input)
+    return result if weight is None else result * weight
+
+
+# ---------------------------------------------------------------------------------------------------------- batch_norm
+
+
+@internal(name="batch_norm", several=("output", "mean", "rstd"))
+def _batch_norm_op(
+    xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+) -> Any:  # fmt: skip
+    """Normalize each channel over the batch, or by the running statistics, which training moves."""
+    x = widened(input)
+    channels = None
+    if training:
+        axes = (0, *range(2, x.ndim))
+        channels, mean, inverse, variance = _standardized(xp, x, axes, eps)
+        count = x.size // max(x.shape[1], 1)
+        for running, found, factor in ((running_mean, mean, 1), (running_var, variance, count / max(count - 1, 1))):
+            if running is not None:
+                running *= 1 - momentum
+                running += (momentum * factor) * found.reshape(running.shape)
+    else:
+        mean = _along_channels(widened(running_mean), x.ndim).astype(x.dtype, copy=True)
+        inverse = 1 / xp.sqrt(_along_channels(widened(running_var), x.ndim).astype(x.dtype) + eps)
+        channels = (x - mean) * inverse
+    scale = None if weight is None else _along_channels(weight, x.ndim)
+    shift = None if bias is None else _along_channels(bias, x.ndim)
+    return narrowed(_affine(channels, scale, shift), input), mean, inverse
+
+
+@internal(differentiable=False)
+def batch_norm_input_grad(
+    xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, training: bool
+) -> Tensor:
+    """Return the gradient of the input of batch_norm."""
+    g = widened(upstream)
+    scale = inverse if weight is None else inverse * _along_channels(widened(weight), input.ndim)
+    if not training:
+        return narrowed(g * scale, input)
+    axes = (0, *range(2, input.ndim))
+    count = input.size // max(input.shape[1], 1)
+    standard = (widened(input) - mean) * inverse
+    slope = (g * standard).sum(axis=axes, keepdims=True) / count
+    level = g.sum(axis=axes, keepdims=True) / count
+    standard *= slope
+    result = g - level
+    result -= standard
+    result *= scale
+    return narrowed(result, input)
+
+
+@internal(differentiable=False)
+def batch_norm_weight_grad(xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor) -> Tensor:
+    """Return the gradient of the weight of batch_norm."""
+    product = (widened(input) - mean) * inverse
+    product *= widened(upstream)
+    return product.sum(axis=(0, *range(2, input.ndim)))
+
+
+_batch_input_fused = raw(batch_norm_input_grad)
+_batch_weight_fused = raw(batch_norm_weight_grad)
+
+
+def _batch_dims(input: Any) -> tuple[int, ...]:
+    return (0, *range(2, input.dim()))
+
+
+def _batch_standard(results: Any, input: Any, training: bool, eps: float) -> Any:
+    if training:
+        return _standard(input, _batch_dims(input), eps)[0]
+    # Constants here: the running statistics, without the history of this node's results.
+    return (input - wrap(results[1]._data)) * wrap(results[2]._data)
+
+
+def _batch_input(grads: Any, results: Any, input: Any, weight: Any, training: bool, eps: float) -> Any:
+    if not grad_enabled():
+        return _batch_input_fused(grads[0], input, results[1], results[2], weight, training)
+    grad = grads[0]
+    if weight is not None:
+        grad = grad * weight.reshape((1, -1, *(1 for _ in range(input.dim() - 2))))
+    if not training:
+        return grad * wrap(results[2]._data)
+    return _standard_backward(grad, input, _batch_dims(input), eps)
+
+
+def _batch_weight(grads: Any, results: Any, input: Any, training: bool, eps: float) -> Any:
+    if not grad_enabled():
+        return _batch_weight_fused(grads[0], input, results[1], results[2])
+    return (grads[0] * _batch_standard(results, input, training, eps)).sum(_batch_dims(input))
+
+
+derivatives(
+    _batch_norm_op,
+    input=_batch_input,
+    weight=_batch_weight,
+    bias=lambda grads: grads[0].sum(_batch_dims(grads[0])),
+)
+_batch_norm = raw(_batch_norm_op)
+
+
+def _check_channels(function: str, channels: int, **operands: Any) -> None:
+    for name, value in operands.items():
+        if value is None:
+            continue
+        if not isinstance(value, Tensor):
+            wrong_type(function, name, None, value)
+        if value._data.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {value._data.size}")
+
+
+@functional
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Return `input` with each channel less its mean, over its deviation, times `weight` plus `bias`.
+
+    Channels are the second dimension. When `training` mean and variance are those of the batch, and the running ones
+    are moved towards them by the part `momentum`, in place; otherwise they are the running ones. Raises ValueError when
+    training with one value a channel, RuntimeError where sizes do not fit or statistics are missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("batch_norm", "input", 1, input)
+    shape = array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"batch_norm(): expected an input of at least 2 dimensions, got size {list(shape)}")
+    if training and shape[0] * math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+    if not training:
+        for name, value in (("running_mean", running_mean), ("running_var", running_var)):
+            if value is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+    need_float("batch_norm", array)
+    _check_channels(
+        "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
+    result = _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    if training:
+        for running in (running_mean, running_var):
+            if running is not None:
+                bump(running)
+    return result  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Return `input` with each channel of each item less its mean, over its deviation, times `weight` plus `bias`.
+
+    Without `use_input_stats` mean and variance are the running ones. Raises ValueError when a channel has one element.
+    Written with `batch_norm`, every item's channels taken for channels of one item.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.instance_norm(tl.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+
+    Same as PyTorch's function of that name.
+    """
+    shape = tuple(input.shape)
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(shape)}")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    count, channels = shape[:2]
+
+    def repeated(tensor: Any) -> Any:
+        return None if tensor is None else tensor.repeat(count)
+
+    mean, variance = repeated(running_mean), repeated(running_var)
+    result = batch_norm(
+        input.reshape((1, count * channels, *shape[2:])), mean, variance, repeated(weight), repeated(bias),
+        use_input_stats, momentum, eps,
+    )  # fmt: skip
+    if use_input_stats:
+        for running, found in ((running_mean, mean), (running_var, variance)):
+            if running is not None:
+                running.detach().copy_(found.reshape(count, channels).mean(0))
+    return result.reshape(shape)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Return `input` with mean 0 and variance 1 over each of `num_groups` groups of channels, scaled and moved.
+
+    Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError where sizes do
+    not fit. Written with `layer_norm`, a group after the other.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+
+    Same as PyTorch's function of that name.
+    """
+    shape = tuple(input.shape)
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(shape)} and num_groups={num_groups}"
+        )
+    per_group = shape[1] // num_groups * math.prod(shape[2:])
+    if shape[0] * per_group == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+    need_float("group_norm", input._data)
+    for name, value in (("weight", weight), ("bias", bias)):
+        if value is not None and tuple(value.shape) != (shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(value.shape)} and input of shape {list(shape)}"
+            )
+    grouped = input.reshape((shape[0], num_groups, per_group))
+    result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
+    channels = (1, -1, *(1 for _ in shape[2:]))
+    if weight is not None:
+        result = result * weight.reshape(channels)
+    if bias is not None:
+        result = result + bias.reshape(channels)
+    return result  # type: ignore[no-any-return]
+
+
+# -------------------------------------------------------------------------------------------------------------- others
+
+
+@functional(guard=True)
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Return `input` divided by a power of the mean of squares over `size` neighbouring channels.
+
+    The divisor is `(k + alpha * mean) ** beta`, with zeros beyond the first and the last channel. `input` has three
+    dimensions or more, channels the second. Raises ValueError for fewer.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.local_response_norm(tl.ones(1, 1, 1), 1, alpha=3.0, beta=0.5)
+    tensor([[[0.5000]]])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+    if input.numel() == 0:
+        return input
+    before, after = size // 2, (size - 1) // 2
+    channels = input.shape[1]
+    rest = ((0, 0),) * (input.dim() - 2)
+    squares = pad_with(input * input, ((before, after), *rest), 0)
+    total = squares.narrow(1, 0, channels)
+    for start in range(1, size):
+        total = total + squares.narrow(1, start, channels)
+    return input / (total * (alpha / size) + k).pow(beta)
+
+
+@functional(guard=True)
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """Return `input` divided by its norm of order `p` along `dim`, or by `eps` where that is larger.
+
+    Takes floating-point and complex dtypes. With `out` the result is written there.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.normalize(tl.tensor([3.0, 4.0]), dim=0)
+    tensor([0.6000, 0.8000])
+
+    Same as PyTorch's function of that name.
+    """
+    if input._data.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "normalize(): Expected a floating point or complex tensor as input. Got "
+            f"{dtype_name(input._data.dtype)}"
+        )
+    norm = input.norm(p, dim, keepdim=True).clamp(min=eps)
+    return input / norm if out is None else input.div(norm, out=out)  # type: ignore[no-any-return]

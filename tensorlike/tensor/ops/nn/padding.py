@@ -1,0 +1,173 @@
+"""Padding: what stands beyond the ends of dimensions."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.backends import scatter_add
+from tensorlike.tensor.declare import composite, derivatives
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+from .common import array_of, functional, internal, raw
+from .windows import Pads, padded
+
+__all__ = ["pad", "pad_with"]
+
+
+@internal()
+def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
+    """Return `input` with `value` around its last dimensions, or cut off there where amounts are negative."""
+    result = padded(xp, input, pads, value)
+    return result.copy() if xp.may_share_memory(result, input) else result
+
+
+derivatives(
+    constant_pad, input=lambda grad, pads: constant_pad(grad, tuple((-before, -after) for before, after in pads), 0)
+)
+_constant = raw(constant_pad)
+pad_with = constant_pad
+
+
+def _sources(mode: str, size: int, before: int, after: int) -> Any:
+    """Return which element of a dimension stands at each place of the padded one."""
+    index = np.arange(-before, size + after)
+    if mode == "replicate":
+        return index.clip(0, size - 1)
+    if mode == "circular":
+        return index % size
+    # Mirrored at the first and last elements, which are not repeated.
+    index = np.abs(index)
+    return np.where(index >= size, 2 * (size - 1) - index, index)
+
+
+@internal()
+def pad_from(xp: Any, input: Tensor, pads: Pads, mode: str) -> Tensor:
+    """Return `input` with its own elements around its last dimensions."""
+    result = input
+    for axis, (before, after) in enumerate(pads, input.ndim - len(pads)):
+        if before or after:
+            index = _sources(mode, input.shape[axis], before, after)
+            result = xp.take(result, xp.asarray(index), axis=axis)
+    return result.copy() if result is input else result
+
+
+@internal()
+def pad_from_backward(xp: Any, upstream: Tensor, pads: Pads, mode: str) -> Tensor:
+    """Return what each element gets of `upstream`: the sum over the places where it stands."""
+    result = upstream
+    for axis, (before, after) in enumerate(pads, upstream.ndim - len(pads)):
+        if not before and not after:
+            continue
+        size = upstream.shape[axis] - before - after
+        moved = xp.moveaxis(result, axis, 0)
+        total = xp.zeros((size, *moved.shape[1:]), result.dtype)
+        scatter_add(total, xp.asarray(_sources(mode, size, before, after)), moved)
+        result = xp.moveaxis(total, 0, axis)
+    return xp.ascontiguousarray(result) if result is not upstream else upstream.copy()
+
+
+derivatives(pad_from, input=lambda grad, pads, mode: pad_from_backward(grad, pads, mode))
+derivatives(pad_from_backward, upstream=lambda grad, pads, mode: pad_from(grad, pads, mode))
+_from = raw(pad_from)
+
+
+def _pairs(pad: Any) -> Pads:
+    """Return the amounts by dimension: PyTorch gives them from the last dimension on."""
+    try:
+        found = [operator.index(n) for n in pad]
+    except TypeError:
+        raise TypeError(f"pad(): argument 'pad' must be tuple of ints, got {pad!r}") from None
+    if len(found) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, got pad={found}")
+    return tuple(zip(found[::2], found[1::2]))[::-1]
+
+
+@functional(name="pad")
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Return `input` with elements added before and after its last dimensions.
+
+    `pad` holds how many before and after for each dimension, the last dimension first; negative amounts cut off.
+    `mode` is "constant" (`value`, 0 unless given), or "reflect", "replicate" or "circular", which take one to three
+    dimensions of an input that has one or two more. Raises RuntimeError where amounts do not fit, NotImplementedError
+    for other modes and shapes.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.pad(tl.tensor([1.0, 2.0]), (1, 2))
+    tensor([0., 1., 2., 0., 0.])
+    >>> tl.nn.functional.pad(tl.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
+    tensor([[2., 1., 2., 3., 2.]])
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("pad", "input", 1, input)
+    pads = _pairs(pad)
+    shape = array.shape
+    if len(pads) > len(shape):
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{2 * len(pads)} and input of dimension {len(shape)}"
+        )
+    spatial = shape[len(shape) - len(pads) :]
+    if mode == "constant":
+        return _constant_checked(input, pads, spatial, value)  # type: ignore[no-any-return]
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode}: use 'constant', 'reflect', 'replicate' or 'circular'"
+        )
+    if value is not None:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if not 1 <= len(pads) <= 3 or len(shape) not in (len(pads) + 1, len(pads) + 2):
+        raise NotImplementedError(f"Padding size {2 * len(pads)} is not supported for {len(shape)}D input tensor.")
+    for axis, ((before, after), n) in enumerate(zip(pads, spatial), len(shape) - len(pads)):
+        if mode == "reflect" and (before >= n or after >= n):
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {axis} of input {list(shape)}"
+            )
+        if mode == "circular" and (before > n or after > n):
+            raise RuntimeError(
+                f"Padding value causes wrapping around more than once: padding ({before}, {after}) at dimension {axis} "
+                f"of input {list(shape)}"
+            )
+        if n + before + after <= 0 or n == 0:
+            raise RuntimeError(
+                f"pad(): input {list(shape)} is too small for the padding ({before}, {after}) at dimension {axis}"
+            )
+    if any(b < 0 or a < 0 for b, a in pads):
+        # Cut off first: what is mirrored is what is left.
+        input = _constant(input, tuple((min(b, 0), min(a, 0)) for b, a in pads), 0)
+        pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
+    return _from(input, pads, mode)  # type: ignore[no-any-return]
+
+
+def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
+    for (before, after), n in zip(pads, spatial):
+        if n + before + after < 0:
+            raise RuntimeError(
+                f"The input size {n}, plus negative padding {before} and {after}, resulted in a negative output size"
+            )
+    return _constant(input, pads, 0 if value is None else value)
+
+
+@composite(guard=False)
+def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
+    """Return `input` with `value` before and after its last dimensions; see `nn.functional.pad`.
+
+    >>> import tensorlike as tl
+    >>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 0), 7)
+    tensor([7, 1, 2])
+
+    Same as PyTorch's function of that name.
+    """
+    pads = _pairs(pad)
+    shape = array_of("constant_pad_nd", "input", 1, input).shape
+    if len(pads) > len(shape):
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{2 * len(pads)} while the input has {len(shape)} dimensions."
+        )
+    return _constant_checked(input, pads, shape[len(shape) - len(pads) :], value)  # type: ignore[no-any-return]
