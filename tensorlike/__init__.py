@@ -24,9 +24,9 @@ from .dispatch import TorchFunctionMode, overridable
 from .tensor import Parameter, Tensor
 from .tensor.device import device
 from .tensor.dtypes import *  # noqa: F403
+from .tensor.generator import Generator, default_generator
 from .tensor.namespaces import fill as _fill
 from .tensor.printing import set_printoptions
-from .tensor.random import Generator
 from .tensor.size import Size
 
 #: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
@@ -36,7 +36,8 @@ LAZY = ("_C", "_overrides", "nn", "optim", "overrides", "random", "special", "te
 # that name stays importable from (`from tensorlike.tensor import ...`).
 __all__ = [
     *_fill(__name__),
-    *("Generator", "Parameter", "Size", "Tensor", "TorchFunctionMode", "autograd", "device", "dispatch"),
+    *("Generator", "Parameter", "Size", "Tensor", "TorchFunctionMode", "autograd", "default_generator", "device"),
+    *("dispatch",),
     *("e", "enable_grad", "inf", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "nan", "no_grad"),
     *("overridable", "pi", "set_grad_enabled", "set_printoptions"),
     *(name for name in LAZY if not name.startswith("_")),

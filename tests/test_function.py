@@ -323,7 +323,8 @@ def test_once_differentiable() -> None:
             return grad * 2
 
     x = leaf(1.0)
-    (first,) = tl.autograd.grad(Once.apply(x).sum(), x, create_graph=True)
+    start = tl.ones(1, dtype=tl.float64, requires_grad=True)
+    (first,) = tl.autograd.grad(Once.apply(x), x, start, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.sum().backward()
 

@@ -14,7 +14,18 @@ import tensorlike as tl
 from helpers.ducks import ANSWER, Duck, identical, recorded
 from helpers.gradients import GradientMismatch, check_gradients, outputs_of
 from helpers.rows import IN_PLACE, REFLECTED, cases, families, mutates
-from helpers.values import array, assert_arrays, assert_same, fresh, mapped, snapshot, strided, tensors_in, wrapped
+from helpers.values import (
+    TOLERANCE,
+    array,
+    assert_arrays,
+    assert_same,
+    fresh,
+    mapped,
+    snapshot,
+    strided,
+    tensors_in,
+    wrapped,
+)
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.overrides import TorchFunctionMode
@@ -95,7 +106,10 @@ def check_forms(samples, primary, members, name, inputs, results):
                 # An operator of its own, with the operands in the other order.
                 if len(sample.args) != 2 or not isinstance(sample.args[1], tl.Tensor):
                     continue
-                expected = call(primary, sample, (sample.args[1], sample.args[0]))
+                try:
+                    expected = call(primary, sample, (sample.args[1], sample.args[0]))
+                except RuntimeError:  # Shapes that fit in one order only.
+                    continue
                 same(samples, call(row, sample), expected, what)
             elif mutates(row) and not mutates(primary):
                 check_in_place(samples, row, sample, expected, what)
@@ -124,9 +138,8 @@ def check_in_place(samples, row, sample, expected, what):
     target = args[0]
     former = array(target).copy()
     if isinstance(expected, tl.Tensor) and row.form in ("inplace", "operator", "alias"):
-        fitting = array(expected).shape == former.shape
-        if not fitting or not can_cast(array(expected).dtype, former.dtype):
-            with pytest.raises(RuntimeError, match="result type" if fitting else "shape"):
+        if array(expected).shape != former.shape or not can_cast(array(expected).dtype, former.dtype):
+            with pytest.raises(RuntimeError, match=r"\w+\(\)|In-place"):
                 row.function(*args, **kwargs)
             assert_arrays(array(target), former, f"{what} wrote although it refused")
             return
@@ -212,6 +225,15 @@ def replaced(value, at, by):
     return mapped(value, change)
 
 
+def operand_positions(row, sample):
+    """The numbers of those tensors of a sample that stand where types are asked."""
+    operands = {p.name for p in row.operands()}
+    tensors = list(tensors_in([list(sample.args), sample.kwargs]))
+    bound = signature_of(row).bind(*sample.args, **sample.kwargs).arguments
+    asked = {id(t) for name, value in bound.items() if name in operands for t in tensors_in(value)}
+    return [at for at, tensor in enumerate(tensors) if id(tensor) in asked]
+
+
 def check_intercepted(row, inputs):
     """A type is asked wherever it stands among the operands, and a mode sees every call, as they were passed."""
 
@@ -222,7 +244,7 @@ def check_intercepted(row, inputs):
 
     seen = []
     for sample in inputs:
-        for at in range(sum(1 for _ in tensors_in([list(sample.args), sample.kwargs]))):
+        for at in operand_positions(row, sample):
             args, kwargs = replaced([list(sample.args), sample.kwargs], at, Duck())
             result, calls = recorded(row.function, *args, **kwargs)
             what = f"{row.full_name}{sample} with a duck for tensor {at}"
@@ -315,7 +337,10 @@ def check_reference(samples, row, sample, result):
     theirs = list(expected) if isinstance(expected, (list, tuple)) else [expected]
     assert len(ours) == len(theirs), what
     for one, other in zip(ours, theirs):
-        assert_arrays(one, np.asarray(other).astype(one.dtype), what, samples.tolerance)
+        found = np.asarray(other)
+        # NumPy computes with small integers in half precision.
+        near = TOLERANCE["float16"] if found.dtype == np.float16 else samples.tolerance
+        assert_arrays(one, found.astype(one.dtype), what, near)
 
 
 def as_numpy(value):

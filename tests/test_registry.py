@@ -8,7 +8,7 @@ import types
 import pytest
 
 import tensorlike as tl
-from helpers.rows import families, rows, samples_key
+from helpers.rows import families, is_operator, rows, samples_key
 from tensorlike.dispatch import MISSING
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.overrides.introspection import owner_of
@@ -100,6 +100,8 @@ def test_it_has_a_derivative(name):
 @pytest.mark.parametrize("name", families())
 def test_every_parameter_is_exercised(name):
     [primary, *_] = families()[name]
+    if is_operator(primary):
+        return  # Python calls it with the operands alone.
     dtypes = SAMPLES[name].dtypes
     inputs = [s for dtype in {dtypes[0], dtypes[-1]} for s in SAMPLES[name].generate(dtype)]
     signature = inspect.signature(primary.function)

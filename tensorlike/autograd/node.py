@@ -28,6 +28,8 @@ __all__ = [
     "leaf_edge",
     "next_sequence_number",
     "unpack",
+    "unpack_many",
+    "unpack_raw",
 ]
 
 Edge = tuple["Node", int]
@@ -261,6 +263,17 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
         tensor._tracked = True
         tensor._counter = counter
     return tensor
+
+
+def unpack_raw(saved: Any, node: Node) -> Any:
+    """Return the saved value as a raw array (numbers and None as they are), checked as `unpack` does."""
+    if type(saved) is tuple:
+        array, counter, version = saved
+        if counter[0] == version:
+            return array
+    elif saved is not RELEASED:
+        return saved
+    return unpack(saved, None, node)
 
 
 def unpack_many(saved: Any, edges: Any, node: Node) -> Any:

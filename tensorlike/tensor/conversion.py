@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.core import register_plain
 
 from .backends import backend_of, device_of, transfer
 from .declare import derivatives, primitive, tensor_method
@@ -19,6 +20,9 @@ from .runtime import dtype_name
 from .tensor import Tensor
 
 __all__: list[str] = []
+
+# What `to` takes beside tensors: nothing that could override it.
+register_plain(Dtype, Device)
 
 
 def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
@@ -70,7 +74,7 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool) -> Any:
 
 
 @tensor_method
-def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
     Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
@@ -103,7 +107,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             dtype = rest.pop(0)
         else:
             raise TypeError(
-                f"to() received an invalid combination of arguments: got ({type(first).__name__}), expected a dtype, a "
+                f"to() received an invalid combination of arguments: got ({first.__class__.__name__}), expected a dtype, a "
                 "device, or a Tensor"
             )
         if rest:

@@ -656,6 +656,11 @@ def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
 
 
 def _ones(self: Any, shape: Any, dtype: Any) -> Any:
+    if type(self._data) is np.ndarray:
+        # np.ones is a Python function, 900 ns; this is 300, once a backward.
+        array = np.ndarray(shape, dtype)
+        array.fill(1)
+        return wrap(array)
     return wrap(backend_of(self._data).namespace.ones(shape, dtype))
 
 
@@ -667,4 +672,11 @@ def _namespace_of_tensor(self: Any) -> Any:
     return backend_of(self._data).namespace
 
 
+def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
+    from .ops.joining import stack
+
+    return stack(list(tensors))
+
+
+Tensor._stacked = _stacked  # type: ignore[method-assign, assignment]
 Tensor._namespace = _namespace_of_tensor  # type: ignore[method-assign, assignment]

@@ -553,6 +553,11 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
             outputs.append(f"*grad_{p.name}")
         else:
             outputs.append(f"None if {edge} is None else {call}")
+    raw = _raw_outputs(d, recorded, edge_names)
+    if raw:
+        lines.append("    if not grad_enabled():")
+        lines.append("        raw = grad._data")
+        lines.append(f"        return ({', '.join(raw)},)")
     lines.append(f"    return ({', '.join(outputs)},)")
     saved_tensors = [
         n for n in recorded.names
@@ -562,6 +567,26 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     lines.append("def release(self):")
     lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
     return "\n".join(lines)
+
+
+def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
+    """Return the gradients by raw formulas, or nothing when there is not one for every formula."""
+    if d.several or not d.raw_formulas or set(d.raw_formulas) != set(recorded.formulas):
+        return []
+    outputs = []
+    for p in recorded.operands:
+        if p.name not in recorded.formulas:
+            outputs.append("None")
+            continue
+        formula = d.raw_formulas[p.name]
+        arguments = []
+        for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
+            saved = f"self._saved_{name}"
+            of_tensor = name == "result" or (name in recorded.by_name and recorded.by_name[name].operand == ONE)
+            arguments.append("raw" if name == "grad" else f"unpack_raw({saved}, self)" if of_tensor else saved)
+        call = f"wrap_raw({', '.join([f'raw_{p.name}', *arguments])})"
+        outputs.append(f"None if {edges[p.name]} is None else {call}")
+    return outputs
 
 
 def record_source(d: Declaration, recorded: Recorded) -> str:

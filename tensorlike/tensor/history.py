@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import edge_of
@@ -147,9 +148,13 @@ def install(method: Callable[..., Any]) -> None:
 
         Same as PyTorch's method of that name.
         """
-        from tensorlike.autograd.functions import backward as run_backward
-
-        run_backward(
+        if inputs is None:
+            keep = create_graph if retain_graph is None else retain_graph
+            engine.run(
+                (((root_edge(self), grad_of_root(self, gradient))),), keep_graph=keep, create_graph=create_graph
+            )
+            return
+        functions.backward(
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 

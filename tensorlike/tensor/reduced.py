@@ -6,6 +6,9 @@ import math
 import operator
 from typing import Any, NoReturn
 
+import numpy as np
+
+from .backends import namespace_of
 from .dims import dim_tuple, one_dim
 from .dtypes import dtype_of
 from .runtime import dtype_name
@@ -17,6 +20,7 @@ __all__ = [
     "is_half",
     "nonempty",
     "one_axis",
+    "raw_expanded",
     "reduced_axes",
     "restored",
     "unsupported",
@@ -99,6 +103,21 @@ def restored(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
 def expanded(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """Return the gradient of a reduced result, repeated along the reduced dimensions."""
     return restored(grad, shape, dim, keepdim).expand(shape)
+
+
+def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """Return the raw gradient of a reduced result, repeated along the reduced dimensions in memory of its own."""
+    shape = input_shape
+    if shape and not keepdim and dim is not None:
+        axes = (dim % len(shape),) if type(dim) is int else dim_tuple(dim, len(shape))
+        if axes is not None:
+            grad = grad.reshape([1 if d in axes else n for d, n in enumerate(shape)])
+    if type(grad) is not np.ndarray:
+        return namespace_of(grad).broadcast_to(grad, shape)
+    # np.broadcast_to takes 4 us; and a gradient in memory of its own may be taken over by a leaf.
+    result = np.ndarray(shape, grad.dtype)
+    result[...] = grad
+    return result
 
 
 def whole(value: Any, function: str, argument: str) -> int:

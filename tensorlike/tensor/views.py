@@ -248,7 +248,7 @@ def refuse(tensor: Any, what: str) -> NoReturn:
 
 def check_overlap(array: Any, name: str) -> None:
     """Refuse to write to an array some of whose elements are one, as after `expand`."""
-    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+    if array.size and 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             f"{name}(): unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation."

@@ -13,7 +13,6 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.deferred import materialize
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
@@ -108,8 +107,6 @@ class TensorlikeApi:
         self._rows = {row.full_name: row for _, row in public_rows()}
         self._samples: Mapping[str, Samples] = SAMPLES
         # Code objects are shared by functions of one shape, and hashing them is slow: identity will do.
-        for row in REGISTRY.values():
-            materialize(row.function)
         self._families = {id(row.entry): _family(row) for row in REGISTRY.values()}
         self._path = tensorlike.__path__[0]
         self._by_place: dict[tuple[str, int], list[Row]] = {}
@@ -158,11 +155,11 @@ class TensorlikeApi:
             yield from _guessed_calls(row)
             return
         samples = self._samples[name]
-        dtypes = [d for d in ("float32", "float64") if d in samples.dtypes] or list(samples.dtypes[:1])
+        dtype = next((d for d in ("float32", "float64") if d in samples.dtypes), samples.dtypes[0])
         source = REGISTRY.get(name, row)
-        inplace = row.form == "inplace" or row.name.rstrip("_") != row.name and not row.name.endswith("__")
+        inplace = row.name.endswith("_") and not row.name.endswith("__")
         found = 0
-        for sample in samples.generate(dtypes[0]):
+        for sample in samples.generate(dtype):
             if inplace and sample.broadcasts:
                 continue
             call = _adapted(sample, source.parameters, row.parameters, samples.deterministic)
@@ -207,11 +204,12 @@ class TensorlikeApi:
 
     def as_plain(self, value: Any) -> Any:
         """Return a subclass's instance, or an array, as a plain tensor."""
-        import tensorlike
         from tensorlike.dispatch import DisableTorchFunction
+        from tensorlike.tensor.creation import as_tensor
+        from tensorlike.tensor.tensor import Tensor
 
         with DisableTorchFunction():
-            return value.as_subclass(self.tensor) if isinstance(value, TensorBase) else tensorlike.as_tensor(value)
+            return Tensor.as_subclass(value, Tensor) if isinstance(value, TensorBase) else as_tensor(value)
 
     def as_subclass(self, tensor: Any, kind: type) -> Any:
         """Return a leaf of a subclass that shares the memory of `tensor`."""

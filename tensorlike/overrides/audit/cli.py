@@ -40,11 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", nargs="?", metavar="FILE_OR_MODULE:TYPE", help="the type to audit")
     parser.add_argument("--make", metavar="EXPR", help="an expression that makes an instance")
     parser.add_argument("--from-dense", metavar="EXPR", help="a function that makes an instance from a plain tensor")
-    parser.add_argument("--to-dense", metavar="EXPR", help="a function that gives an instance's value as a plain tensor")
+    parser.add_argument("--to-dense", metavar="EXPR", help="a function that makes a plain tensor of an instance")
     parser.add_argument(
         "--only", action="append", default=[], metavar="GLOB", help="functions to call; may be given more than once"
     )
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file, or instead of the table")
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file, or instead of the table"
+    )
     parser.add_argument("--html", metavar="FILE", help="write an HTML report")
     parser.add_argument("--fail-under", type=_percentage, metavar="PCT", help="exit with 1 below this percentage")
     parser.add_argument("--baseline", metavar="FILE", help="a report of --json: exit with 1 when something got worse")
@@ -76,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
         # `--json FILE_OR_MODULE:TYPE`: the option's file may be left out, so argparse took the target for it.
         options.target, options.json = options.json, "-"
     if options.target is None:
-        raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as examples/scalar_tensor.py:ScalarTensor")
+        raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as units/tensors.py:UnitTensor")
     if options.html is not None:
         from .html import require_jinja
 

@@ -38,7 +38,7 @@ _HOW = (
 
 
 class AuditError(ValueError):
-    """Nothing can be audited: a type that is not found, an instance that cannot be made, a report that is unreadable."""
+    """Nothing can be audited: a type that is not found, an instance that cannot be made, an unreadable report."""
 
 
 def described(error: BaseException) -> str:
@@ -190,7 +190,8 @@ def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> A
     try:
         code = compile(expression, f"<{option}>", "eval")
     except (SyntaxError, ValueError) as error:
-        raise AuditError(f"{option} {expression!r} is no expression: {error.msg if isinstance(error, SyntaxError) else error}") from error
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise AuditError(f"{option} {expression!r} is no expression: {reason}") from error
     namespace: dict[str, Any] = {"tl": tensorlike, kind.__name__: kind, **vars(module)}
 
     def value() -> Any:
@@ -209,7 +210,8 @@ def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> A
     except Exception as error:
         raise AuditError(f"{option} {expression!r} raises {described(error)}") from error
     if not callable(function):
-        raise AuditError(f'{option} {expression!r} is a {type(function).__name__}, not a function such as "lambda x: x"')
+        found = type(function).__name__
+        raise AuditError(f'{option} {expression!r} is a {found}, not a function such as "lambda x: x"')
     return function
 
 
@@ -257,7 +259,9 @@ def _imported_file(path: str) -> tuple[ModuleType, str]:
     if known is not None:
         if os.path.abspath(getattr(known, "__file__", None) or "") == full:
             return known, ""
-        raise AuditError(f"{path} cannot be imported as {stem!r}: another module of this name is loaded; rename the file")
+        raise AuditError(
+            f"{path} cannot be imported as {stem!r}: another module of this name is loaded; rename the file"
+        )
     spec = importlib.util.spec_from_file_location(stem, full)
     if spec is None or spec.loader is None:
         raise AuditError(f"{path} is no Python file: its name must end with .py")
@@ -290,8 +294,8 @@ def _type_of(module: ModuleType, where: str, name: str) -> type:
         except AttributeError:
             types = [n for n, v in vars(module).items() if isinstance(v, type) and hasattr(v, "__torch_function__")]
             near = difflib.get_close_matches(name, types, n=1)
-            others = f"did you mean {near[0]}?" if near else f"it has {', '.join(types) or 'no type with __torch_function__'}"
-            raise AuditError(f"{where} has no {name}; {others}") from None
+            known = f"it has {', '.join(types)}" if types else "it has no type with __torch_function__"
+            raise AuditError(f"{where} has no {name}; {f'did you mean {near[0]}?' if near else known}") from None
     if not isinstance(found, type):
         raise AuditError(f"{name} in {where} is a {type(found).__name__}, not a type")
     return found

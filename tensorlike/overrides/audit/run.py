@@ -37,10 +37,11 @@ __all__ = ["Auditor", "matching"]
 _TRIES = 12
 _PRINTED = 2000
 
-_IN_PLACE_OPERATORS = frozenset(
-    f"{name}__"
-    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-)
+_IN_PLACE = frozenset(
+    f"__{name}__"
+    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor",
+                 "ilshift", "irshift", "setitem")
+)  # fmt: skip
 
 #: Names whose results differ from object to object, or are text.
 _INCOMPARABLE = frozenset(("data_ptr", "_version", "grad_fn", "__reduce_ex__", "__repr__", "__format__", "__hash__"))
@@ -167,7 +168,8 @@ class Auditor:
         if best is not None:
             return best
         reason = reason or f"no sample call passes a tensor as {operand!r}"
-        return AuditRow(function.name, function.namespace, function.form, operand, Outcome.NOT_CALLED, reason=reason), None
+        row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.NOT_CALLED, reason=reason)
+        return row, None
 
     def _audit_parameters(
         self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow
@@ -322,7 +324,8 @@ class Auditor:
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        nowhere = io.StringIO()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             warnings.simplefilter("ignore")
             yield
 
@@ -429,10 +432,8 @@ class _Unusable(Exception):
 def _is_written_to(function: AuditedFunction, place: Place) -> bool:
     """Return whether the function is there to write to the operand at `place`."""
     name = function.name.rpartition(".")[2]
-    in_place = name.endswith("_") and not name.endswith("__") or name == "__setitem__" or name[2:].startswith("i") and (
-        name[3:] in _IN_PLACE_OPERATORS
-    )
-    return place[0] == "out" or place == (0,) and (in_place or function.form == "setter")
+    in_place = name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
+    return place[0] == "out" or (place == (0,) and (in_place or function.form == "setter"))
 
 
 def _a(kind: type) -> str:

@@ -75,7 +75,10 @@ def compared(function: AuditedFunction, answering: Answering, call: Call) -> lis
                     text = f"{name}() calls {p.name!r} {positional[index]!r}, so that {p.name}=... is refused"
                 elif p.name != "self":
                     fault, text = SignatureFault.MISSING, f"{name}() has no parameter {p.name!r}"
-            elif p.kind == POSITIONAL and not takes_args or p.kind == KEYWORD and not takes_keywords:
+            elif p.kind == POSITIONAL and takes_keywords and not takes_args:
+                fault = SignatureFault.KIND
+                text = f"{name}() takes {p.name!r} by keyword alone, and it may come by position"
+            elif (p.kind == POSITIONAL and not takes_args) or (p.kind == KEYWORD and not takes_keywords):
                 fault, text = SignatureFault.MISSING, f"{name}() has no parameter {p.name!r}"
         if fault is None and p.default is not MISSING and p.name not in passed and p.name in answering.values:
             default = answering.values[p.name]

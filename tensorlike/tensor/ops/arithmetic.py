@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, tensor_method
-from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.formulas import conj, raw_conj
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
@@ -121,6 +121,11 @@ derivatives(
     mul,
     input=lambda grad, other: grad * conj(other),
     other=lambda grad, input: grad * conj(input),
+)
+raw_derivatives(
+    mul,
+    input=lambda grad, other: grad * raw_conj(other),
+    other=lambda grad, input: grad * raw_conj(input),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,14 @@ def _best_splits(sizes: list[int]) -> list[list[int]]:
     return split
 
 
+def _product_of(matrices: Sequence[Any], split: list[list[int]], start: int, end: int) -> Any:
+    """Return the product of a part of a chain of matrices."""
+    if start == end:
+        return matrices[start]
+    at = split[start][end]
+    return _product_of(matrices, split, start, at).mm(_product_of(matrices, split, at + 1, end))
+
+
 @composite
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the product of two or more matrices (one is returned itself), in the order that costs least.
@@ -118,15 +127,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
                 f"{c_name(matrices[0]._data.dtype)} and tensor {index} {c_name(matrix._data.dtype)}"
             )
     sizes = [matrices[0]._data.shape[0], *(m._data.shape[1] for m in matrices)]
-    split = _best_splits(sizes)
-
-    def part(start: int, end: int) -> Any:
-        if start == end:
-            return matrices[start]
-        at = split[start][end]
-        return part(start, at).mm(part(at + 1, end))
-
-    result = part(0, len(matrices) - 1)
+    result = _product_of(matrices, _best_splits(sizes), 0, len(matrices) - 1)
     return result if out is None else write_out("chain_matmul", out, result._data, *matrices)  # type: ignore[no-any-return]
 
 

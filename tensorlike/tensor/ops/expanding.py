@@ -16,11 +16,11 @@ from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .basic import direct, writable
-from .shaping import flatten, reshape, sizes, transpose
+from .shaping import reshape, sizes
 
 __all__ = ["broadcast_tensors", "broadcast_to", "cartesian_prod", "combinations", "meshgrid", "repeat_interleave", "tile"]
 
-_reshape, _flatten, _transpose = direct(reshape), direct(flatten), direct(transpose)
+_reshape = direct(reshape)
 
 
 def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
@@ -315,8 +315,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     grids = []
     for position, x in enumerate(found):
         column = _reshape(x, (1,) * position + (x._data.size,) + (1,) * (len(found) - position - 1))
-        grid = _expand(column, shape)
-        grids.append(_transpose(grid, 0, 1) if swapped else grid)
+        grids.append(_expand(column, shape))
     if swapped:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -359,7 +358,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
     Same as PyTorch's function of that name.
     """
-    from .scatter import index_select
+    from .indexing import elements
 
     array = _all_of((input,), "combinations")[0]._data
     if array.ndim != 1:
@@ -373,8 +372,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     kept = xp.ones(grid.shape[1], dtype=bool)
     for before, after in zip(grid, grid[1:], strict=False):
         kept &= before <= after if with_replacement else before < after
-    chosen = grid[:, kept].T.reshape(-1)
-    return _reshape(direct(index_select)(input, 0, wrap(chosen)), (chosen.shape[0] // r, r))
+    return elements(input, [wrap(grid[:, kept].T)], [0])
 
 
 def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:

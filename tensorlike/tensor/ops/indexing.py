@@ -22,6 +22,7 @@ from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.creation import array_from
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.runtime import as_array, dtype_name, many, run_quietly
+from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
 from tensorlike.tensor.views import bump, check_overlap, view_of
 
@@ -31,7 +32,7 @@ from .inplace import copy_into, fill
 from .shaping import reshape
 from .values import as_written, converted_number
 
-__all__ = ["index_put"]
+__all__ = ["elements", "index_put"]
 
 _EVERYTHING = slice(None)
 
@@ -303,7 +304,7 @@ def _index_put(
     return result
 
 
-_get, _set = direct(_index), direct(_index_put)
+elements, _set = direct(_index), direct(_index_put)
 
 
 def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
@@ -319,7 +320,7 @@ derivatives(
     input=lambda grad, indices, dims, accumulate: grad
     if accumulate
     else _set(grad, indices, _zeros(grad, ()), dims, False),
-    values=lambda grad, indices, dims: _get(grad, indices, dims),
+    values=lambda grad, indices, dims: elements(grad, indices, dims),
 )
 
 
@@ -393,7 +394,7 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
     if not parsed.tensors:
         return _viewed(self, parsed)
     source = self if _is_trivial(parsed) else _viewed(self, parsed)
-    return _get(source, parsed.tensors, parsed.dims)
+    return elements(source, parsed.tensors, parsed.dims)
 
 
 # ---------------------------------------------------------------------------------------------- x[index] = value
@@ -440,6 +441,16 @@ def _assigned(value: Any, target: Any) -> Any:
     )
 
 
+def _has_history(tensor: Any) -> bool:
+    """Return whether a tensor, or what it is a view of, requires grad."""
+    if not tensor._tracked:
+        return False
+    base = tensor._view_base
+    if base is not None and (base._edge is not None or base._requires_grad):
+        return True
+    return tensor._edge is not None or tensor._requires_grad
+
+
 def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
     """Write to a tensor that nobody differentiates, without making a view of it."""
     target = as_array(self._data[(*parsed.basic, Ellipsis)])
@@ -471,7 +482,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     array = self._data
     parsed = parse(array, index)
     value = _assigned(value, array)
-    tracked = grad_enabled() and (self._tracked or (isinstance(value, TensorBase) and value._tracked))
+    tracked = grad_enabled() and (_has_history(self) or (isinstance(value, TensorBase) and _has_history(value)))
     if not parsed.tensors:
         if not tracked:
             _write_plain(self, parsed, value)
@@ -492,6 +503,13 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
     _index_put.declaration.write_in_place("__setitem__", target, parsed.tensors, value, parsed.dims, False)
+
+
+def _delitem(self: Any, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
 
 
 # ------------------------------------------------------------------------------------------------------- index_put

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
 from tensorlike.tensor.reduced import nonempty, one_axis, reduced_axes, restored, unsupported
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
 from .selection import kernel_of, place_picked
@@ -208,6 +208,8 @@ _KERNELS = {
 
 
 def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+    if not isinstance(input, TensorBase):
+        wrong_type(function, "input", 1, input)
     of_all, along, pairwise = _KERNELS[function]
     if isinstance(dim, TensorBase):
         dim, other = None, dim

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.reduced import converted, is_half, one_axis, reduced_axes, restored, unsupported
-from tensorlike.tensor.runtime import dtype_name, write_out
+from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
 from .minmax import ties
+from .selection import kernel_of
 
 __all__ = ["log_softmax", "logsumexp", "norm", "softmax", "vector_norm"]
 
@@ -131,6 +133,9 @@ derivatives(
 )
 
 
+_vector_norm = kernel_of(vector_norm)
+
+
 @composite(method=True)
 def norm(
     input: Tensor,
@@ -151,12 +156,14 @@ def norm(
 
     Same as PyTorch's function of that name.
     """
+    if not isinstance(input, TensorBase):
+        wrong_type("norm", "input", 1, input)
     if p == "nuc":
         result = _nuclear(input if dtype is None else input.to(dtype), dim, keepdim)
     elif isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
-        result = vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+        result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
     return result if out is None else write_out("norm", out, result._data, input)  # type: ignore[no-any-return]
 
 
@@ -184,8 +191,8 @@ def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = 
     Integers are converted to the default floating-point dtype.
 
     >>> import tensorlike as tl
-    >>> tl.logsumexp(tl.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6931)
+    >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+    tensor(100.6931)
 
     Same as PyTorch's function of that name.
     """

@@ -504,6 +504,11 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
                 f"linear(): self and mat2 must have the same dtype, but got {dtype_name(bias.dtype)} and "
                 f"{dtype_name(weight.dtype)}"
             )
+        if weight.ndim == 1 and bias.ndim:
+            raise RuntimeError(
+                f"linear(): mat2 must be a matrix, got 1-D tensor: with a `bias` of shape {list(bias.shape)} the weight "
+                "has the shape (out_features, in_features)"
+            )
         if result.ndim == 0:
             check_bias(bias, result.shape)
             result = result + bias

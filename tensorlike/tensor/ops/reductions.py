@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import composite, derivatives, primitive, raw_derivatives, tensor_method
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
@@ -17,15 +17,16 @@ from tensorlike.tensor.reduced import (
     converted,
     count_of,
     expanded,
+    raw_expanded,
     is_half,
     one_axis,
     reduced_axes,
     restored,
 )
-from tensorlike.tensor.runtime import dtype_name, write_out
+from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
-from .selection import kernel_of
+from .selection import kernel_of, public
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum", "sum_to_size"]
 
@@ -91,6 +92,7 @@ derivatives(
     sum,
     input=lambda grad, input_shape, dim, keepdim: expanded(grad, input_shape, dim, keepdim),
 )
+raw_derivatives(sum, input=raw_expanded)
 
 
 @primitive(out=True)
@@ -201,14 +203,17 @@ def nanmean(
 
     Same as PyTorch's function of that name.
     """
+    if not isinstance(input, TensorBase):
+        wrong_type("nanmean", "input", 1, input)
     if input.dtype.numpy_dtype.kind in "biu":
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{dtype_name(input.dtype.numpy_dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
         )
+    reduced_axes(dim, input.dim(), "nanmean")
     count = input.isnan().logical_not().sum(dim, keepdim)
     result: Tensor = input.nansum(dim, keepdim, dtype=dtype) / count
-    return result if out is None else write_out("nanmean", out, result._data, input)  # type: ignore[no-any-return]
+    return result if out is None else write_out("nanmean", out, result._data, input)
 
 
 # ------------------------------------------------------------------------------------------------------ products
@@ -249,8 +254,6 @@ def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim:
 
 def products_of_others(input: Any, product: Any, dim: int) -> Any:
     """Return for each element the product of the others along `dim`, right to any order where some are zero."""
-    from tensorlike import cat  # type: ignore[attr-defined]
-
     zeros = input._data == 0
     if not zeros.any():
         return product / input
@@ -260,6 +263,7 @@ def products_of_others(input: Any, product: Any, dim: int) -> Any:
         return (product / others).where(input != 0, others.prod(dim, keepdim=True))
     one = input.narrow(dim, 0, 1) * 0 + 1
     count = input.shape[dim] - 1
+    cat = public("cat")
     before = cat([one, input.narrow(dim, 0, count)], dim).cumprod(dim)
     after = cat([one, input.flip(dim).narrow(dim, 0, count)], dim).cumprod(dim).flip(dim)
     return before * after
@@ -336,16 +340,22 @@ def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Return the tensor summed to the shape `size`."""
     before = input.shape
     lead = len(before) - len(size)
-    if lead < 0 or builtins.any(n != m and n != 1 for n, m in zip(size, before[lead:], strict=True)):
+    axes = list(range(lead))
+    fits = lead >= 0
+    if fits:
+        for d, n in enumerate(size, lead):
+            if n != before[d]:
+                fits = fits and n == 1
+                axes.append(d)
+    if not fits:
         raise RuntimeError(
             f"sum_to_size(): size {{{shape_of(size)}}} is not expandable to size {{{shape_of(before)}}}: each size "
             "must be 1 or that of the tensor, counted from the last"
         )
-    axes = (*range(lead), *[d for d, n in enumerate(size, lead) if n != before[d]])
     dtype = _sum_dtype(input.dtype)
     if dtype is not input.dtype or is_half(dtype) or input.size > _LARGE:
-        return xp.asarray(_accumulated(xp, xp.add, input, axes, False, dtype)).reshape(size)  # type: ignore[no-any-return]
-    return xp.add.reduce(input, axes).reshape(size)  # type: ignore[no-any-return]
+        return xp.asarray(_accumulated(xp, xp.add, input, tuple(axes), False, dtype)).reshape(size)  # type: ignore[no-any-return]
+    return xp.add.reduce(input, tuple(axes)).reshape(size)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -370,5 +380,6 @@ def sum_to_size(self: Tensor, *size: int) -> Tensor:
     """
     if not size:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"; pass () for a sum over all')
-    shape = size[0] if len(size) == 1 and type(size[0]) is tuple else size_argument(size, "sum_to_size")
-    return self if self._data.shape == shape else _sum_to(self, shape)  # type: ignore[no-any-return]
+    first: Any = size[0]
+    shape = first if len(size) == 1 and type(first) is tuple else size_argument(size, "sum_to_size")
+    return self if self._data.shape == shape else _sum_to(self, shape)

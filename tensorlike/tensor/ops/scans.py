@@ -14,7 +14,7 @@ from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.reduced import converted, is_half, one_axis, unsupported, whole
 from tensorlike.tensor.tensor import Tensor
 
-from .selection import place_along
+from .selection import place_along, public
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp"]
 
@@ -58,7 +58,7 @@ def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> T
 def cumsum_backwards(xp: Any, input: Tensor, dim: int) -> Tensor:
     """Return the running sums along `dim` from the last element to the first."""
     if not input.ndim:
-        return input.copy()
+        return input.copy()  # type: ignore[no-any-return]
     return xp.flip(_scanned(xp, "cumsum", xp.flip(input, dim), dim, None), dim)  # type: ignore[no-any-return]
 
 
@@ -109,14 +109,12 @@ def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
 
 def _cumprod_backward_by_pairs(grad: Any, input: Any, dim: int) -> Any:
-    from tensorlike import arange, eye  # type: ignore[attr-defined]
-
     line = input.movedim(dim, -1)
     count = line.shape[-1]
-    left_out = eye(count, dtype=input.dtype, device=input.device) != 0
+    left_out = public("eye")(count, dtype=input.dtype, device=input.device) != 0
     # Row j: the running products of the line whose j-th element is replaced by one.
     products = line.unsqueeze(-2).expand((*line.shape, count)).masked_fill(left_out, 1).cumprod(-1)
-    number = arange(count, device=input.device)
+    number = public("arange")(count, device=input.device)
     later = number.unsqueeze(0) >= number.unsqueeze(1)
     terms = grad.movedim(dim, -1).unsqueeze(-2) * conj(products.masked_fill(later.logical_not(), 0))
     return terms.sum(-1).movedim(-1, dim)
@@ -209,7 +207,7 @@ def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
     if input.dtype.kind in "biu":
         unsupported("logcumsumexp", input.dtype)
     if not input.ndim or not input.size:
-        return input.copy()
+        return input.copy()  # type: ignore[no-any-return]
     if is_half(input.dtype):
         return xp.logaddexp.accumulate(input.astype(_FLOAT32), axis).astype(input.dtype)  # type: ignore[no-any-return]
     if input.dtype.kind == "f":
@@ -289,13 +287,13 @@ def diff(
     pieces = [p for p in (prepend, input, append) if p is not None]
     result = xp.concatenate(pieces, axis) if len(pieces) > 1 else input
     if not n:
-        return result.copy() if result is input else result  # type: ignore[no-any-return]
+        return result.copy() if result is input else result
     subtract = xp.not_equal if result.dtype.kind == "b" else xp.subtract
     head, tail = [slice(None)] * result.ndim, [slice(None)] * result.ndim
     head[axis], tail[axis] = slice(None, -1), slice(1, None)
     for _ in range(min(n, result.shape[axis])):
         result = subtract(result[tuple(tail)], result[tuple(head)])
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, which: int) -> Any:

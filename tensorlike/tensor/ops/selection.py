@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tensorlike.tensor.backends import scatter_add
@@ -9,7 +10,7 @@ from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.reduced import restored
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["kernel_of", "pick_along", "place_along", "place_picked"]
+__all__ = ["kernel_of", "pick_along", "place_along", "place_picked", "public"]
 
 
 def kernel_of(function: Any) -> Any:
@@ -17,17 +18,22 @@ def kernel_of(function: Any) -> Any:
     return function._entry.implementation
 
 
+def public(name: str) -> Any:
+    """Return the public function of that name, of whichever family; for use at call time, not at import."""
+    return getattr(sys.modules["tensorlike"], name)
+
+
 @primitive(namespace="tensorlike._internal", method=False)
 def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = False) -> Tensor:
     """Return the elements of `input` at `index` along `dim`; `repeats` says that an index may come twice."""
-    return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()
+    return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()  # type: ignore[no-any-return]
 
 
 @primitive(namespace="tensorlike._internal", method=False)
 def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repeats: bool = False) -> Tensor:
     """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed where indices meet."""
     if not input.ndim:
-        return input.copy()
+        return input.copy()  # type: ignore[no-any-return]
     shape = list(input.shape)
     shape[dim] = size
     result = xp.zeros(shape, input.dtype)
@@ -37,7 +43,7 @@ def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repe
         scatter_add(result.reshape(-1), xp.take_along_axis(places, index, dim), input)
     else:
         xp.put_along_axis(result, index, input, dim)
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 derivatives(

@@ -22,11 +22,11 @@ from tensorlike.tensor.reduced import (
     restored,
     unsupported,
 )
-from tensorlike.tensor.runtime import write_out
+from tensorlike.tensor.runtime import write_out, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
 from .minmax import evenly
-from .selection import kernel_of, pick_along, place_picked
+from .selection import kernel_of, pick_along, place_picked, public
 
 __all__ = ["median", "mode", "nanmedian", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 
@@ -325,6 +325,8 @@ _KERNELS = {
 
 
 def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, out: Any) -> Any:
+    if not isinstance(input, TensorBase):
+        wrong_type(function, "input", 1, input)
     of_all, along = _KERNELS[function]
     if dim is None:
         if keepdim:
@@ -417,8 +419,8 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile(
     function: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, out: Any, skip_nan: bool
 ) -> Any:
-    from tensorlike import tensor
-
+    if not hasattr(input, "_data"):
+        wrong_type(function, "input", 1, input)
     dtype = input._data.dtype
     if dtype.kind != "f" or dtype.itemsize < 4:
         raise RuntimeError(
@@ -426,21 +428,21 @@ def _quantile(
         )
     if not input._data.size:
         raise RuntimeError(f"{function}(): {function}() input tensor must be non-empty, got shape {list(input.shape)}")
-    if isinstance(q, TensorBase):
+    if hasattr(q, "_data"):
         if q._data.ndim > 1:
             raise RuntimeError(
                 f"{function}(): {function}() q must be a scalar or 1D tensor, got {q._data.ndim} dimensions"
             )
         if q._data.dtype != dtype:
             raise RuntimeError(
-                f"{function}(): {function}() q tensor must be same dtype as the input tensor, got {q.dtype} and "  # type: ignore[attr-defined]
+                f"{function}(): {function}() q tensor must be same dtype as the input tensor, got {q.dtype} and "
                 f"{input.dtype}"
             )
         outside = bool(((q._data < 0) | (q._data > 1)).any())
     elif isinstance(q, (int, float)) and not isinstance(q, bool):
         outside = not 0 <= q <= 1
         if not outside:
-            q = tensor(q, dtype=input.dtype, device=input.device)
+            q = public("tensor")(q, dtype=input.dtype, device=input.device)
     else:
         raise TypeError(
             f"{function}() received an invalid combination of arguments: q must be Tensor or float, not "

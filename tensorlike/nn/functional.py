@@ -1,0 +1,18 @@
+"""The functions that neural networks are made of.
+
+Every one can be intercepted by the types it is handed, as `tensorlike.nn.functional.NAME`.
+
+Same as PyTorch's module of that name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tensorlike.tensor.namespaces import fill
+
+__all__ = fill(__name__)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

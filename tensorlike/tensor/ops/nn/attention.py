@@ -1,0 +1,77 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorlike.tensor.tensor import Tensor
+
+from .common import functional
+from .dropout import dropout
+
+__all__ = ["scaled_dot_product_attention"]
+
+
+def _check(query: Any, key: Any, value: Any) -> None:
+    if query.dtype != key.dtype or query.dtype != value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
+            f"{query.dim()}, key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise RuntimeError(
+            "scaled_dot_product_attention(): query and key must have the same last dimension, key and value the same "
+            f"number of rows, but got query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
+        )
+
+
+@functional(guard=True)
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return averages of the rows of `value`, weighted by the softmax of `query @ key.T * scale`.
+
+    `query` has the shape (..., L, E), `key` (..., S, E), `value` (..., S, V). `attn_mask` is True where attention is
+    allowed, or is added before the softmax; `is_causal` allows row i the first i + 1 keys. A row with nothing allowed
+    gives zeros. `scale` is `1 / sqrt(E)` unless given. With `enable_gqa` several heads of the query share one of the
+    others. Raises RuntimeError where shapes or dtypes do not fit. Written with `matmul` and `softmax`.
+
+    >>> import tensorlike as tl
+    >>> q, k, v = tl.zeros(1, 2), tl.ones(2, 2), tl.tensor([[0.0], [1.0]])
+    >>> tl.nn.functional.scaled_dot_product_attention(q, k, v)
+    tensor([[0.5000]])
+
+    Same as PyTorch's function of that name.
+    """
+    _check(query, key, value)
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa and query.dim() >= 3:
+        heads = query.shape[-3]
+        key = key.repeat_interleave(heads // key.shape[-3], -3)
+        value = value.repeat_interleave(heads // value.shape[-3], -3)
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = (query * factor) @ key.transpose(-2, -1)
+    mask = attn_mask
+    if is_causal:
+        mask = scores.new_ones(scores.shape[-2:]).tril() != 0
+    if mask is None:
+        weights = scores.softmax(-1)
+    else:
+        if mask.dtype.is_floating_point:
+            scores = scores + mask
+        else:
+            scores = scores.masked_fill(~mask, -math.inf)
+        # The softmax of nothing but -inf would be nan, and so would its gradient.
+        nothing = (scores == -math.inf).all(-1, keepdim=True)
+        weights = scores.masked_fill(nothing, 0.0).softmax(-1).masked_fill(nothing, 0.0)
+    if dropout_p > 0:
+        weights = dropout(weights, dropout_p)
+    return weights @ value

@@ -1,0 +1,328 @@
+"""Images of other sizes: interpolation, and channels made into pixels."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.tensor import Tensor
+
+from .adaptive_pooling import _average
+from .common import functional
+from .separable import along_dims
+
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle"]
+
+_LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
+# The slope of the cubic kernel at distance 1.
+_CUBIC = -0.75
+
+
+def _sources(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+    """Return where in the input each element of the output lies."""
+    place = np.arange(out, dtype=np.float64)
+    if align_corners:
+        return place * ((size - 1) / (out - 1) if out > 1 else 0.0)
+    return (place + 0.5) * (1 / scale if scale else size / out) - 0.5
+
+
+def _matrix(size: int, out: int, indices: Any, weights: Any) -> Any:
+    result = np.zeros((out, size))
+    rows = np.arange(out)
+    for index, weight in zip(indices, weights):
+        np.add.at(result, (rows, index.clip(0, size - 1)), weight)
+    return result
+
+
+def _linear_matrix(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+    source = _sources(size, out, scale, align_corners).clip(0)
+    first = np.minimum(np.floor(source).astype(np.int64), size - 1)
+    part = (source - first).clip(0, 1)
+    return _matrix(size, out, (first, first + 1), (1 - part, part))
+
+
+def _cubic_matrix(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+    source = _sources(size, out, scale, align_corners)
+    first = np.floor(source).astype(np.int64)
+    part = source - first
+
+    def near(x: Any) -> Any:
+        return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
+
+    weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
+    return _matrix(size, out, (first - 1, first, first + 1, first + 2), weights)
+
+
+def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
+    result = input
+    xp = namespace_of(input._data)
+    for axis, (n, scale) in enumerate(zip(out, scales), 2):
+        size = input.shape[axis]
+        # In single precision, as the positions are defined.
+        step = np.float32(1 / scale) if scale else np.float32(size) / np.float32(n)
+        place = np.arange(n, dtype=np.float32) + np.float32(0.5 if exact else 0)
+        index = np.minimum(np.floor(place * step).astype(np.int64), size - 1)
+        if n != size or not np.array_equal(index, np.arange(size)):
+            result = result.index_select(axis, wrap(xp.asarray(index)))
+    return result.clone() if result is input else result
+
+
+def _sizes(input: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the output size and, where the caller gave them, the scales."""
+    spatial = tuple(input.shape[2:])
+    count = len(spatial)
+    form = "Please provide input tensor in (N, C, d1, d2, ...,dK) format"
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        wanted = tuple(size) if isinstance(size, (tuple, list)) else (size,) * count
+        if len(wanted) != count:
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(spatial)} and output size of {size}. {form} and output size in (o1, o2, ...,oK) "
+                "format."
+            )
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return tuple(operator.index(n) for n in wanted), [None] * count
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * count
+    if len(scales) != count:
+        raise ValueError(
+            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(spatial)} and scale_factor of shape {scale_factor}. {form} and scale_factor in (s1, "
+            "s2, ...,sK) format."
+        )
+    out = tuple(math.floor(n * s) for n, s in zip(spatial, scales))
+    return out, [None] * count if recompute else scales
+
+
+@functional(guard=True)
+def interpolate(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `input` resampled to `size`, or to `scale_factor` times its size.
+
+    `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
+    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
+    first and last elements stay where they are. Raises ValueError or NotImplementedError where arguments do not fit;
+    `antialias` is not supported.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), scale_factor=2)
+    tensor([[[0., 0., 1., 1.]]])
+    >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), size=3, mode="linear", align_corners=True)
+    tensor([[[0.0000, 0.5000, 1.0000]]])
+
+    Same as PyTorch's function of that name.
+    """
+    plain = mode in ("nearest", "nearest-exact", "area")
+    if plain and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if antialias:
+        raise NotImplementedError("interpolate(): antialias=True is not supported; smooth the input first")
+    if input.dim() not in (3, 4, 5):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+        )
+    out, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
+    if any(n <= 0 for n in (*out, *input.shape[2:])):
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {list(out)}"
+        )
+    if mode == "area":
+        return _average("interpolate", len(out), input, out)  # type: ignore[no-any-return]
+    if plain:
+        return _nearest(input, out, scales, mode == "nearest-exact")  # type: ignore[no-any-return]
+    if mode in _LINEAR:
+        if input.dim() != _LINEAR[mode]:
+            raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {_LINEAR[mode]}D input")
+        build = _linear_matrix
+    elif mode == "bicubic" and input.dim() == 4:
+        build = _cubic_matrix
+    else:
+        raise NotImplementedError(f"interpolate(): mode {mode!r} is not supported for {input.dim()}D input")
+    matrices = tuple(
+        None if n == m and not s and not align_corners else build(n, m, s, bool(align_corners))
+        for n, m, s in zip(input.shape[2:], out, scales)
+    )
+    if input._data.dtype.kind == "u":
+        return along_dims(input.float(), matrices).round().clamp(0, 255).type_as(input)  # type: ignore[no-any-return]
+    return along_dims(input, matrices)  # type: ignore[no-any-return]
+
+
+def _deprecated(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
+    )
+
+
+@functional(guard=True)
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name, with a warning.
+
+    Same as PyTorch's function of that name.
+    """
+    _deprecated("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Return `interpolate(input, size, scale_factor, mode="nearest")`, with a warning: an older name.
+
+    Same as PyTorch's function of that name.
+    """
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Return `interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)`, with a warning.
+
+    Same as PyTorch's function of that name.
+    """
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)  # type: ignore[no-any-return]
+
+
+# -------------------------------------------------------------------------------------------- channels and pixels
+
+
+def _shuffled(input: Any, factor: int) -> Any:
+    if input.dim() < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {factor}")
+    *lead, channels, height, width = input.shape
+    if channels % (factor * factor):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {factor * factor}"
+        )
+    rest = channels // (factor * factor)
+    n = len(lead)
+    split = input.reshape((*lead, rest, factor, factor, height, width))
+    moved = split.permute((*range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return moved.reshape((*lead, rest, height * factor, width * factor))
+
+
+def _unshuffled(input: Any, factor: int) -> Any:
+    if input.dim() < 3:
+        raise RuntimeError(
+            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.dim()} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
+    *lead, channels, height, width = input.shape
+    for name, n, at in (("height", height, -2), ("width", width, -1)):
+        if n % factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={n} is not "
+                f"divisible by {factor}"
+            )
+    n = len(lead)
+    split = input.reshape((*lead, channels, height // factor, factor, width // factor, factor))
+    moved = split.permute((*range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return moved.reshape((*lead, channels * factor * factor, height // factor, width // factor))
+
+
+@functional(guard=True)
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Return images larger by `upscale_factor` r, the pixels taken from r * r channels each.
+
+    The shape (*, C * r * r, H, W) becomes (*, C, H * r, W * r). Raises RuntimeError when it cannot.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.pixel_shuffle(tl.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _shuffled(input, upscale_factor)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Return images smaller by `downscale_factor` r, the pixels put into r * r channels each.
+
+    The shape (*, C, H * r, W * r) becomes (*, C * r * r, H, W). Raises RuntimeError when it cannot.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.pixel_unshuffle(tl.arange(4.0).reshape(1, 2, 2), 2).shape
+    tensorlike.Size([4, 1, 1])
+
+    Same as PyTorch's function of that name.
+    """
+    return _unshuffled(input, downscale_factor)  # type: ignore[no-any-return]
+
+
+@composite(name="pixel_shuffle")
+def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Return images larger by `upscale_factor` r, the pixels taken from r * r channels each.
+
+    >>> import tensorlike as tl
+    >>> tl.pixel_shuffle(tl.ones(4, 1, 1), 2).shape
+    tensorlike.Size([1, 2, 2])
+
+    Same as PyTorch's function of that name.
+    """
+    return _shuffled(input, upscale_factor)  # type: ignore[no-any-return]
+
+
+@composite(name="pixel_unshuffle")
+def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Return images smaller by `downscale_factor` r, the pixels put into r * r channels each.
+
+    >>> import tensorlike as tl
+    >>> tl.pixel_unshuffle(tl.ones(1, 2, 2), 2).shape
+    tensorlike.Size([4, 1, 1])
+
+    Same as PyTorch's function of that name.
+    """
+    return _unshuffled(input, downscale_factor)  # type: ignore[no-any-return]
+
+
+@functional(guard=True)
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Return `input` with its channels reordered: the first of every group, then the second of every group, ...
+
+    Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+
+    Same as PyTorch's function of that name.
+    """
+    shape = tuple(input.shape)
+    if len(shape) < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")
+    if groups <= 0 or shape[1] % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
+        )
+    split = input.reshape((shape[0], groups, shape[1] // groups, *shape[2:]))
+    return split.transpose(1, 2).reshape(shape)  # type: ignore[no-any-return]
