@@ -63,7 +63,8 @@ class TestFactories:
         assert drawn.dtype is dtype
         found = values(drawn)
         assert_moments(found, 0, 1)
-        assert abs(np.mean(found < 1) - 0.841345) < 5 * math.sqrt(0.8413 * 0.1587 / COUNT) + 1e-3 * (dtype is tl.float16)
+        below_one = 0.841345
+        assert abs(np.mean(found < 1) - below_one) < 5 * math.sqrt(below_one * (1 - below_one) / COUNT)
 
     def test_randn_complex_has_variance_one(self):
         found = tl.randn(COUNT, dtype=tl.complex128).numpy()
@@ -135,7 +136,7 @@ class TestFactories:
 
     def test_requires_grad(self):
         assert tl.rand(2, requires_grad=True).is_leaf
-        with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require grad"):
             tl.randint(3, (2,), requires_grad=True)
 
 
@@ -464,9 +465,14 @@ class TestStates:
 
     def test_fork_rng_brings_it_back_after_an_error_too(self):
         before = tl.get_rng_state()
-        with pytest.raises(ZeroDivisionError), tl.random.fork_rng():
+
+        @tl.random.fork_rng()
+        def fail():
             tl.rand(5)
             raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
         assert same(tl.get_rng_state(), before)
 
     def test_fork_rng_can_be_switched_off(self):
@@ -548,7 +554,7 @@ class TestThreads:
         (lambda: tl.randint(5), TypeError, "argument 'size' must be tuple of ints, not NoneType"),
         (lambda: tl.randint(0, 5, 2), TypeError, "argument 'size' must be tuple of ints, not int"),
         (lambda: tl.randint(1.5, (2,)), TypeError, "argument 'high' must be int, not float"),
-        (lambda: tl.randint(0, 300, (2,), dtype=tl.uint8), RuntimeError, "to - 1 is out of bounds for tensorlike.uint8"),
+        (lambda: tl.randint(0, 300, (2,), dtype=tl.uint8), RuntimeError, "to - 1 is out of bounds for .*uint8"),
         (lambda: tl.randint(-1, 3, (2,), dtype=tl.uint8), RuntimeError, "from is out of bounds for tensorlike.uint8"),
         (lambda: tl.randint(0, 70000, (2,), dtype=tl.float16), RuntimeError, "out of bounds for tensorlike.float16"),
         (lambda: tl.randint(0, 5, (2,), dtype=tl.complex64), RuntimeError, "only integral, floating-point and boolean"),
@@ -572,14 +578,14 @@ class TestThreads:
         (lambda: tl.bernoulli(tl.tensor([math.nan])), RuntimeError, "Expected p_in >= 0 && p_in <= 1"),
         (lambda: tl.bernoulli(tl.ones(2), 1.5), RuntimeError, r"expects p to be in \[0, 1\], but got p=1.5"),
         (lambda: tl.bernoulli(tl.tensor([1])), NotImplementedError, "not implemented for 'Long'"),
-        (lambda: tl.ones(2).bernoulli_(tl.ones(3)), RuntimeError, r"\[3\] do not broadcast to the tensor of shape \[2\]"),
-        (lambda: tl.ones(2, dtype=tl.complex64).bernoulli_(), NotImplementedError, "not implemented for 'ComplexFloat'"),
+        (lambda: tl.ones(2).bernoulli_(tl.ones(3)), RuntimeError, r"\[3\] do not broadcast to the tensor of"),
+        (lambda: tl.ones(2, dtype=tl.complex64).bernoulli_(), NotImplementedError, "for 'ComplexFloat'"),
         (lambda: tl.poisson(tl.tensor([-1.0])), RuntimeError, "expected rate to be non-negative"),
         (lambda: tl.poisson(tl.tensor([1])), NotImplementedError, "not implemented for 'Long'"),
         (lambda: tl.multinomial(tl.ones(2), 3), RuntimeError, "samples without replacement"),
         (lambda: tl.multinomial(tl.ones(2), 0), RuntimeError, "cannot sample n_sample <= 0 samples"),
         (lambda: tl.multinomial(tl.zeros(2), 1), RuntimeError, r"invalid multinomial distribution \(sum of prob"),
-        (lambda: tl.multinomial(tl.tensor([1.0, -1.0]), 1), RuntimeError, "contains either `inf`, `nan` or element < 0"),
+        (lambda: tl.multinomial(tl.tensor([1.0, -1.0]), 1), RuntimeError, "either `inf`, `nan` or element < 0"),
         (lambda: tl.multinomial(tl.tensor([1, 2]), 1), RuntimeError, "only supports floating-point dtypes"),
         (lambda: tl.multinomial(tl.ones(2, 3, 4), 1), RuntimeError, "prob_dist must be 1 or 2 dim"),
         (lambda: tl.multinomial(tl.ones(2), 1.5), TypeError, "argument 'num_samples' must be int, not float"),

@@ -77,26 +77,15 @@ def _run(
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        single = node.outputs == 1
-        if node.tensor_hooks is not None or node.retained is not None:
-            grad = _tensor_hooks(node, grad)
-        if wanted and node in wanted:
-            for number, index in wanted[node]:
-                results[index] = grad if single else grad[number]
-        if needed is not None and node not in needed and not (accumulate and node in wanted):
-            continue
-        if node.materializes and (grad is None or (not single and not _materialize(node, grad))):
-            # Nothing arrived here, but a custom Function further on may have been promised zeros.
-            grads = [None] * len(node.edges)
+        if node.special or needed is not None or grad is None:
+            grads = _visit(node, grad, wanted, needed, results, accumulate)
+            if grads is None:
+                continue
         else:
-            if node.pre_hooks:
-                grad = _pre_hooks(node, grad)
             grads = node.apply(grad)
-        if node.post_hooks:
-            grads = _post_hooks(node, grads, grad)
         if not keep_graph:
             node.release()
-        for edge, gradient in zip(node.edges, grads, strict=True):
+        for edge, gradient in zip(node.edges, grads):
             if edge is None:
                 continue
             following, number = edge
@@ -124,6 +113,37 @@ def _run(
         # Whoever takes a gradient over must be able to see that nobody else holds it: Note [Taking a gradient over].
         gradient = grads = data = before = None
     return results
+
+
+def _visit(
+    node: Node,
+    grad: Any,
+    wanted: dict[Node, list[tuple[int, int]]],
+    needed: set[Node] | None,
+    results: list[Any],
+    accumulate: bool,
+) -> Any:
+    """Run a node with everything that only some have: hooks, several outputs, gradients that are wanted or missing.
+
+    Returns None when the gradient goes no further.
+    """
+    single = node.outputs == 1
+    if node.tensor_hooks is not None or node.retained is not None:
+        grad = _tensor_hooks(node, grad)
+    if node in wanted:
+        for number, index in wanted[node]:
+            results[index] = grad if single else grad[number]
+    if needed is not None and node not in needed and not (accumulate and node in wanted):
+        return None
+    if node.materializes and (grad is None or (not single and not _materialize(node, grad))):
+        # Nothing arrived here, but a custom Function further on may have been promised zeros.
+        return [None] * len(node.edges)
+    if node.pre_hooks:
+        grad = _pre_hooks(node, grad)
+    grads = node.apply(grad)
+    if node.post_hooks:
+        grads = _post_hooks(node, grads, grad)
+    return grads
 
 
 def _deposit(
@@ -261,5 +281,12 @@ def _post_hooks(node: Node, grads: Any, grad: Any) -> Any:
     for hook in tuple(node.post_hooks.values()):
         result = hook(grads, outputs)
         if result is not None:
-            grads = result if isinstance(result, tuple) else (result,)
+            if not isinstance(result, tuple):
+                result = (result,)
+            if len(result) != len(grads):
+                raise RuntimeError(
+                    f"hook {getattr(hook, '__name__', hook)!r} of {node.name()} returned {len(result)} gradients; "
+                    f"expected {len(grads)}, one for each input"
+                )
+            grads = result
     return grads

@@ -88,6 +88,7 @@ class FunctionNode(Node, FunctionCtx):
 
     function: ClassVar[type[Function]]
     outputs = None
+    special = True
     materializes = False
     _saved: Any = ()
     _argument_edges: tuple[Any, ...] = ()
@@ -515,6 +516,7 @@ class _OnceNode(Node):
     """Stands where a second derivative would be asked of a once differentiable function."""
 
     outputs = None
+    special = True
 
     def apply(self, grad: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

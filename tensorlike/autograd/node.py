@@ -24,6 +24,7 @@ __all__ = [
     "RELEASED",
     "AccumulateGrad",
     "Node",
+    "add_tensor_hooks",
     "edge_of",
     "leaf_edge",
     "next_sequence_number",
@@ -72,6 +73,8 @@ class Node:
     retained: Any = None
     post_hooks: Any = None
     pre_hooks: Any = None
+    #: Whether the engine has to look for hooks, several outputs and the like before it runs the node.
+    special: bool = False
     #: What differs in a custom Function: it asks for missing gradients itself.
     materializes: ClassVar[bool] = True
 
@@ -94,12 +97,14 @@ class Node:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; what it returns replaces `grad_inputs`."""
         if self.post_hooks is None:
             self.post_hooks = OrderedDict()
+            self.special = True
         return register_hook(hook, self.post_hooks)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the node runs; what it returns replaces `grad_outputs`."""
         if self.pre_hooks is None:
             self.pre_hooks = OrderedDict()
+            self.special = True
         return register_hook(hook, self.pre_hooks)
 
     def apply(self, grad: Any) -> Any:
@@ -113,25 +118,20 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+def add_tensor_hooks(node: Node, number: int, hooks: OrderedDict[int, Any]) -> None:
+    """Have the gradient of output `number` pass through `hooks`."""
+    if node.tensor_hooks is None:
+        node.tensor_hooks = {}
+        node.special = True
+    node.tensor_hooks[number] = hooks
+
+
 class AccumulateGrad(Node):
     """Adds what arrives to `variable.grad`."""
 
     __slots__ = ("variable",)
 
     variable: Any
-
-    @property
-    def shape(self) -> Any:  # type: ignore[override]
-        return self.variable._data.shape
-
-    @property
-    def dtype(self) -> Any:  # type: ignore[override]
-        return self.variable._data.dtype
-
-    @property
-    def tensor_hooks(self) -> Any:  # type: ignore[override]
-        hooks = self.variable._hooks
-        return {0: hooks} if hooks else None
 
     def apply(self, grad: Any) -> tuple[()]:
         variable = self.variable
@@ -215,6 +215,9 @@ def leaf_edge(leaf: Any) -> Edge:
                 node.variable = leaf
                 node.edges = ()
                 node.sequence_number = _next_accumulator()
+                node.shape, node.dtype = leaf._data.shape, leaf._data.dtype
+                if leaf._hooks is not None:
+                    add_tensor_hooks(node, 0, leaf._hooks)
                 leaf._accumulator = weakref.ref(node)
     return (node, 0)
 

@@ -172,7 +172,7 @@ class Declaration:
             "release": release,
         }
         if self.several:
-            body["outputs"] = None
+            body |= {"outputs": None, "special": True}
         self.node = type(f"{title}Backward0", (Node,), body)
         values = {
             "Tensor": Tensor,

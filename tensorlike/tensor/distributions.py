@@ -167,7 +167,7 @@ def integer_limits(dtype: Any) -> int:
 def bernoulli(source: Any, xp: Any, probability: Any, shape: Any, dtype: Any) -> Any:
     """Return ones with that probability (a number, or an array that broadcasts to `shape`), and zeros."""
     # Numbers of 24 bits do where no more are in the probability, and take half the time.
-    single = isinstance(probability, (int, float)) and (probability * 2**24).is_integer()
+    single = isinstance(probability, (int, float)) and float(probability * 2**24).is_integer()
     drawn = xp.asarray(source.random(shape, dtype=np.float32 if single else np.float64))
     return xp.less(drawn, probability).astype(dtype)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 
-__all__ = ["conj", "raw_conj"]
+__all__ = ["conj", "raw_product"]
 
 
 def conj(value: Any) -> Any:
@@ -16,6 +16,8 @@ def conj(value: Any) -> Any:
     return value.conjugate() if isinstance(value, complex) else value
 
 
-def raw_conj(value: Any) -> Any:
-    """Return the complex conjugate of a raw array or a number; a real array comes back itself."""
-    return value.conj() if hasattr(value, "conj") else value.conjugate()
+def raw_product(grad: Any, other: Any) -> Any:
+    """Return a raw gradient times the conjugate of a raw array or a number."""
+    if grad.dtype.kind != "c":
+        return grad * other
+    return grad * (other.conj() if hasattr(other, "conj") else other.conjugate())

@@ -223,7 +223,7 @@ class Generator:
         array = new_state._data
         if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
             raise TypeError(
-                f"RNG state must be a tensorlike.ByteTensor: a tensor of dtype uint8 on the CPU, got dtype {array.dtype}"
+                f"RNG state must be a tensorlike.ByteTensor: a tensor of dtype uint8 on the CPU, not {array.dtype}"
             )
         self._unpack(array.tobytes())
         return self

@@ -9,7 +9,7 @@ from typing import Any
 from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import add_tensor_hooks, edge_of
 
 from .views import detached, retain
 
@@ -72,6 +72,7 @@ def set_data(self: Any, value: Any) -> None:
             f"tensorlike.{value._data.dtype}"
         )
     self._data = value._data
+    self._accumulator = None
     self._counter = None
     self._view_base = None
 
@@ -234,15 +235,16 @@ def install(method: Callable[..., Any]) -> None:
         edge = edge_of(self) if self._tracked else None
         if edge is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node, number = edge
         if self._edge is None:
             if self._hooks is None:
                 self._hooks = OrderedDict()
+                add_tensor_hooks(node, 0, self._hooks)
             return register_hook(hook, self._hooks)
-        node, number = edge
-        if node.tensor_hooks is None:
-            node.tensor_hooks = {}
-        hooks = node.tensor_hooks.setdefault(number, None) or OrderedDict()
-        node.tensor_hooks[number] = hooks
+        hooks = (node.tensor_hooks or {}).get(number)
+        if hooks is None:
+            hooks = OrderedDict()
+            add_tensor_hooks(node, number, hooks)
         return register_hook(hook, hooks)
 
     @method(composite=False)

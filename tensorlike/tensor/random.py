@@ -325,25 +325,27 @@ def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
 @primitive(name="_normal", method=False, namespace="tensorlike._internal", out=True)
 def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Generator | None) -> Tensor:
     """Return normally distributed numbers; at least one parameter is a tensor."""
-    arrays = [a for a in (mean, std) if hasattr(a, "ndim")]
-    for array, label in ((mean, "mean"), (std, "std")):
-        if not hasattr(array, "ndim"):
-            real(array, "normal", label)
+    center: Any = mean
+    width: Any = std
+    arrays = [a for a in (center, width) if hasattr(a, "ndim")]
+    for value, label in ((center, "mean"), (width, "std")):
+        if not hasattr(value, "ndim"):
+            real(value, "normal", label)
     dtype = arrays[0].dtype
-    if hasattr(std, "ndim"):
-        if std.dtype.kind == "c":
+    if hasattr(width, "ndim"):
+        if width.dtype.kind == "c":
             raise RuntimeError("normal(): normal expects standard deviation to be non-complex, got a complex tensor")
-        if not bool((std >= 0).all()):
+        if not bool((width >= 0).all()):
             raise RuntimeError("normal(): normal expects all elements of std >= 0.0")
     else:
-        check_std(std, "normal")
+        check_std(width, "normal")
     draw.check_continuous("normal", dtype)
     try:
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError as error:
         raise broadcast_error("normal", error, arrays) from None
     with generator_for(generator, check_same_device(arrays, "normal"), "normal").drawing() as source:
-        return draw.normal(source, xp, mean, std, shape, dtype)  # type: ignore[no-any-return]
+        return draw.normal(source, xp, center, width, shape, dtype)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -453,7 +455,7 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
     Same as PyTorch's function of that name, with numbers of its own.
     """
     draw.check_continuous("poisson", input.dtype, complex=False)
-    if not bool((input >= 0).all()):
+    if not bool(xp.all(input >= 0)):
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
     with generator_for(generator, device_of(input), "poisson").drawing() as source:
         return xp.asarray(source.poisson(input.astype(np.float64))).astype(input.dtype)  # type: ignore[no-any-return]

@@ -67,12 +67,18 @@ def layout_of(array: Any) -> Layout:
     return Layout(array.shape, array.dtype, array.strides)
 
 
-def _empty_like(xp: Any, layout: Layout) -> tuple[Any, Any]:
-    """Return fresh zeroed memory of a layout: the bytes, and the array over them."""
-    memory = xp.zeros(max(layout.extent(), 1), dtype=np.uint8)
-    if any(s < 0 for s in layout.strides):
-        raise RuntimeError("in-place operations on views of arrays with negative steps are not supported; clone() first")
-    return memory, strided_view(xp, memory, layout.shape, layout.dtype, 0, layout.strides)
+def _fresh(xp: Any, layout: Layout, geometry: Geometry) -> tuple[Any, Any, int]:
+    """Return fresh zeroed memory that a base and a view of it lie in: the bytes, the base's array, the view's offset.
+
+    The view may reach beside its base, as `as_strided` lets it.
+    """
+    if any(s < 0 for s in (*layout.strides, *geometry.strides)):
+        raise RuntimeError("views of arrays with negative steps have no gradient; clone() the array first")
+    before = max(-geometry.offset, 0)
+    size = max(layout.extent(), geometry.offset + Layout(geometry.shape, geometry.dtype, geometry.strides).extent())
+    memory = xp.zeros(max(before + size, 1), dtype=np.uint8)
+    base = strided_view(xp, memory, layout.shape, layout.dtype, before, layout.strides)
+    return memory, base, before + geometry.offset
 
 
 def _overlaps(geometry: Geometry) -> bool:
@@ -88,9 +94,9 @@ def _overlaps(geometry: Geometry) -> bool:
 def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
     """Return a copy of the part of `array` (of `layout` in spirit) that lies where the view lies."""
     xp = namespace_of(array)
-    memory, base = _empty_like(xp, layout)
+    memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
-    return strided_view(xp, memory, geometry.shape, geometry.dtype, geometry.offset, geometry.strides).copy()
+    return strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides).copy()
 
 
 def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
@@ -99,13 +105,7 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     What lies outside the layout is dropped: `as_strided` can reach the memory beside its input.
     """
     xp = namespace_of(grad)
-    if any(s < 0 for s in (*layout.strides, *geometry.strides)):
-        raise RuntimeError("views of arrays with negative steps have no gradient; clone() the array first")
-    before = max(-geometry.offset, 0)
-    size = max(layout.extent(), geometry.offset + Layout(geometry.shape, geometry.dtype, geometry.strides).extent())
-    memory = xp.zeros(max(before + size, 1), dtype=np.uint8)
-    base = strided_view(xp, memory, layout.shape, layout.dtype, before, layout.strides)
-    offset = before + geometry.offset
+    memory, base, offset = _fresh(xp, layout, geometry)
     # What was expanded is summed first; what is left overlaps only in windows.
     expanded = tuple(d for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)) if s == 0 and n != 1)
     if expanded:
@@ -127,9 +127,9 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
 def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> Any:
     """Return a copy of `array` whose part under the view is `value`."""
     xp = namespace_of(array)
-    memory, base = _empty_like(xp, layout)
+    memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
-    window = strided_view(xp, memory, geometry.shape, geometry.dtype, geometry.offset, geometry.strides)
+    window = strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides)
     window[...] = value
     return base
 
@@ -316,6 +316,7 @@ def retain(tensor: Any) -> None:
     retained = node.retained
     if retained is None:
         retained = node.retained = {}
+        node.special = True
     retained[number] = weakref.ref(tensor)
 
 

@@ -17,7 +17,7 @@ _UNSIGNED = {"uint16", "uint32", "uint64"}
 def to_torch(value: Any, requires_grad: bool | None = None) -> Any:
     """Return `value` as PyTorch has it, tensors copied."""
     if isinstance(value, tl.Tensor):
-        found = torch.from_numpy(np.array(array(value), copy=True))
+        found = torch.from_numpy(np.array(array(value), copy=True, order="C"))
         wanted = value.requires_grad if requires_grad is None else requires_grad
         return found.requires_grad_() if wanted and array(value).dtype.kind in "fc" else found
     if isinstance(value, tl.dtype):
@@ -58,7 +58,7 @@ def leaves(value: Any) -> list[Any]:
 
 
 def to_numpy(tensor: Any) -> Any:
-    return tensor.detach().resolve_conj().resolve_neg().numpy()
+    return tensor.detach().resolve_conj().resolve_neg().numpy(force=True)
 
 
 def assert_like_torch(ours: Any, theirs: Any, what: str, tolerance: float | None = None, values: bool = True) -> None:

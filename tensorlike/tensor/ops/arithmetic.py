@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
-from tensorlike.tensor.formulas import conj, raw_conj
+from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
@@ -124,8 +124,8 @@ derivatives(
 )
 raw_derivatives(
     mul,
-    input=lambda grad, other: grad * raw_conj(other),
-    other=lambda grad, input: grad * raw_conj(input),
+    input=raw_product,
+    other=lambda grad, input: raw_product(grad, input),
 )
 
 

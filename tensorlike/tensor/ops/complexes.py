@@ -12,7 +12,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
 from .selection import kernel_of
-from .shared import real_dtype, zeros_like
+from .shared import check_tensor, real_dtype, zeros_like
 
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
@@ -47,6 +47,7 @@ def conj(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    check_tensor("conj", input)
     return _conj_physical(input) if input._data.dtype.kind == "c" else input  # type: ignore[no-any-return]
 
 
@@ -71,10 +72,12 @@ _imag_of = kernel_of(_imag)
 
 
 def _real_part(tensor: Any) -> Any:
+    check_tensor("real", tensor)
     return _real_of(tensor) if tensor._data.dtype.kind == "c" else tensor
 
 
 def _imaginary_part(tensor: Any) -> Any:
+    check_tensor("imag", tensor)
     if tensor._data.dtype.kind != "c":
         raise RuntimeError(
             f"imag is not implemented for tensors with non-complex dtypes: this one is {dtype_of(tensor._data.dtype)}"
@@ -185,6 +188,8 @@ def view_as_complex(xp: Any, input: Tensor) -> Tensor:
     if input.shape[-1] != 2:
         raise RuntimeError(f"Tensor must have a last dimension of size 2, and this one's shape is {list(input.shape)}")
     itemsize = input.dtype.itemsize
+    if not input.size:
+        return xp.empty(input.shape[:-1], dtype=f"c{2 * itemsize}")  # No memory to share, and the strides mean nothing.
     if input.strides[-1] != itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1; make it contiguous() first")
     if any(step % (2 * itemsize) for step in input.strides[:-1]):

@@ -7,7 +7,7 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
-from tensorlike.tensor.runtime import dtype_name, promote_arithmetic
+from tensorlike.tensor.runtime import dtype_name, promote_arithmetic, wrong_type
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
@@ -65,7 +65,7 @@ def where(
     """
     if input is None and other is None and out is None:
         if not isinstance(condition, TensorBase):
-            raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
+            wrong_type("where", "condition", 1, condition)
         array = condition._data
         return tuple(wrap(a) for a in namespace_of(array).nonzero(array if array.ndim else array[None]))
     return _choose_behind(condition, input, other, out=out)

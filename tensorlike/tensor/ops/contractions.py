@@ -67,7 +67,7 @@ derivatives(
 )
 
 
-# -------------------------------------------------------------------------------------------------------- chains, powers
+# ------------------------------------------------------------------------------------------------------- chains, powers
 
 
 def _best_splits(sizes: list[int]) -> list[list[int]]:
@@ -156,7 +156,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     shape = input._data.shape
     if len(shape) < 2:
         raise RuntimeError(
-            f"matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions, got {len(shape)}."
+            "matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions."
         )
     if shape[-1] != shape[-2]:
         raise RuntimeError(
@@ -270,7 +270,7 @@ _COMPUTE_MODES = (
 def _check_cdist(x1: Any, x2: Any, p: Any, compute_mode: Any) -> None:
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(
-            f"cdist(): {compute_mode} is not a valid value for compute_mode, which is one of {', '.join(_COMPUTE_MODES)}"
+            f"cdist(): {compute_mode} is not a valid value for compute_mode, use one of {', '.join(_COMPUTE_MODES)}"
         )
     for array, name in ((x1, "X1"), (x2, "X2")):
         if array.dtype.kind not in "fV":

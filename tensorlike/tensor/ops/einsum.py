@@ -350,12 +350,12 @@ def _labelled(operands: list[Any], terms: list[list[Any]]) -> tuple[list[Labels]
 def einsum(*args: Any) -> Tensor:
     """Return the sum of products of the operands' elements that an equation in Einstein's notation describes.
 
-    `einsum("ij,jk->ik", a, b)` multiplies two matrices: each letter is a dimension, what is not named after the arrow is
-    summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
-    broadcast. Without the arrow, the result has the letters that occur once, in alphabetical order, after those of the
-    ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` says the same in numbers. More
-    than two operands are multiplied in an order that keeps the products small. Raises RuntimeError for an equation that
-    is malformed or does not fit the operands.
+    `einsum("ij,jk->ik", a, b)` multiplies two matrices: each letter is a dimension, what is not named after the arrow
+    is summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
+    broadcast. Without the arrow, the result has the letters that occur once, in alphabetical order, after the
+    dimensions of the ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` says the same
+    in numbers. More than two operands are multiplied in an order that keeps the products small. Raises RuntimeError for
+    an equation that is malformed or does not fit the operands.
 
     >>> import tensorlike as tl
     >>> tl.einsum("ij,j->i", tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 10]))
@@ -402,14 +402,14 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
             raise RuntimeError(f"tensordot(): tensordot expects dims >= 0, but got dims={dims}")
         if dims > builtins.min(first, second):
             raise RuntimeError(
-                f"tensordot(): tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for tensors of {first} and "
-                f"{second} dimensions"
+                f"tensordot(): tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for tensors of "
+                f"{first} and {second} dimensions"
             )
         return list(range(first - dims, first)), list(range(dims))
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
         raise RuntimeError(
-            "tensordot(): tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing "
-            f"two lists, but got dims={dims!r}"
+            "tensordot(): tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims!r}"
         )
     for name, value in zip(("dims_self", "dims_other"), dims):
         if not isinstance(value, (tuple, list)):

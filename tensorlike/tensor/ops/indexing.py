@@ -282,10 +282,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
         if accumulating:
             accumulate(xp, input, index, values)
             return
-        shape = values.shape
-        while len(shape) > 1 and shape[0] == 1 and len(shape) > input.ndim:
-            shape = shape[1:]
-        input[index] = values.reshape(shape)
+        input[index] = values
     except (IndexError, ValueError):
         _explain(input, indices, dims)
         raise RuntimeError(
@@ -499,6 +496,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
                 "Index put requires the source and destination dtypes match, got "
                 f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._data.dtype)} for the source."
             )
+        while value._data.shape[:1] == (1,):
+            value = direct(reshape)(value, value._data.shape[1:])
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)

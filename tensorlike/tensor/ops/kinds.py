@@ -8,6 +8,8 @@ from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor
 
+from .shared import check_tensor
+
 __all__ = ["is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero", "is_signed", "resolve_conj",
            "resolve_neg"]  # fmt: skip
 
@@ -109,6 +111,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    check_tensor("resolve_conj", input)
     return input
 
 
@@ -122,4 +125,5 @@ def resolve_neg(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    check_tensor("resolve_neg", input)
     return input

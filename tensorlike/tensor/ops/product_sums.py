@@ -39,7 +39,9 @@ def _added(
 ) -> Any:
     """Return `beta * input + alpha * products` in `dtype`; `products` is this call's own, to be written to."""
     if input.dtype != dtype:
-        message = same or f"self and mat2 must have the same dtype, but got {dtype_name(input.dtype)} and {dtype_name(dtype)}"
+        message = same or (
+            f"self and mat2 must have the same dtype, but got {dtype_name(input.dtype)} and {dtype_name(dtype)}"
+        )
         raise RuntimeError(f"{function}(): {message}; convert one of them with .to(dtype)")
     shape = products.shape
     trailing = shape[len(shape) - input.ndim :] if input.ndim <= len(shape) else None

@@ -117,8 +117,8 @@ def check_vectors(function: str, first: Any, second: Any) -> None:
     )  # fmt: skip
     if first.shape != second.shape:
         raise RuntimeError(
-            f"{function}(): inconsistent tensor size, expected tensor [{first.shape[0]}] and src [{second.shape[0]}] to "
-            f"have the same number of elements, but got {first.shape[0]} and {second.shape[0]} elements respectively"
+            f"{function}(): inconsistent tensor size, expected tensor [{first.shape[0]}] and src [{second.shape[0]}] "
+            f"to have the same number of elements, but got {first.shape[0]} and {second.shape[0]} elements respectively"
         )
 
 
@@ -142,7 +142,7 @@ def check_matrix_vector(function: str, matrix: Any, vector: Any, input_ndim: int
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------------ what formulas share
+# ------------------------------------------------------------------------------------------------- what formulas share
 
 
 def adjoint(tensor: Any) -> Any:
@@ -160,7 +160,7 @@ def _is_zero_dim(tensor: Any) -> bool:
     return len(tensor.shape) == 0
 
 
-# -------------------------------------------------------------------------------------------------------- the operations
+# ------------------------------------------------------------------------------------------------------ the operations
 
 
 def _check_matmul(first: Any, second: Any) -> None:
@@ -273,7 +273,7 @@ def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     if not isinstance(other, TensorBase):
         # Python then raises its TypeError about operands of the operator.
         return NotImplemented
-    return other.matmul(self)  # type: ignore[attr-defined, no-any-return]
+    return other.matmul(self)  # type: ignore[no-any-return]
 
 
 @primitive(out=True)
@@ -506,8 +506,8 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
             )
         if weight.ndim == 1 and bias.ndim:
             raise RuntimeError(
-                f"linear(): mat2 must be a matrix, got 1-D tensor: with a `bias` of shape {list(bias.shape)} the weight "
-                "has the shape (out_features, in_features)"
+                f"linear(): mat2 must be a matrix, got 1-D tensor: with a `bias` of shape {list(bias.shape)} the "
+                "weight has the shape (out_features, in_features)"
             )
         if result.ndim == 0:
             check_bias(bias, result.shape)

@@ -161,8 +161,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
             chance = namespace_of(array).broadcast_to(chance, array.shape)
         except ValueError:
             raise RuntimeError(
-                f"bernoulli_(): the probabilities of shape {list(chance.shape)} do not broadcast to the tensor of shape "
-                f"{list(array.shape)}: the expanded size of the tensor must match the existing size"
+                f"bernoulli_(): the probabilities of shape {list(chance.shape)} do not broadcast to the tensor of "
+                f"shape {list(array.shape)}: the expanded size of the tensor must match the existing size"
             ) from None
     else:
         chance = checked_probability("bernoulli_", p)
@@ -207,7 +207,8 @@ def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | 
         raise RuntimeError(f"geometric_(): geometric_ expects p to be in (0, 1), but got p={chance:g}")
     if self.dtype.kind in "bc":
         raise NotImplementedError(
-            f"\"geometric_\" not implemented for '{dtype_name(self.dtype)}': it fills integer and floating-point tensors"
+            f"\"geometric_\" not implemented for '{dtype_name(self.dtype)}': it fills integer and floating-point "
+            "tensors"
         )
     return _fill("geometric_", self, generator, draw.geometric, chance)  # type: ignore[no-any-return]
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from tensorlike.tensor.runtime import dtype_name, number_array
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.runtime import dtype_name, number_array, wrong_type
 
-__all__ = ["check_divisor", "no_derivative", "scaled", "zeros_like"]
+__all__ = ["check_divisor", "check_tensor", "no_derivative", "not_implemented", "real_dtype", "scaled", "zeros_like"]
+
+
+def check_tensor(name: str, value: Any) -> None:
+    """Raise TypeError unless the first argument of the function `name` is a tensor."""
+    if not isinstance(value, TensorBase):
+        wrong_type(name, "input", 1, value)
 
 
 def scaled(xp: Any, array: Any, factor: Any) -> Any:

@@ -8,7 +8,7 @@ from tensorlike.tensor.declare import composite, derivatives, pointwise
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from .shared import zeros_like
+from .shared import check_tensor, zeros_like
 
 __all__ = ["abs", "copysign", "neg", "positive", "sgn", "sign", "signbit"]
 
@@ -42,6 +42,7 @@ def positive(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    check_tensor("positive", input)
     if input._data.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported. Convert it first, e.g. with .int()")
     return input

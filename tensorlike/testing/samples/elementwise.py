@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from .base import Make, SampleInput
 
-__all__ = ["pairs", "singles", "with_numbers"]
+__all__ = ["in_floats", "pairs", "singles", "with_numbers"]
+
+
+def in_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a NumPy function as a reference for small integers too, for which NumPy answers in half precision."""
+
+    def reference(*operands: Any) -> Any:
+        return function(*(np.asarray(o, np.float64) if np.asarray(o).dtype.kind in "biu" else o for o in operands))
+
+    return reference
 
 
 def singles(make: Make, low: float | None = None, high: float | None = None, **options: Any) -> Iterator[SampleInput]:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from .base import ALL, BITS, COMPLEX, FLOATING, Make, SampleInput, samples
-from .elementwise import pairs, singles, with_numbers
+from .elementwise import in_floats, pairs, singles, with_numbers
 
 __all__: list[str] = []
 
 
-@samples("tensorlike.exp", dtypes=ALL, reference=np.exp)
+@samples("tensorlike.exp", dtypes=ALL, reference=in_floats(np.exp))
 def _exp(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
 
 
-@samples("tensorlike.expm1", dtypes=ALL, reference=np.expm1)
+@samples("tensorlike.expm1", dtypes=ALL, reference=in_floats(np.expm1))
 def _expm1(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
 
@@ -27,22 +27,22 @@ def _exp2(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
 
 
-@samples("tensorlike.log", dtypes=ALL, reference=np.log)
+@samples("tensorlike.log", dtypes=ALL, reference=in_floats(np.log))
 def _log(make: Make) -> Iterator[SampleInput]:
     yield from singles(make, 0.2)
 
 
-@samples("tensorlike.log2", dtypes=ALL, reference=np.log2)
+@samples("tensorlike.log2", dtypes=ALL, reference=in_floats(np.log2))
 def _log2(make: Make) -> Iterator[SampleInput]:
     yield from singles(make, 0.2)
 
 
-@samples("tensorlike.log10", dtypes=ALL, reference=np.log10)
+@samples("tensorlike.log10", dtypes=ALL, reference=in_floats(np.log10))
 def _log10(make: Make) -> Iterator[SampleInput]:
     yield from singles(make, 0.2)
 
 
-@samples("tensorlike.log1p", dtypes=ALL, reference=np.log1p)
+@samples("tensorlike.log1p", dtypes=ALL, reference=in_floats(np.log1p))
 def _log1p(make: Make) -> Iterator[SampleInput]:
     yield from singles(make, -0.7)
 

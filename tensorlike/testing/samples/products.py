@@ -91,7 +91,7 @@ def _(make: Make) -> Iterator[SampleInput]:
 
 
 def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-    result = input @ weight.T
+    result: np.ndarray = input @ weight.T
     return result if bias is None else result + bias
 
 

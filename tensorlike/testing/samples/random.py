@@ -40,7 +40,8 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(mean, 2.0)
     yield SampleInput(mean)
     yield SampleInput(mean, make(2, 3, low=0.5, high=2, dtype=real, requires_grad=live))
-    yield SampleInput(make(2, 1, requires_grad=live), make(3, low=0.5, high=2, dtype=real, requires_grad=live), broadcasts=True)
+    wide = make(3, low=0.5, high=2, dtype=real, requires_grad=live)
+    yield SampleInput(make(2, 1, requires_grad=live), wide, broadcasts=True)
     yield SampleInput(make(requires_grad=live), 0.0)
     if make.dtype.kind == "f":
         yield SampleInput(1.5, make(3, low=0.5, high=2))

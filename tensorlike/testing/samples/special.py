@@ -27,7 +27,8 @@ def _lgamma(make: Make) -> Iterator[SampleInput]:
     yield from singles(make, 0.3, 4)
 
 
-@samples("tensorlike.polygamma", dtypes=_REAL)
+# PyTorch's trigamma function is good for nine digits.
+@samples("tensorlike.polygamma", dtypes=_REAL, tolerance=2e-5)
 def _polygamma(make: Make) -> Iterator[SampleInput]:
     for n in (0, 1, 2, 3):
         yield SampleInput(n, make(2, 3, low=0.5, high=4))
@@ -35,7 +36,7 @@ def _polygamma(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(2, make(0, 3))
 
 
-@samples("tensorlike.Tensor.polygamma", dtypes=_REAL)
+@samples("tensorlike.Tensor.polygamma", dtypes=_REAL, tolerance=2e-5)
 def _polygamma_method(make: Make) -> Iterator[SampleInput]:
     for n in (0, 1, 2, 3):
         yield SampleInput(make(2, 3, low=0.5, high=4), n)
