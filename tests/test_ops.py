@@ -202,14 +202,16 @@ def check_strided(samples, row, inputs, results):
         try:
             result = call(row, sample, args, kwargs)
         except RuntimeError as error:
-            assert "contiguous" in str(error), error
+            if "contiguous" not in str(error):
+                raise
             continue
         same(samples, result, expected, f"{row.full_name}{sample} on strided operands")
         args = mapped(sample.args, lambda t: wrapped(array(t).copy(order="F")))
         try:
             result = call(row, sample, args)
         except RuntimeError as error:  # Views that need the elements to lie side by side say so.
-            assert "contiguous" in str(error), error
+            if "contiguous" not in str(error):
+                raise
             continue
         same(samples, result, expected, f"{row.full_name}{sample} on operands in Fortran order")
 
@@ -343,9 +345,14 @@ def check_derivatives(samples, row, inputs, name):
             tl.manual_seed(0)
             return row.function(*args, **kwargs)
 
+        points = [operands[i] for i in chosen]
+        if number == 0 and sum(array(t).size for t in points) <= 8:
+            # The library's own checker looks at every entry.
+            leaves = [wrapped(array(t).copy()).requires_grad_() for t in points]
+            assert tl.autograd.gradcheck(function, tuple(leaves))
         check_gradients(
             function,
-            [operands[i] for i in chosen],
+            points,
             second=samples.gradgradcheck,
             seed=number,
             what=f"{name}{sample}",

@@ -40,8 +40,8 @@ class TensorBase:
     _view_refuses: str | None = None
     _counter: list[int] | None = None
     _grad_value: Any = None
-    #: A weak reference to the node that accumulates into `grad`.
-    _accumulator: Any = None
+    #: The edge to the node that accumulates into `grad`, once a leaf was used in a recorded operation.
+    _leaf_edge: tuple[Any, int] | None = None
     _hooks: Any = None
     _post_accumulate_hooks: Any = None
     _retains_grad: bool = False

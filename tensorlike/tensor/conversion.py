@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.node import edge_of
 from tensorlike.dispatch.core import register_plain
 
@@ -280,6 +280,15 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
             raise ValueError(f"__array__(): a copy is needed to convert {array.dtype} to {dtype}, and copy=False")
         return array.astype(dtype)  # type: ignore[no-any-return]
     return array.copy() if copy else array  # type: ignore[no-any-return]
+
+
+@tensor_method(name="__array_wrap__", composite=False)
+def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """Return the result of a NumPy function on this tensor as a tensor: `tensor * array` and `numpy.sin(tensor)`.
+
+    Same as PyTorch's method of that name.
+    """
+    return wrap(np.asarray(array))  # type: ignore[no-any-return]
 
 
 def _python_number(name: str, what: str, convert: Any) -> None:

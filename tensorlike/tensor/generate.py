@@ -425,11 +425,7 @@ def _edge_lines(p: Parameter, edge: str) -> list[str]:
         f"if {name}._view_base is not None:",
         f"    {edge} = edge_of({name})",
         f"elif {edge} is None and {name}._requires_grad:",
-        f"    {edge} = {name}._accumulator",
-        f"    if {edge} is None or ({edge} := {edge}()) is None:",
-        f"        {edge} = leaf_edge({name})",
-        "    else:",
-        f"        {edge} = ({edge}, 0)",
+        f"    {edge} = {name}._leaf_edge or leaf_edge({name})",
     ]
     if p.operand == MANY:
         return [f"{edge} = [edge_of(t) for t in {name}]"]

@@ -72,7 +72,7 @@ def set_data(self: Any, value: Any) -> None:
             f"tensorlike.{value._data.dtype}"
         )
     self._data = value._data
-    self._accumulator = None
+    self._leaf_edge = None
     self._counter = None
     self._view_base = None
 

@@ -267,6 +267,9 @@ def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, .
     return tuple(operands)
 
 
+_WEAK = frozenset((int, float))
+
+
 def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
     # Unlike the operators, a few functions refuse a number that the dtype cannot hold; a negative one counts by its size.
     if dtype.kind in "iu":
@@ -279,6 +282,8 @@ def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
 
 def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring a tensor and its bounds to their common dtype, which must be ordered and must hold the bounds."""
+    if operands[0].dtype.kind == "f" and all(type(o) in _WEAK for o in operands[1:]):
+        return tuple(operands)  # NumPy's own rules are PyTorch's for plain numbers next to floating-point elements.
     dtype = _common(operands)
     _check_fit(operands, dtype)
     return promote_real(name, xp, operands)

@@ -98,7 +98,7 @@ def compare_gradients(samples, dtype, sample, result, args, kwargs, expected, wh
                 found = one if one is not None else None if other is None else to_numpy(other)
                 assert found is None or not np.any(array(found) if one is not None else found), where
                 continue
-            single = array(one).dtype in (np.float32, np.complex64)
+            single = dtype == "float32" or array(one).dtype in (np.float32, np.complex64)
             assert_arrays(array(one), to_numpy(other), where, max(near, 1e-4) if single else near)
         if not again:
             return

@@ -55,6 +55,8 @@ class _Attempt(NamedTuple):
     #: What plain tensors give, and what the operand holds afterwards when the function is there to write to it.
     expected: Any
     written: Any
+    #: The warnings that plain tensors get as well: they say nothing about the type.
+    warnings: frozenset[str]
     #: Plain tensors like the instance are taken, so that an exception is not the sample's fault.
     fits: bool
     #: The answer has to have the value of `expected`: always the same one, or at least shape and dtype.
@@ -264,7 +266,7 @@ class Auditor:
         args, kwargs = copied(list(call.args), api), copied(call.kwargs, api)
         sample: Any = None
         if place == ("out",) and "out" not in kwargs:
-            result, _ = self._plainly(function, call.args, call.kwargs)
+            result = self._plainly(function, call.args, call.kwargs)[0]
             sample = self._output_like(result)
             if isinstance(sample, tuple):
                 kwargs["out"], place = sample, ("out", len(sample) - 1)
@@ -287,17 +289,17 @@ class Auditor:
             args, kwargs = fitted(args, kwargs, tuple(sample.shape), tuple(dense.shape), api)
         # When nothing is known of the instance, the sample itself says at least what kind of result there is.
         plain = replaced(args, kwargs, place, dense if fits else sample)
-        expected, written = self._plainly(function, *plain, place)
+        expected, written, given = self._plainly(function, *plain, place)
         compare = maker.reads_values and function.name.rpartition(".")[2] not in _INCOMPARABLE
         if not _is_written_to(function, place):
             written = None
         same_values = compare and call.deterministic
         if same_values:
-            again, written_again = self._plainly(function, *plain, place)
+            again, written_again, _ = self._plainly(function, *plain, place)
             same_values = not difference(expected, again, api)
             same_values = same_values and (written is None or not difference(written, written_again, api))
         with_instance = replaced(args, kwargs, place, instance)
-        return _Attempt(*with_instance, expected, written, fits, compare, same_values, call, place)
+        return _Attempt(*with_instance, expected, written, given, fits, compare, same_values, call, place)
 
     def _output_like(self, result: Any) -> Any:
         api = self.api
@@ -309,18 +311,20 @@ class Auditor:
 
     def _plainly(
         self, function: AuditedFunction, args: Any, kwargs: Any, place: Place | None = None
-    ) -> tuple[Any, Any]:
-        """Return what the function gives for copies of plain arguments, and what has become of the one at `place`.
+    ) -> tuple[Any, Any, frozenset[str]]:
+        """Return what the function gives for copies of plain arguments, what has become of the one at `place`, and
+        the warnings it gave.
 
         A call that it refuses is unusable.
         """
         args, kwargs = copied(list(args), self.api), copied(dict(kwargs), self.api)
         try:
-            with self._quiet():
+            with self._quiet(), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
                 result = contextvars.copy_context().run(function.key, *args, **kwargs)
         except Exception as error:
             raise _Unusable(f"plain tensors are refused: {described(error)}") from error
-        return result, None if place is None else at(args, kwargs, place)
+        return result, None if place is None else at(args, kwargs, place), frozenset(map(_warning, caught))
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -351,7 +355,7 @@ class Auditor:
                 error = raised
             finally:
                 sys.setprofile(profile)
-        given = [f"{w.category.__name__}: {' '.join(str(w.message).split())}" for w in caught]
+        given = [text for text in dict.fromkeys(map(_warning, caught)) if text not in attempt.warnings]
         return _Answer(result, error, trace, printed.getvalue()[:_PRINTED], given)
 
     def _judged(
@@ -363,7 +367,7 @@ class Auditor:
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.OWN, call=call)
         answer = self._call(function, attempt)
         trace, error = answer.trace, answer.error
-        row.warnings = list(dict.fromkeys(answer.warnings))
+        row.warnings = answer.warnings
         self.warnings.update(row.warnings)
         row.printed = answer.printed
         if error is not None:
@@ -434,6 +438,10 @@ def _is_written_to(function: AuditedFunction, place: Place) -> bool:
     name = function.name.rpartition(".")[2]
     in_place = name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
     return place[0] == "out" or (place == (0,) and (in_place or function.form == "setter"))
+
+
+def _warning(given: warnings.WarningMessage) -> str:
+    return f"{given.category.__name__}: {' '.join(str(given.message).split())}"
 
 
 def _a(kind: type) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from .model import AuditReport, AuditRow, Outcome, Regression, Totals
 
@@ -17,15 +17,16 @@ __all__ = ["print_regressions", "print_report", "progress_bar"]
 _WIDTH_IN_A_FILE = 120
 _OFFENDERS = 20
 
-_COLUMNS = (
-    Outcome.OWN,
-    Outcome.INHERITED,
-    Outcome.FALLBACK,
-    Outcome.TYPE_LOST,
-    Outcome.NOT_IMPLEMENTED,
-    Outcome.RAISED,
-    Outcome.RECURSED,
-)
+_OUTCOMES = {
+    Outcome.OWN: "Own",
+    Outcome.INHERITED: "Inherited",
+    Outcome.FALLBACK: "Fallback",
+    Outcome.TYPE_LOST: "Type lost",
+    Outcome.NOT_IMPLEMENTED: "NotImpl.",
+    Outcome.RAISED: "Raised",
+    Outcome.RECURSED: "Recursed",
+}
+_GOOD = frozenset((Outcome.OWN, Outcome.INHERITED, Outcome.FALLBACK))
 
 
 def _rich_console(file: IO[str]) -> Console | None:
@@ -75,25 +76,40 @@ def headline(report: AuditReport) -> str:
     return f"{text} ({left_out} not called)" if left_out else text
 
 
-def _numbers(totals: Totals, compared: bool) -> list[str]:
-    numbers = [totals.called, *(totals.outcomes[outcome] for outcome in _COLUMNS), totals.signature]
-    if compared:
-        numbers.append(totals.differs)
-    return [str(n) if n else "·" for n in numbers] + [f"{totals.coverage:.1f} %" if totals.called else "–"]
+class _Column(NamedTuple):
+    heading: str
+    number: Callable[[Totals], int]
+    style: str
 
 
-def _headings(compared: bool) -> list[str]:
-    values = ["Value"] if compared else []
-    return ["Calls", *(outcome.label.capitalize() if outcome.label.islower() else "NotImpl." for outcome in _COLUMNS),
-            "Signature", *values, "Passed"]  # fmt: skip
+def _columns(report: AuditReport) -> list[_Column]:
+    """Return the columns of numbers: what did not happen anywhere has none."""
+    totals = report.totals
+    columns = [_Column("Calls", lambda t: t.called, "")]
+    for outcome, heading in _OUTCOMES.items():
+        if totals.outcomes[outcome]:
+            bad = "red" if outcome in (Outcome.RAISED, Outcome.RECURSED) else "yellow"
+            style = "green" if outcome in _GOOD else bad
+            columns.append(_Column(heading, lambda t, outcome=outcome: t.outcomes[outcome], style))  # type: ignore[misc]
+    if totals.signature:
+        columns.append(_Column("Signature", lambda t: t.signature, "red"))
+    if totals.compared:
+        columns.append(_Column("Value", lambda t: t.differs, "red"))
+    return columns
 
 
-def _table(report: AuditReport) -> list[tuple[str, list[str], Totals]]:
-    compared = report.totals.compared > 0
-    rows = [(name, _numbers(totals, compared), totals) for name, totals in report.by_namespace().items()]
-    if len(rows) > 1:
-        rows.append(("Total", _numbers(report.totals, compared), report.totals))
-    return rows
+def _lines(report: AuditReport) -> list[tuple[str, Totals]]:
+    """Return what the lines of the table are about: the namespaces and, if there are several, all of them."""
+    groups = list(report.by_namespace().items())
+    return [*groups, ("Total", report.totals)] if len(groups) > 1 else groups
+
+
+def _cell(number: int) -> str:
+    return str(number) if number else "·"
+
+
+def _passed(totals: Totals) -> str:
+    return f"{totals.coverage:.1f} %" if totals.called else "–"
 
 
 def _offenders(report: AuditReport) -> list[AuditRow]:
@@ -123,24 +139,32 @@ def _notes(report: AuditReport, limit: int) -> Iterator[str]:
 
 
 def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
+    from rich import box
     from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
-    compared = report.totals.compared > 0
-    table = Table(title=f"Audit of {escape(report.type_name)}", title_justify="left", title_style="bold")
+    columns = _columns(report)
+    heading = f"Audit of {escape(report.type_name)}"
+    table = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Namespace", no_wrap=True)
-    for heading in _headings(compared):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, numbers, totals in _table(report):
-        styles = _styles(totals, compared)
-        cells = [Text(number, style=style) for number, style in zip(numbers, styles)]
-        table.add_row(Text(name, style="bold" if name == "Total" else ""), *cells)
-    # A table that is cut is worth less than one that the terminal wraps.
-    console.print(table, width=max(console.width, console.measure(table).maximum))
+    for column in columns:
+        table.add_column(column.heading, justify="right", no_wrap=True)
+    table.add_column("Passed", justify="right", no_wrap=True)
+    for name, totals in _lines(report):
+        cells = []
+        for column in columns:
+            number = column.number(totals)
+            cells.append(Text(_cell(number), style=column.style if number else "dim"))
+        perfect = totals.called > 0 and not totals.faults
+        passed = Text(_passed(totals), style="bold green" if perfect else "bold")
+        table.add_row(Text(name, style="bold" if name == "Total" else ""), *cells, passed)
+    # Columns that are cut say nothing: a narrow terminal wraps the lines instead.
+    needed = console.measure(table, options=console.options.update(width=1000, max_width=1000)).maximum
+    console.print(table, width=max(console.width, needed), soft_wrap=needed > console.width)
     offenders = _offenders(report)
     if offenders:
-        worst = Table(title="Worst first", title_justify="left", title_style="bold")
+        worst = Table(title="Worst first", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
         worst.add_column("Function", overflow="fold", min_width=24)
         worst.add_column("Operand")
         worst.add_column("What is wrong", overflow="fold", ratio=1)
@@ -153,27 +177,17 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
     console.print(Text(headline(report), style=style))
 
 
-def _styles(totals: Totals, compared: bool) -> list[str]:
-    good = {Outcome.OWN, Outcome.INHERITED, Outcome.FALLBACK}
-    styles = [""]
-    for outcome in _COLUMNS:
-        count = totals.outcomes[outcome]
-        styles.append("dim" if not count else "green" if outcome in good else "yellow")
-        if count and outcome in (Outcome.RAISED, Outcome.RECURSED):
-            styles[-1] = "red"
-    styles.append("red" if totals.signature else "dim")
-    if compared:
-        styles.append("red" if totals.differs else "dim")
-    return [*styles, "bold green" if totals.called and not totals.faults else "bold"]
-
-
 def _short(text: str, limit: int = 240) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
-    headings = ["Namespace", *_headings(report.totals.compared > 0)]
-    lines = [[name, *numbers] for name, numbers, _ in _table(report)]
+    columns = _columns(report)
+    headings = ["Namespace", *(column.heading for column in columns), "Passed"]
+    lines = [
+        [name, *(_cell(column.number(totals)) for column in columns), _passed(totals)]
+        for name, totals in _lines(report)
+    ]
     widths = [max(map(len, column)) for column in zip(headings, *lines)]
     print(f"Audit of {report.type_name}\n", file=file)
     for line in (headings, ["-" * width for width in widths], *lines):

@@ -104,13 +104,14 @@ def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor
             )
     if dtype.kind in "biu":
         not_implemented("lerp", dtype, "it works on floating-point and complex tensors")
-    if not hasattr(weight, "ndim"):
-        weight = _factor(xp, weight, dtype)
     distance = xp.subtract(end, input)
     # From the nearer end, so that weights 0 and 1 give the ends exactly.
-    near = xp.less(xp.absolute(weight), 0.5)
+    if not hasattr(weight, "ndim"):
+        if abs(weight) < 0.5:
+            return xp.add(input, xp.multiply(distance, _factor(xp, weight, dtype)))
+        return xp.subtract(end, xp.multiply(distance, _factor(xp, 1 - weight, dtype)))
     return xp.where(
-        near,
+        xp.less(xp.absolute(weight), 0.5),
         xp.add(input, xp.multiply(weight, distance)),
         xp.subtract(end, xp.multiply(distance, xp.subtract(1, weight))),
     )

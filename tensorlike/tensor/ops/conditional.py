@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
@@ -26,6 +28,10 @@ def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | N
                 f"{dtype_name(condition.dtype)}; compare it with something, e.g. condition != 0"
             )
         condition = xp.not_equal(condition, 0)
+    if type(input) is np.ndarray and (
+        (type(other) is np.ndarray and input.dtype is other.dtype) or (type(other) is float and input.dtype.kind == "f")
+    ):
+        return np.where(condition, input, other)
     return xp.where(condition, *promote_arithmetic("where", xp, (input, other)))
 
 

@@ -123,7 +123,7 @@ def aminmax(xp: Any, input: Tensor, *, dim: int | None = None, keepdim: bool = F
                 f"of input is {list(input.shape)}"
             )
     else:
-        dim = one_axis(dim, input.ndim, "aminmax") if input.ndim else 0
+        dim = one_axis(dim, input.ndim, "aminmax")
         nonempty("aminmax", input.shape, dim)
     least = _extreme(xp, xp.minimum, "aminmax", input, dim, keepdim)
     return least, _extreme(xp, xp.maximum, "aminmax", input, dim, keepdim)

@@ -17,9 +17,9 @@ from tensorlike.tensor.reduced import (
     converted,
     count_of,
     expanded,
-    raw_expanded,
     is_half,
     one_axis,
+    raw_expanded,
     reduced_axes,
     restored,
 )

@@ -157,9 +157,8 @@ def _positions(xp: Any, boundaries: Any, values: Any, side: str) -> Any:
 def _searched(xp: Any, function: str, boundaries: Any, values: Any, out_int32: bool, side: str) -> Any:
     if not hasattr(values, "ndim"):
         values = xp.asarray(values)
-    for operand in (boundaries, values):
-        if operand.dtype.kind == "c":
-            unsupported(function, operand.dtype)
+    if values.dtype.kind in "bc" or boundaries.dtype.kind == "c":
+        unsupported(function, values.dtype if values.dtype.kind in "bc" else boundaries.dtype)
     if boundaries.ndim == 1:
         result = xp.searchsorted(boundaries, values, side=side)
     else:

@@ -19,14 +19,22 @@ def _along(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), 0)
 
 
+def _converted(make: Make) -> SampleInput:
+    from tensorlike import complex128, float64
+
+    return SampleInput(make(3, 4), 0, dtype=complex128 if make.dtype.kind == "c" else float64)
+
+
 @samples("tensorlike.cumsum", dtypes=NUMERIC)
 def _cumsum(make: Make) -> Iterator[SampleInput]:
     yield from _along(make)
+    yield _converted(make)
 
 
 @samples("tensorlike.cumprod", dtypes=NUMERIC)
 def _cumprod(make: Make) -> Iterator[SampleInput]:
     yield from _along(make)
+    yield _converted(make)
     for zeros in ([(0, 1)], [(0, 1), (0, 3)], [(0, 0), (0, 1), (0, 2), (1, 1)]):
         for dim in (0, 1):
             input = make(2, 4)

@@ -16,7 +16,7 @@ __all__ = ["fold", "unfold"]
 
 
 @internal()
-def windows_to_columns(xp: Any, input: Tensor, kernel: Any, geometry: Geometry, spatial: Any) -> Tensor:
+def windows_to_columns(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
     """Return the windows of images as columns: (N, C * places, windows)."""
     view = windows(xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out)
     lead = input.shape[:-3]
@@ -25,7 +25,7 @@ def windows_to_columns(xp: Any, input: Tensor, kernel: Any, geometry: Geometry, 
 
 
 @internal()
-def columns_to_windows(xp: Any, input: Tensor, kernel: Any, geometry: Geometry, spatial: Any) -> Tensor:
+def columns_to_windows(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
     """Return images of the size `spatial` in which columns were added up as windows."""
     channels = input.shape[-2] // math.prod(kernel)
     values = input.reshape((*input.shape[:-2], channels, *kernel, *geometry.out))
@@ -36,11 +36,11 @@ def columns_to_windows(xp: Any, input: Tensor, kernel: Any, geometry: Geometry, 
 
 derivatives(
     windows_to_columns,
-    input=lambda grad, kernel, geometry, spatial: columns_to_windows(grad, kernel, geometry, spatial),
+    input=lambda grad, window, geometry, spatial: columns_to_windows(grad, window, geometry, spatial),
 )
 derivatives(
     columns_to_windows,
-    input=lambda grad, kernel, geometry, spatial: windows_to_columns(grad, kernel, geometry, spatial),
+    input=lambda grad, window, geometry, spatial: windows_to_columns(grad, window, geometry, spatial),
 )
 _unfold = raw(windows_to_columns)
 _fold = raw(columns_to_windows)

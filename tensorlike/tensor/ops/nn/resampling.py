@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -166,41 +165,44 @@ def interpolate(
     return along_dims(input, matrices)  # type: ignore[no-any-return]
 
 
-def _deprecated(name: str) -> None:
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
-    )
-
-
 @functional(guard=True)
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name, with a warning.
+    """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.upsample(tl.tensor([[[0.0, 1.0]]]), 3)
+    tensor([[[0., 0., 1.]]])
 
     Same as PyTorch's function of that name.
     """
-    _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)  # type: ignore[no-any-return]
 
 
 @functional(guard=True)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Return `interpolate(input, size, scale_factor, mode="nearest")`, with a warning: an older name.
+    """Return `interpolate(input, size, scale_factor, mode="nearest")`: an older name.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.upsample_nearest(tl.tensor([[[0.0, 1.0]]]), 3)
+    tensor([[[0., 0., 1.]]])
 
     Same as PyTorch's function of that name.
     """
-    _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")  # type: ignore[no-any-return]
 
 
 @functional(guard=True)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Return `interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)`, with a warning.
+    """Return `interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.upsample_bilinear(tl.tensor([[[[0.0, 1.0]]]]), (1, 3))
+    tensor([[[[0.0000, 0.5000, 1.0000]]]])
 
     Same as PyTorch's function of that name.
     """
-    _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)  # type: ignore[no-any-return]
 
 
