@@ -93,7 +93,7 @@ class TestLayers:
             (nn.LogSoftmax(0), lambda x: x - np.log(np.exp(x).sum())),
             (nn.Identity(), lambda x: x),
         ],
-        ids=repr,
+        ids=lambda value: type(value).__name__,
     )
     def test_activations(self, layer, function):
         x = np.linspace(-3, 8, 23)

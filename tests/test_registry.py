@@ -29,6 +29,8 @@ IMMATERIAL = {
     "generator": "generators are tested with the random functions",
     "requires_grad": "samples of differentiable operations are made with and without",
     "inplace": "tested with the modules that pass it on",
+    "reduce": "an older spelling of `reduction` that warns",
+    "size_average": "an older spelling of `reduction` that warns",
 }
 
 #: Methods that change or ask the graph, or hand the tensor to Python: no values to compare.

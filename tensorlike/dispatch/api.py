@@ -118,7 +118,7 @@ def overridable(
     `operands`. Implementations receive the decorated function as `func` and the arguments as they were passed.
 
     >>> import tensorlike as tl
-    >>> @overridable(operands=("x",))
+    >>> @tl.overridable(operands=("x",))
     ... def scaled(x, factor=2):
     ...     return x * factor
     >>> class Duck:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tensorlike.tensor.namespaces import fill
+from tensorlike.tensor.namespaces import fill as _fill
 
-__all__ = fill(__name__)
+__all__ = _fill(__name__)
 
 if TYPE_CHECKING:
 

@@ -15,7 +15,7 @@ from tensorlike.dispatch import (
 )
 from tensorlike.tensor.tensor import disabled_torch_function
 
-from . import ignored as _ignored
+from . import ignored as _ignored  # noqa: F401 - what it says is registered by importing it
 from .audit import audit
 from .introspection import (
     get_default_nowrap_functions,

@@ -124,9 +124,8 @@ def _dummy(row: Row) -> Callable[..., Any]:
             parts.append("*")
             starred = True
         parts.append(p.name if p.default is MISSING else f"{p.name}=None")
-    for shown in inspect.signature(row.entry.implementation).parameters.values():
-        if shown.kind is shown.VAR_KEYWORD:
-            parts.append("**" + shown.name)
+    shown = inspect.signature(row.entry.implementation).parameters.values()
+    parts += ["**" + p.name for p in shown if p.kind is p.VAR_KEYWORD]
     made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
     # The values themselves, since not every default has a text that evaluates to it.
     given = [p for p in row.parameters if p.default is not MISSING]

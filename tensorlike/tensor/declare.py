@@ -450,7 +450,7 @@ def _publish(
 
     def source() -> str:
         text = hot_source(d, parameters) if hot else ""
-        return text + _none_is_foreign(parameters) if foreign else text
+        return text + _plain_but_foreign(parameters, qualname) if foreign else text
 
     function = public_function(
         entry,
@@ -487,16 +487,28 @@ def _acceptable(value: Any) -> bool:
     )
 
 
-_FOREIGN_VALUES = {"acceptable": _acceptable}
+def _of_numpy(array: Any) -> Any:
+    from .creation import from_numpy
+
+    return from_numpy(array)
+
+
+_FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_numpy": _of_numpy}
+_TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv__"))
 
 
 def _foreign(parameters: Sequence[Parameter]) -> str:
     return f"not acceptable({parameters[1].name})" if len(parameters) > 1 else ""
 
 
-def _none_is_foreign(parameters: Sequence[Parameter]) -> str:
-    # None counts as plain everywhere else. No operator takes it, and `x == None` is False, as with any other object.
-    return f"\nif {parameters[1].name} is None:\n    return NotImplemented"
+def _plain_but_foreign(parameters: Sequence[Parameter], qualname: str = "") -> str:
+    # None and text count as plain everywhere else. No operator takes them: `x == None` is False, as with any object.
+    name = parameters[1].name
+    source = f"\nif {name} is None or type({name}) is str:\n    return NotImplemented"
+    if qualname in _TAKING_ARRAYS:
+        # NumPy leaves these to the tensor, which would have to leave them to NumPy; PyTorch takes the array.
+        source += f"\nif type({name}) is numpy_array:\n    {name} = of_numpy({name})"
+    return source
 
 
 def primitive(
@@ -800,7 +812,7 @@ def tensor_method(
             module="tensorlike",
             doc=function.__doc__,
             foreign=_foreign(parameters) if operator_of else "",
-            hot=hot + _none_is_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
+            hot=hot + _plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
             hot_values={**(_FOREIGN_VALUES if operator_of else {}), **(hot_values or {})},
         )
         entry.function = made

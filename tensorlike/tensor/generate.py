@@ -61,7 +61,7 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     for position, p in enumerate(parameters, 1):
         if p.name == "out" or not p.operand:
             continue
-        where = position if p.kind == POSITIONAL else None
+        where = position - (parameters[0].name == "self") if p.kind == POSITIONAL else None
         name, raw = p.name, "_" + p.name
         if p.operand == MANY:
             lines.append(f"{raw} = many(NAME, {name!r}, {where}, {name})")

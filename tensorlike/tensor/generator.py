@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -54,6 +55,29 @@ def _random_seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
+class _HostContext:
+    """What `Generator.drawing` returns on the CPU: always the same object, since small draws take little longer."""
+
+    __slots__ = ("_enter", "_exit", "_generator")
+
+    def __init__(self, generator: Generator) -> None:
+        # A proxy: a generator must go when its last user does, not when the collector comes by.
+        self._generator = weakref.proxy(generator)
+        self._enter = generator._lock.acquire
+        self._exit = generator._lock.release
+
+    def __enter__(self) -> Any:
+        self._enter()
+        try:
+            return self._generator._started()
+        except BaseException:
+            self._exit()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        self._exit()
+
+
 class Generator:
     """A source of random numbers with a state of its own, for the argument `generator` of what draws them.
 
@@ -84,6 +108,7 @@ class Generator:
         self._drawn = False
         # Made when first drawn from: an import that never draws need not wait for numpy.random.
         self._source: Any = None
+        self._host_context = _HostContext(self)
         self._start(_UNSEEDED)
 
     @property
@@ -109,16 +134,15 @@ class Generator:
             self._source = source
         return source
 
+    def drawing(self) -> Any:
+        """Return a context that gives the source of numbers (a `numpy.random.Generator` or like one) to this thread."""
+        return self._host_context if self._on_host else self._on_device()
+
     @contextmanager
-    def drawing(self) -> Iterator[Any]:
-        """Give the source of numbers (with the methods of `numpy.random.Generator`) to this thread alone."""
-        with self._lock:
-            if self._on_host:
-                yield self._started()
-                return
-            with backend_for(self._device).device_guard(self._device):
-                self._drawn = True
-                yield self._started()
+    def _on_device(self) -> Iterator[Any]:
+        with self._lock, backend_for(self._device).device_guard(self._device):
+            self._drawn = True
+            yield self._started()
 
     def manual_seed(self, seed: int) -> Generator:
         """Set the seed, a number of 64 bits, start anew, and return the generator.

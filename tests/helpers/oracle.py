@@ -34,7 +34,8 @@ def to_torch(value: Any, requires_grad: bool | None = None) -> Any:
         return slice(*(to_torch(part, requires_grad) for part in (value.start, value.stop, value.step)))
     twin = getattr(value, "__name__", None)
     if callable(value) and (getattr(value, "__module__", None) or "").startswith("tensorlike") and twin:
-        return torch_function(f"{value.__module__}.{value.__qualname__}")
+        # A function of the samples' own works on tensors of either kind.
+        return torch_function(f"{value.__module__}.{value.__qualname__}") or value
     return value
 
 

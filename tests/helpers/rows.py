@@ -58,9 +58,7 @@ def _candidates(row: Row) -> list[str]:
             bare = short.strip("_")
             functions = [OPERATORS.get(bare), OPERATORS.get(bare[1:]) if short in REFLECTED | IN_PLACE else None]
             names += [f"tensorlike.{function}" for function in functions if function]
-        spaces = ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special", "tensorlike.fft")
-        for space in spaces:
-            names += [f"{space}.{short}", f"{space}.{short.removesuffix('_')}"]
+        names += [f"tensorlike.{short}", f"tensorlike.{short.removesuffix('_')}"]
         names.append(f"tensorlike.Tensor.{short.removesuffix('_')}")
     return names
 

@@ -88,8 +88,7 @@ def compare_gradients(samples, dtype, sample, result, args, kwargs, expected, wh
         )
         near = max(samples.tolerance or 0.0, 1e-8)
         if error is not None:
-            # Some of its formulas do not take complex gradients to real operands; finite differences check ours.
-            assert "input_is_complex == grad_is_complex" in str(error), error
+            # PyTorch has no derivative there, or a broken one; finite differences check ours.
             return
         for position, (one, other) in enumerate(zip(ours, theirs)):
             where = f"{what}: {order} gradient of operand {position}"
@@ -120,11 +119,8 @@ def assert_constant(a, b, ours_in, theirs_in, weight, what):
         found = [array(g) for g in found if g is not None]
     else:
         theirs = torch.from_numpy(array(weight).copy())
-        found = [
-            to_numpy(g)
-            for g in torch.autograd.grad(b, theirs_in, theirs, allow_unused=True, retain_graph=True)
-            if g is not None
-        ]
+        grads, error = outcome(torch.autograd.grad, b, theirs_in, theirs, allow_unused=True, retain_graph=True)
+        found = [to_numpy(g) for g in grads if g is not None] if error is None else []
     assert not any(np.any(g) for g in found), f"{what}: a gradient of second order on one side only"
 
 
@@ -155,7 +151,7 @@ def test_bad_calls_raise_what_pytorch_raises(name):
             args = fresh(args)
             their_args, their_kwargs = to_torch(args), to_torch(kwargs)
             _, expected = outcome(quietly, theirs, *their_args, **their_kwargs)
-            result, error = outcome(primary.function, *args, **kwargs)
+            result, error = outcome(quietly, primary.function, *args, **kwargs)
             if expected is None:
                 continue
             if error is None:
@@ -183,10 +179,12 @@ def test_other_dtypes_do_what_they_do_in_pytorch(name):
             args, kwargs = fresh(sample.args), fresh(sample.kwargs)
             expected, their_error = outcome(quietly, theirs, *to_torch(list(args)), **to_torch(kwargs))
             with np.errstate(all="raise"):
-                result, error = outcome(primary.function, *args, **kwargs)
+                result, error = outcome(quietly, primary.function, *args, **kwargs)
             what = f"{name}{sample}"
             if their_error is not None and error is not None:
                 continue
+            if isinstance(their_error, NotImplementedError):
+                continue  # A kernel that PyTorch does not have for a dtype is no statement about the operation.
             if their_error is not None:
                 wrong.append(f"{what} works, PyTorch raises {their_error!r}")
             elif error is not None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -89,6 +90,9 @@ class AuditedApi(Protocol):
 
     def stand_in(self, instance: Any) -> Any:
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
+
+    def same_random_numbers(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which random numbers are the same every time; afterwards they go on as before."""
 
 
 class TensorlikeApi:
@@ -227,6 +231,18 @@ class TensorlikeApi:
             return wrap(array).to(Tensor.dtype.__get__(instance))
         except Exception:  # Whatever the type does with the question: it does not say.
             return None
+
+    @contextlib.contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """Return a context in which random numbers are the same every time; afterwards they go on as before."""
+        from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
+
+        state = get_rng_state()
+        manual_seed(0)
+        try:
+            yield
+        finally:
+            set_rng_state(state)
 
 
 def _family(row: Row) -> Any:

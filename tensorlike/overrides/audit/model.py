@@ -154,7 +154,9 @@ class AuditRow:
         found = []
         refused = any(problem.fault is SignatureFault.REFUSED for problem in self.signature)
         if self.outcome in FAULTY and not (self.outcome is Outcome.RAISED and refused):
-            found.append(f"{self.outcome.label}: {self.error or self.reason}".removesuffix(": "))
+            # What a runaway recursion says goes on with advice, which the list of faults need not repeat.
+            error = self.error.partition(": ")[0] if self.outcome is Outcome.RECURSED else self.error
+            found.append(f"{self.outcome.label}: {error or self.reason}".removesuffix(": "))
         found += [f"signature: {problem.text}" for problem in self.signature]
         if self.value is ValueCheck.DIFFERS:
             found.append(f"value: {self.difference}")
@@ -288,6 +290,23 @@ class AuditReport:
         """Return the rows with faults, the worst first: what is wrong before what is missing."""
         faulty = [row for row in self.rows if row.called and not row.passed]
         return sorted(faulty, key=lambda row: (-row.severity, row.function, row.operand))
+
+    def examples(self, limit: int) -> list[AuditRow]:
+        """Return at most `limit` of the worst rows, some of each kind, without those that are NotImplemented."""
+        kinds: dict[Any, list[AuditRow]] = {}
+        for row in self.worst():
+            if row.outcome is not Outcome.NOT_IMPLEMENTED:
+                kind = (row.outcome if row.outcome in FAULTY else None, bool(row.signature))
+                kinds.setdefault(kind, []).append(row)
+        shares = dict.fromkeys(kinds, 0)
+        left = limit
+        while left > 0 and any(shares[kind] < len(rows) for kind, rows in kinds.items()):
+            for kind, rows in kinds.items():
+                if left > 0 and shares[kind] < len(rows):
+                    shares[kind] += 1
+                    left -= 1
+        chosen = [row for kind, rows in kinds.items() for row in rows[: shares[kind]]]
+        return sorted(chosen, key=lambda row: (-row.severity, row.function, row.operand))
 
     def row(self, function: str, operand: str) -> AuditRow:
         """Return the row of a function's full name and an operand; raise KeyError when there is none."""

@@ -115,10 +115,11 @@ class Auditor:
         """Make all calls and return what was found."""
         begin = time.perf_counter()
         rows: list[AuditRow] = []
-        for index, function in enumerate(self.functions):
-            if self.progress is not None:
-                self.progress(index, len(self.functions), function.name)
-            rows.extend(self.audit_function(function))
+        with self.api.same_random_numbers():
+            for index, function in enumerate(self.functions):
+                if self.progress is not None:
+                    self.progress(index, len(self.functions), function.name)
+                rows.extend(self.audit_function(function))
         if self.progress is not None:
             self.progress(len(self.functions), len(self.functions), "")
         return AuditReport(
@@ -127,7 +128,7 @@ class Auditor:
             api=self.api.name,
             version=self.api.version,
             instances=self.maker.how,
-            seconds=time.perf_counter() - begin,
+            seconds=round(time.perf_counter() - begin, 3),
             warnings=dict(self.warnings),
         )
 
@@ -135,7 +136,7 @@ class Auditor:
 
     def audit_function(self, function: AuditedFunction) -> list[AuditRow]:
         """Return the rows of one function, one for each operand."""
-        calls = sorted(self.api.calls(function), key=_simplicity)
+        calls = sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
         rows: list[AuditRow] = []
         for index, parameter in enumerate(p for p in function.parameters if p.operand):
             row, answering = self._audit_operand(function, parameter.name, calls)
@@ -452,7 +453,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
 
 
-def _simplicity(call: Call) -> tuple[int, int]:
-    """Order sample calls: few optional arguments and no empty or zero-dimensional tensors first."""
-    shapes = [v.shape for v in (*call.args, *call.kwargs.values()) if hasattr(v, "_data")]
-    return len(call.optional), sum(0 in shape or not shape for shape in shapes)
+def _simplicity(call: Call, tensor: type) -> tuple[int, int]:
+    """Order sample calls: few optional arguments first; no empty or zero-dimensional tensors, no sequence of one."""
+    odd = 0
+    for value in (*call.args, *call.kwargs.values()):
+        if isinstance(value, tensor):
+            shape = value.shape  # type: ignore[attr-defined]
+            odd += 0 in shape or not shape
+        elif isinstance(value, (list, tuple)):
+            odd += len(value) == 1 and isinstance(value[0], tensor)
+    return len(call.optional), odd

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .model import AuditReport, AuditRow, Outcome, Regression, Totals
+from .model import AuditReport, Outcome, Regression, Totals
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,11 +112,6 @@ def _passed(totals: Totals) -> str:
     return f"{totals.coverage:.1f} %" if totals.called else "–"
 
 
-def _offenders(report: AuditReport) -> list[AuditRow]:
-    # What is left out is often nearly everything: the table counts it, the list names what is wrong.
-    return [row for row in report.worst() if row.outcome is not Outcome.NOT_IMPLEMENTED]
-
-
 def _left_out(report: AuditReport) -> str:
     """Return which functions answer NotImplemented, as many as fit in a line."""
     names = list(dict.fromkeys(r.function for r in report.rows if r.outcome is Outcome.NOT_IMPLEMENTED))
@@ -128,7 +123,9 @@ def _left_out(report: AuditReport) -> str:
 
 
 def _notes(report: AuditReport, limit: int) -> Iterator[str]:
-    hidden = len(_offenders(report)) - limit
+    # What is left out is often nearly everything: the table counts it, the list names what is wrong.
+    faults = sum(row.outcome is not Outcome.NOT_IMPLEMENTED for row in report.worst())
+    hidden = faults - limit
     if hidden > 0:
         yield f"… and {hidden} more; --html FILE or --json FILE lists them all."
     left_out = _left_out(report)
@@ -147,11 +144,13 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
     columns = _columns(report)
     heading = f"Audit of {escape(report.type_name)}"
     table = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Namespace", no_wrap=True)
+    lines = _lines(report)
+    # Columns that are cut say nothing: a narrow terminal wraps the lines instead.
+    table.add_column("Namespace", no_wrap=True, min_width=max(len(name) for name, _ in lines))
     for column in columns:
-        table.add_column(column.heading, justify="right", no_wrap=True)
-    table.add_column("Passed", justify="right", no_wrap=True)
-    for name, totals in _lines(report):
+        table.add_column(column.heading, justify="right", no_wrap=True, min_width=len(column.heading))
+    table.add_column("Passed", justify="right", no_wrap=True, min_width=len("100.0 %"))
+    for name, totals in lines:
         cells = []
         for column in columns:
             number = column.number(totals)
@@ -159,16 +158,16 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
         perfect = totals.called > 0 and not totals.faults
         passed = Text(_passed(totals), style="bold green" if perfect else "bold")
         table.add_row(Text(name, style="bold" if name == "Total" else ""), *cells, passed)
-    # Columns that are cut say nothing: a narrow terminal wraps the lines instead.
-    needed = console.measure(table, options=console.options.update(width=1000, max_width=1000)).maximum
-    console.print(table, width=max(console.width, needed), soft_wrap=needed > console.width)
-    offenders = _offenders(report)
+    console.print(table, soft_wrap=True)
+    offenders = report.examples(limit)
     if offenders:
-        worst = Table(title="Worst first", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+        worst = Table(
+            title="Worst first", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+        )
         worst.add_column("Function", overflow="fold", min_width=24)
         worst.add_column("Operand")
         worst.add_column("What is wrong", overflow="fold", ratio=1)
-        for row in offenders[:limit]:
+        for row in offenders:
             worst.add_row(Text(row.function), Text(row.operand), Text("\n".join(_short(f) for f in row.faults)))
         console.print(worst)
     for note in _notes(report, limit):
@@ -194,10 +193,10 @@ def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
         print("  ".join(cells).rstrip(), file=file)
     print(file=file)
-    offenders = _offenders(report)
+    offenders = report.examples(limit)
     if offenders:
         print("Worst first:", file=file)
-        for row in offenders[:limit]:
+        for row in offenders:
             for fault in row.faults:
                 print(f"  {row.function}, {row.operand}: {_short(fault)}", file=file)
     for note in _notes(report, limit):

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["INTERNAL", "along", "alias", "direct", "place", "select_view", "slice_view", "unsqueeze_view", "writable"]
+__all__ = ["INTERNAL", "along", "alias", "direct", "part", "place", "select_view", "slice_view", "unsqueeze_view", "writable"]
 
 #: The namespace of operations that are nobody's business: types are not asked about them.
 INTERNAL = "tensorlike._internal"
@@ -43,14 +43,14 @@ def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]
 
 
 def _view(name: str) -> Any:
-    # One declaration for each name that PyTorch's nodes have; `index` makes an array of every result.
+    # One declaration for each name that PyTorch's nodes have. An `index` ends in Ellipsis, for an array in every case.
     @primitive(name=name, namespace=INTERNAL, method=False, view=True)
     def basic(xp: Any, input: Tensor, index: tuple[Any, ...]) -> Tensor:
         """Return the view of `input` at a basic index."""
         return input[index]
 
     derivatives(basic, input=lambda grad, input_shape, index: place(grad, input_shape, index))
-    return direct(basic)
+    return basic.declaration
 
 
 select_view = _view("select")
@@ -58,4 +58,10 @@ slice_view = _view("slice")
 unsqueeze_view = _view("unsqueeze")
 alias = _view("alias")
 
-derivatives(place, input=lambda grad, index: slice_view(grad, index))
+
+def part(view: Any, tensor: Any, index: tuple[Any, ...]) -> Any:
+    """Return the part of a tensor at a basic index, recorded as `view`, one of the four declarations above."""
+    return view.record_view(tensor._data[index], tensor, index)
+
+
+derivatives(place, input=lambda grad, index: part(slice_view, grad, index))

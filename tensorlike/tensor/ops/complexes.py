@@ -6,6 +6,8 @@ import builtins
 import math
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor.declare import composite, derivatives, pointwise, primitive, tensor_property
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
@@ -217,9 +219,7 @@ def _check_parts(name: str, first: Any, second: Any) -> None:
 
 
 def _join(xp: Any, first: Any, second: Any) -> Any:
-    shape = (first[..., None] if first.ndim == 0 else first).shape if first.shape == second.shape else None
-    shape = first.shape if shape is not None else xp.broadcast_shapes(first.shape, second.shape)
-    result = xp.empty(shape, dtype=f"c{2 * first.dtype.itemsize}")
+    result = xp.empty(np.broadcast_shapes(first.shape, second.shape), dtype=f"c{2 * first.dtype.itemsize}")
     result.real = first
     result.imag = second
     return result

@@ -228,10 +228,7 @@ def cross(xp: Any, input: Tensor, other: Tensor, dim: int | None = None) -> Tens
             f"cross(): linalg.cross: inputs dimension {axis} must have length 3. Got {input.shape[axis]} and "
             f"{other.shape[axis]}"
         )
-    check_products(
-        "cross", input, other,
-        same=f"expected scalar type {dtype_name(input.dtype)} but found {dtype_name(other.dtype)}",
-    )  # fmt: skip
+    check_products("cross", input, other, "scalars")
     try:
         shape = np.broadcast_shapes(input.shape, other.shape)
     except ValueError as error:
@@ -284,9 +281,7 @@ def _check_cdist(x1: Any, x2: Any, p: Any, compute_mode: Any) -> None:
             "cdist(): X1 and X2 must have the same number of columns. "
             f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    check_products(
-        "cdist", x1, x2, same=f"expected scalar type {dtype_name(x1.dtype)} but found {dtype_name(x2.dtype)}"
-    )
+    check_products("cdist", x1, x2, "scalars")
     if not p >= 0:
         raise RuntimeError(f"cdist(): cdist only supports non-negative p values, got {p}")
 

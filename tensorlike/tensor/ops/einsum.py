@@ -10,10 +10,11 @@ place of an operand and that operand's labels for the result.
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,12 +25,14 @@ from tensorlike.tensor.device import cpu
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.products import check_products, product
-from tensorlike.tensor.runtime import dtype_name, promote_arithmetic, write_out, wrong_type
+from tensorlike.tensor.runtime import promote_arithmetic, write_out, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["einsum", "tensordot"]
 
 Labels = tuple[int, ...]
+# The subscripts of one operand as they were given: labels and at most one _DOTS.
+Term = tuple[Any, ...]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # Where the labels of ellipses start; above those of letters and of subscript lists.
@@ -40,114 +43,168 @@ _DOTS = object()
 # -------------------------------------------------------------------------------------------------------- contraction
 
 
-def _diagonal(xp: Any, array: Any, labels: Labels) -> tuple[Any, Labels]:
-    """Return the array without repeated labels: the diagonals that they name."""
-    kept = list(labels)
-    while len(set(kept)) < len(kept):
-        label = next(x for x in kept if kept.count(x) > 1)
-        first = kept.index(label)
-        second = kept.index(label, first + 1)
-        array = xp.diagonal(array, axis1=first, axis2=second)
-        kept = [x for i, x in enumerate(kept) if i not in (first, second)] + [label]
-    return array, tuple(kept)
+class _Pair(NamedTuple):
+    """How two arrays are contracted: what each is summed over before, its order and shape, and those of the result."""
+
+    sum_first: Labels
+    sum_second: Labels
+    order_first: Labels
+    order_second: Labels
+    shape_first: Labels
+    shape_second: Labels
+    is_product: bool
+    shape: Labels
 
 
-def _summed(xp: Any, array: Any, labels: Labels, keep: set[int]) -> tuple[Any, Labels]:
-    """Return the array summed over the labels that nobody else has."""
-    axes = tuple(i for i, x in enumerate(labels) if x not in keep)
-    if not axes:
-        return array, labels
-    # Integers sum in 64 bits, as everywhere.
-    dtype = np.int64 if array.dtype.kind in "biu" else None
-    return xp.sum(array, axis=axes, dtype=dtype), tuple(x for x in labels if x in keep)
+class _Program(NamedTuple):
+    """How a sum is computed: numbers stand for the operands and, after them, the results of the steps."""
+
+    diagonals: tuple[tuple[tuple[int, int], ...], ...]
+    steps: tuple[tuple[int, int, _Pair], ...]
+    sum_last: Labels
+    order_last: Labels
 
 
-def _arranged(array: Any, labels: Labels, order: Sequence[int]) -> Any:
-    """Return the array with its dimensions in the order of labels; what it lacks has size 1."""
-    have = [x for x in order if x in labels]
-    array = array.transpose([labels.index(x) for x in have])
-    if len(have) == len(order):
-        return array
-    sizes = iter(array.shape)
-    return array.reshape([next(sizes) if x in labels else 1 for x in order])
+def _without_repeats(labels: Labels, shape: Labels) -> tuple[tuple[tuple[int, int], ...], Labels, Labels]:
+    """Return which diagonals to take one after the other, and the labels and shape that are left."""
+    names, sizes = list(labels), list(shape)
+    pairs: list[tuple[int, int]] = []
+    while len(set(names)) < len(names):
+        label = next(x for x in names if names.count(x) > 1)
+        first = names.index(label)
+        second = names.index(label, first + 1)
+        pairs.append((first, second))
+        size = sizes[first]
+        names = [x for i, x in enumerate(names) if i not in (first, second)] + [label]
+        sizes = [n for i, n in enumerate(sizes) if i not in (first, second)] + [size]
+    return tuple(pairs), tuple(names), tuple(sizes)
 
 
-def _pair(xp: Any, first: Any, a: Labels, second: Any, b: Labels, keep: set[int]) -> tuple[Any, Labels]:
-    """Return the contraction of two arrays over the labels that are not in `keep`, as one product of matrices."""
-    first, a = _summed(xp, first, a, keep | set(b))
-    second, b = _summed(xp, second, b, keep | set(a))
-    size_a, size_b = dict(zip(a, first.shape)), dict(zip(b, second.shape))
-    common = [x for x in a if x in size_b]
-    contracted = [x for x in common if x not in keep]
+def _plan_pair(a: Labels, shape_a: Labels, b: Labels, shape_b: Labels, keep: set[int]) -> tuple[_Pair, Labels]:
+    """Return how to contract two arrays over the labels that are not in `keep`, and the labels of the result."""
+    size_a, size_b = dict(zip(a, shape_a)), dict(zip(b, shape_b))
     # Where one has size 1 for what both are summed over, it multiplies the sum of the other.
-    apart = {x for x in contracted if size_a[x] != size_b[x]}
-    if apart:
-        first, a = _summed(xp, first, a, set(a) - apart)
-        second, b = _summed(xp, second, b, set(b) - apart)
-        contracted = [x for x in contracted if x not in apart]
+    apart = {x for x in a if x in size_b and x not in keep and size_a[x] != size_b[x]}
+    gone_a = {x for x in a if x not in keep and x not in size_b} | apart
+    gone_b = {x for x in b if x not in keep and x not in size_a} | apart
+    sum_first = tuple(i for i, x in enumerate(a) if x in gone_a)
+    sum_second = tuple(i for i, x in enumerate(b) if x in gone_b)
+    a, b = tuple(x for x in a if x not in gone_a), tuple(x for x in b if x not in gone_b)
+    contracted = [x for x in a if x in b and x not in keep]
+    batch = [x for x in a if x in b and x in keep]
     if not contracted:
-        order = [*a, *(x for x in b if x not in a)]
-        left, right = promote_arithmetic("einsum", xp, (_arranged(first, a, order), _arranged(second, b, order)))
-        return xp.multiply(left, right), tuple(order)
-    if first.dtype.kind in "iu" and second.dtype.kind in "iu":
-        # One of them may have been summed before, and sums have 64 bits.
-        first, second = promote_arithmetic("einsum", xp, (first, second))
-    check_products(
-        "einsum", first, second,
-        same=f"expected scalar type {dtype_name(first.dtype)} but found {dtype_name(second.dtype)}",
-    )  # fmt: skip
-    batch = [x for x in a if x in keep and x in b]
+        order = (*a, *(x for x in b if x not in a))
+        first, second = [x for x in order if x in a], [x for x in order if x in b]
+        pair = _Pair(
+            sum_first, sum_second, tuple(a.index(x) for x in first), tuple(b.index(x) for x in second),
+            tuple(size_a[x] if x in a else 1 for x in order), tuple(size_b[x] if x in b else 1 for x in order),
+            False, (),
+        )  # fmt: skip
+        return pair, order
     rows = [x for x in a if x not in batch and x not in contracted]
     columns = [x for x in b if x not in batch and x not in contracted]
-    left = _arranged(first, a, [*batch, *rows, *contracted])
-    right = _arranged(second, b, [*batch, *contracted, *columns])
-    lead, between = len(batch), len(contracted)
-    inner = math.prod(right.shape[lead : lead + between])
-    row_sizes, column_sizes = left.shape[lead : lead + len(rows)], right.shape[lead + between :]
-    left = left.reshape(*left.shape[:lead], math.prod(row_sizes), inner)
-    right = right.reshape(*right.shape[:lead], inner, math.prod(column_sizes))
-    result = product(xp, left, right)
-    result = result.reshape(result.shape[:lead] + tuple(row_sizes) + tuple(column_sizes))
-    return result, (*batch, *rows, *columns)
+    inner = math.prod(size_a[x] for x in contracted)
+    wide = tuple(max(size_a[x], size_b[x]) if 0 not in (size_a[x], size_b[x]) else 0 for x in batch)
+    row_sizes, column_sizes = tuple(size_a[x] for x in rows), tuple(size_b[x] for x in columns)
+    pair = _Pair(
+        sum_first, sum_second,
+        tuple(a.index(x) for x in (*batch, *rows, *contracted)),
+        tuple(b.index(x) for x in (*batch, *contracted, *columns)),
+        (*(size_a[x] for x in batch), math.prod(row_sizes), inner),
+        (*(size_b[x] for x in batch), inner, math.prod(column_sizes)),
+        True, wide + row_sizes + column_sizes,
+    )  # fmt: skip
+    return pair, (*batch, *rows, *columns)
 
 
-def _order(shapes: Sequence[tuple[int, ...]], inputs: Sequence[Labels], output: Labels) -> list[tuple[int, ...]]:
-    """Return which operands to contract with which, one pair after the other, to have little to compute."""
-    if len(shapes) <= 2:
-        return [(0, 1)] * (len(shapes) - 1)
+def _path(shapes: Sequence[Labels], inputs: Sequence[Labels], output: Labels) -> list[tuple[int, ...]]:
+    """Return which operands to contract with which, one step after the other, to have little to compute."""
     names = sorted({x for labels in inputs for x in labels})
-    if len(names) > 52:  # more than NumPy has letters for
+    if len(shapes) <= 2 or len(names) > 52:  # NumPy has no more letters
         return [(0, 1)] * (len(shapes) - 1)
     arguments: list[Any] = []
     for shape, labels in zip(shapes, inputs):
         arguments += [np.broadcast_to(np.empty(()), shape), [names.index(x) for x in labels]]
     path: list[Any] = np.einsum_path(*arguments, [names.index(x) for x in output], optimize="greedy")[0]
-    return [tuple(step) for step in path[1:]]
+    return [tuple(sorted(step)) for step in path[1:]]
+
+
+@functools.lru_cache(maxsize=512)
+def _program(inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, ...]) -> _Program:
+    """Return how to compute a sum of products; training asks for the same ones over and over."""
+    labels: list[Labels] = []
+    sizes: list[Labels] = []
+    diagonals: list[tuple[tuple[int, int], ...]] = []
+    for names, shape in zip(inputs, shapes):
+        pairs, names, shape = _without_repeats(names, shape)
+        diagonals.append(pairs)
+        labels.append(names)
+        sizes.append(shape)
+    left = list(range(len(inputs)))
+    steps: list[tuple[int, int, _Pair]] = []
+    for chosen in _path(sizes, labels, output):
+        taken = [left[i] for i in chosen]
+        left = [x for x in left if x not in taken]
+        number = taken[0]
+        for index, other in enumerate(taken[1:], 1):
+            keep = {*output, *(x for i in (*left, *taken[index + 1 :]) for x in labels[i])}
+            pair, names = _plan_pair(labels[number], sizes[number], labels[other], sizes[other], keep)
+            steps.append((number, other, pair))
+            labels.append(names)
+            sizes.append(pair.shape if pair.is_product else np.broadcast_shapes(pair.shape_first, pair.shape_second))
+            number = len(labels) - 1
+        left.append(number)
+    names = labels[left[0]]
+    last = tuple(x for x in names if x in output)
+    return _Program(
+        tuple(diagonals),
+        tuple(steps),
+        tuple(i for i, x in enumerate(names) if x not in output),
+        tuple(last.index(x) for x in output),
+    )
+
+
+def _sum(xp: Any, array: Any, axes: Labels) -> Any:
+    # Integers sum in 64 bits, as everywhere.
+    return xp.sum(array, axis=axes, dtype=np.int64 if array.dtype.kind in "biu" else None)
+
+
+def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
+    """Return the contraction of two arrays: as one product of matrices, or, where nothing is summed, element by element."""
+    if pair.sum_first:
+        first = _sum(xp, first, pair.sum_first)
+    if pair.sum_second:
+        second = _sum(xp, second, pair.sum_second)
+    first = first.transpose(pair.order_first).reshape(pair.shape_first)
+    second = second.transpose(pair.order_second).reshape(pair.shape_second)
+    if first.dtype != second.dtype and (not pair.is_product or (first.dtype.kind in "iu" and second.dtype.kind in "iu")):
+        # What is only multiplied is promoted; of integers, one may have been summed before, and sums have 64 bits.
+        first, second = promote_arithmetic("einsum", xp, (first, second))
+    if not pair.is_product:
+        return xp.multiply(first, second)
+    check_products("einsum", first, second, "scalars")
+    return product(xp, first, second).reshape(pair.shape)
 
 
 @primitive(name="_einsum", namespace="tensorlike._internal", method=False)
-def _einsum(xp: Any, operands: Sequence[Tensor], inputs: Sequence[Labels], output: Labels) -> Tensor:
+def _einsum(xp: Any, operands: Sequence[Tensor], inputs: tuple[Labels, ...], output: Labels) -> Tensor:
     """Return the sum over all labels that are not in `output` of the operands' products."""
-    own = output
-    arrays: list[Any] = []
-    labels: list[Labels] = []
-    for array, names in zip(operands, inputs):
-        array, names = _diagonal(xp, array, names)
-        arrays.append(array)
-        labels.append(names)
-    for step in _order([a.shape for a in arrays], labels, own):
-        chosen = sorted(step, reverse=True)
-        taken = [(arrays.pop(i), labels.pop(i)) for i in chosen][::-1]
-        result, names = taken[0]
-        for index, (array, other) in enumerate(taken[1:], 1):
-            keep = {*own, *(x for rest in labels for x in rest), *(x for _, rest in taken[index + 1 :] for x in rest)}
-            result, names = _pair(xp, result, names, array, other, keep)
-        arrays.append(result)
-        labels.append(names)
-    result, names = _summed(xp, arrays[0], labels[0], set(own))
-    result = xp.asarray(result).transpose([names.index(x) for x in own])
-    # The result must not share memory with an operand, as a mere diagonal or permutation would.
-    return result.copy() if any(xp.may_share_memory(result, o) for o in operands) else result  # type: ignore[no-any-return]
+    arrays: list[Any] = list(operands)
+    program = _program(inputs, output, tuple([a.shape for a in arrays]))
+    for number, pairs in enumerate(program.diagonals):
+        for first, second in pairs:
+            arrays[number] = xp.diagonal(arrays[number], axis1=first, axis2=second)
+    for one, other, pair in program.steps:
+        arrays.append(_contracted(xp, arrays[one], arrays[other], pair))
+        arrays[one] = arrays[other] = None
+    result = arrays[-1]
+    if program.sum_last:
+        result = _sum(xp, result, program.sum_last)
+    result = xp.asarray(result).transpose(program.order_last)
+    if not program.steps and xp.may_share_memory(result, operands[0]):
+        # A mere diagonal or permutation would share memory with the operand.
+        return result.copy()  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
 
 
 def _like(tensor: Any, array: Any) -> Any:
@@ -166,7 +223,7 @@ def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> s
 
 
 def _operand_gradient(
-    grad: Any, position: int, operands: Sequence[Any], inputs: Sequence[Labels], output: Labels
+    grad: Any, position: int, operands: Sequence[Any], inputs: tuple[Labels, ...], output: Labels
 ) -> Any:
     """Return the gradient of one operand: see Note [Labels]."""
     me = operands[position]
@@ -190,7 +247,7 @@ def _operand_gradient(
             others_labels.append((label,))
     # Operands that are only multiplied may differ in dtype.
     others = [o if o._data.dtype == dtype else o.to(grad.dtype) for o in others]
-    return _einsum([grad, *others], [output, *others_labels], tuple(wanted))
+    return _einsum([grad, *others], (output, *others_labels), tuple(wanted))
 
 
 derivatives(
@@ -204,7 +261,7 @@ derivatives(
 # ------------------------------------------------------------------------------------------------------------ parsing
 
 
-def _parse_term(text: str, offset: int, where: str) -> list[Any]:
+def _parse_term(text: str, offset: int, where: str) -> Term:
     """Return the subscripts of one operand of an equation, or of its result."""
     found: list[Any] = []
     index = 0
@@ -230,21 +287,22 @@ def _parse_term(text: str, offset: int, where: str) -> list[Any]:
                 f"be in [a-zA-Z]: got {letter!r}"
             )
         index += 1
-    return found
+    return tuple(found)
 
 
-def _parse_equation(equation: str) -> tuple[list[list[Any]], list[Any] | None]:
+@functools.lru_cache(maxsize=512)
+def _parse_equation(equation: str) -> tuple[tuple[Term, ...], Term | None]:
     """Return the subscripts of each operand, and of the result if they are given."""
     left, arrow, right = equation.partition("->")
-    terms: list[list[Any]] = []
+    terms: list[Term] = []
     offset = 0
     for number, text in enumerate(left.split(",")):
         terms.append(_parse_term(text, offset, f"operand {number}"))
         offset += len(text) + 1
-    return terms, _parse_term(right, len(left) + 2, "output") if arrow else None
+    return tuple(terms), _parse_term(right, len(left) + 2, "output") if arrow else None
 
 
-def _subscript_list(subscripts: Any) -> list[Any]:
+def _subscript_list(subscripts: Any) -> Term:
     """Return a list of subscripts as numbers and an ellipsis."""
     found: list[Any] = []
     for subscript in subscripts:
@@ -264,10 +322,10 @@ def _subscript_list(subscripts: Any) -> list[Any]:
                 f"einsum(): subscript in subscript list is not within the valid range [0, 52): got {number}"
             )
         found.append(number)
-    return found
+    return tuple(found)
 
 
-def _parse_call(args: tuple[Any, ...]) -> tuple[list[Any], list[list[Any]], list[Any] | None]:
+def _parse_call(args: tuple[Any, ...]) -> tuple[list[Any], tuple[Term, ...], Term | None]:
     """Return operands, their subscripts and the result's, of a call of either form."""
     if len(args) < 2:
         raise ValueError(
@@ -277,7 +335,7 @@ def _parse_call(args: tuple[Any, ...]) -> tuple[list[Any], list[list[Any]], list
     if isinstance(args[0], TensorBase):
         pairs = len(args) // 2
         operands = list(args[0 : 2 * pairs : 2])
-        terms = [_subscript_list(x) for x in args[1 : 2 * pairs : 2]]
+        terms = tuple([_subscript_list(x) for x in args[1 : 2 * pairs : 2]])
         return operands, terms, _subscript_list(args[-1]) if len(args) % 2 else None
     if not isinstance(args[0], str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}")
@@ -302,13 +360,15 @@ def _name(label: int) -> str:
     return _LETTERS[label] if label < 52 else str(label)
 
 
-def _labelled(operands: list[Any], terms: list[list[Any]]) -> tuple[list[Labels], dict[int, int], int]:
-    """Return the labels of each operand, their sizes, and how many dimensions the widest ellipsis covers."""
+@functools.lru_cache(maxsize=512)
+def _labelled(
+    terms: tuple[Term, ...], output: Term | None, shapes: tuple[Labels, ...]
+) -> tuple[tuple[Labels, ...], Labels]:
+    """Return the labels of each operand and of the result: see Note [Labels]."""
     inputs: list[Labels] = []
     sizes: dict[int, int] = {}
     widest = 0
-    for number, (tensor, term) in enumerate(zip(operands, terms)):
-        shape = tensor._data.shape
+    for number, (shape, term) in enumerate(zip(shapes, terms)):
         letters = len(term) - (_DOTS in term)
         covered = len(shape) - letters
         if covered < 0 or (covered and _DOTS not in term):
@@ -343,7 +403,23 @@ def _labelled(operands: list[Any], terms: list[list[Any]]) -> tuple[list[Labels]
                     f"seen size {known}"
                 )
         inputs.append(tuple(labels))
-    return inputs, sizes, widest
+    dots = [_ELLIPSIS + widest - 1 - i for i in range(widest)]
+    if output is None:
+        flat = [x for labels in inputs for x in labels if x < _ELLIPSIS]
+        return tuple(inputs), (*dots, *sorted(x for x in set(flat) if flat.count(x) == 1))
+    own: list[int] = []
+    for item in output:
+        if item is _DOTS:
+            own += dots
+        elif item in own:
+            raise RuntimeError(f"einsum(): output subscript {_name(item)} appears more than once in the output")
+        elif item not in sizes:
+            raise RuntimeError(
+                f"einsum(): output subscript {_name(item)} does not appear in the equation for any input operand"
+            )
+        else:
+            own.append(item)
+    return tuple(inputs), tuple(own)
 
 
 @composite(operands=("args",))
@@ -369,25 +445,8 @@ def einsum(*args: Any) -> Tensor:
             raise TypeError(
                 f"einsum(): expected Tensor as element {number} in argument 1, but got {type(tensor).__name__}"
             )
-    inputs, sizes, widest = _labelled(operands, terms)
-    dots = [_ELLIPSIS + widest - 1 - i for i in range(widest)]
-    if output is None:
-        flat = [x for labels in inputs for x in labels if x < _ELLIPSIS]
-        own = [*dots, *sorted(x for x in set(flat) if flat.count(x) == 1)]
-    else:
-        own = []
-        for item in output:
-            if item is _DOTS:
-                own += dots
-            elif item in own:
-                raise RuntimeError(f"einsum(): output subscript {_name(item)} appears more than once in the output")
-            elif item not in sizes:
-                raise RuntimeError(
-                    f"einsum(): output subscript {_name(item)} does not appear in the equation for any input operand"
-                )
-            else:
-                own.append(item)
-    return _einsum(operands, inputs, tuple(own))  # type: ignore[no-any-return]
+    inputs, own = _labelled(terms, output, tuple([t._data.shape for t in operands]))
+    return _einsum(operands, inputs, own)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------------------------------------------------- tensordot
@@ -444,7 +503,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         if not isinstance(value, TensorBase):
             wrong_type("tensordot", name, 1 if value is a else 2, value)
     of_a, of_b = _contracted_dims(a, b, dims)
-    check_products("tensordot", a._data, b._data, same="both inputs should have same dtype")
+    check_products("tensordot", a._data, b._data, "equal")
     for i, j in zip(of_a, of_b):
         n, m = a._data.shape[i], b._data.shape[j]
         if n != m and 1 not in (n, m):
@@ -457,7 +516,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     for i, j in zip(of_a, of_b):
         second[j] = first[i]
     rest = [x for i, x in enumerate(first) if i not in of_a] + [x for j, x in enumerate(second) if j not in of_b]
-    result = _einsum([a, b], [tuple(first), tuple(second)], tuple(rest))
+    result = _einsum([a, b], (tuple(first), tuple(second)), tuple(rest))
     if result._data.dtype.kind in "iu" and result._data.dtype != a._data.dtype:
         # What was summed alone, against a size of 1, has 64 bits.
         result = result.to(a.dtype)

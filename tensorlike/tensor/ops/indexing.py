@@ -35,6 +35,7 @@ from .values import as_written, converted_number
 __all__ = ["elements", "index_put"]
 
 _EVERYTHING = slice(None)
+_DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
 
 
 class Parsed:
@@ -47,7 +48,7 @@ class Parsed:
         self.tensors: list[Any] = []
         self.dims: list[int] = []
         #: The view that PyTorch makes last, which names the node.
-        self.last: Callable[..., Any] = alias
+        self.last: Any = alias
 
 
 def _counts(item: Any) -> int:
@@ -326,7 +327,8 @@ derivatives(
 
 def _viewed(tensor: Any, parsed: Parsed) -> Any:
     """Return the view that the basic part of an index makes."""
-    return parsed.last(tensor, (*parsed.basic, Ellipsis))
+    index = (*parsed.basic, Ellipsis)
+    return parsed.last.record_view(as_array(tensor._data[index]), tensor, index)
 
 
 def _is_trivial(parsed: Parsed) -> bool:
@@ -368,6 +370,38 @@ if type(self) in TENSORS and not self._requires_grad and self._edge is None:
 """
 
 
+def _basic_view(array: Any, index: Any) -> Any:
+    """Return the view of an array at an index that is basic in NumPy and PyTorch alike, None for any other."""
+    kind = type(index)
+    if kind is tuple:
+        if not _is_basic(index):
+            return None
+    elif kind is not int and not (kind is slice and index.step is None):
+        return None
+    try:
+        result = array[index]
+        if type(result) is not np.ndarray:
+            result = array[(*index, ...) if kind is tuple else (index, ...)]
+    except (IndexError, TypeError):
+        # The long way raises the error, in PyTorch's words.
+        return None
+    return result
+
+
+def _last_view(index: Any) -> Any:
+    """Return the view that PyTorch makes last for a basic index, which names the node."""
+    if type(index) is not tuple:
+        return select_view if type(index) is int else slice_view
+    for part in reversed(index):
+        if type(part) is int:
+            return select_view
+        if part is None:
+            return unsqueeze_view
+        if part is not Ellipsis and (part != _EVERYTHING or len(index) == 1):
+            return slice_view
+    return alias
+
+
 @tensor_method(
     name="__getitem__",
     composite=False,
@@ -387,7 +421,15 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    parsed = parse(self._data, index)
+    array = self._data
+    view = _basic_view(array, index)
+    if view is not None:
+        complete = (*index, Ellipsis) if type(index) is tuple and Ellipsis not in index else index
+        return _last_view(index).record_view(view, self, complete)
+    if type(index) is TensorType and index._data.dtype in _DIRECT and 0 < index._data.ndim <= max(array.ndim, 1):
+        # The one most common: a vector of indices, or a mask.
+        return elements(self, [index], [0])
+    parsed = parse(array, index)
     if not parsed.tensors:
         return _viewed(self, parsed)
     source = self if _is_trivial(parsed) else _viewed(self, parsed)
@@ -450,7 +492,11 @@ def _has_history(tensor: Any) -> bool:
 
 def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
     """Write to a tensor that nobody differentiates, without making a view of it."""
-    target = as_array(self._data[(*parsed.basic, Ellipsis)])
+    _write_to(self, as_array(self._data[(*parsed.basic, Ellipsis)]), value)
+
+
+def _write_to(self: Any, target: Any, value: Any) -> None:
+    """Write a number or a tensor to `target`, a view of the memory of `self`."""
     check_overlap(target, "__setitem__")
     if isinstance(value, TensorBase):
         value = _stripped(value, target.shape)._data
@@ -477,9 +523,14 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     Same as PyTorch's method of that name.
     """
     array = self._data
-    parsed = parse(array, index)
     value = _assigned(value, array)
     tracked = grad_enabled() and (_has_history(self) or (isinstance(value, TensorBase) and _has_history(value)))
+    if not tracked:
+        target = _basic_view(array, index)
+        if target is not None:
+            _write_to(self, target, value)
+            return
+    parsed = parse(array, index)
     if not parsed.tensors:
         if not tracked:
             _write_plain(self, parsed, value)

@@ -12,7 +12,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
-from .basic import INTERNAL, along, direct, slice_view
+from .basic import INTERNAL, along, direct, part, slice_view
 from .expanding import atleast_1d, atleast_2d, atleast_3d
 from .shaping import reshape
 
@@ -424,7 +424,7 @@ def _cut(tensor: Any, sections: Any, dim: int) -> Any:
     starts = [0, *ends]
     # One view for each part, which may be written to: that is what sets this apart from `split`.
     return tuple(
-        slice_view(tensor, along(dim, slice(start, end)))
+        part(slice_view, tensor, along(dim, slice(start, end)))
         for start, end in zip(starts, [*ends, total], strict=True)
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,17 @@ from tensorlike.tensor.types import Number
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
 
+_TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
+    "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
+    "addmv": lambda a, b: (
+        f"addmv input tensors must have the same dtype, but got {dtype_name(a)}, {dtype_name(b)}, and {dtype_name(b)}"
+    ),
+    "baddbmm": lambda a, b: (
+        f"Input dtypes must be the same, got: input {c_name(a)}, batch1: {c_name(b)}, batch2: {c_name(b)}"
+    ),
+}
+
+
 def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
     """Return `beta` or `alpha` as a number of the products' dtype."""
     if not isinstance(value, (int, float, complex, np.generic)):
@@ -35,14 +47,11 @@ def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
 
 
 def _added(
-    function: str, xp: Any, input: Any, products: Any, dtype: Any, beta: Any, alpha: Any, *, same: str = ""
+    function: str, xp: Any, input: Any, products: Any, dtype: Any, beta: Any, alpha: Any, wording: str = "addmm"
 ) -> Any:
     """Return `beta * input + alpha * products` in `dtype`; `products` is this call's own, to be written to."""
-    if input.dtype != dtype:
-        message = same or (
-            f"self and mat2 must have the same dtype, but got {dtype_name(input.dtype)} and {dtype_name(dtype)}"
-        )
-        raise RuntimeError(f"{function}(): {message}; convert one of them with .to(dtype)")
+    if input.dtype is not dtype and input.dtype != dtype:
+        raise RuntimeError(f"{function}(): {_TWO_DTYPES[wording](input.dtype, dtype)}; convert one with .to(dtype)")
     shape = products.shape
     trailing = shape[len(shape) - input.ndim :] if input.ndim <= len(shape) else None
     if trailing is None or any(n not in (1, m) for n, m in zip(input.shape, trailing)):
@@ -118,12 +127,8 @@ def addmv(
             f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
         )
     check_matrix_vector("addmv", mat, vec, input.ndim, input.size)
-    same = (
-        f"addmv input tensors must have the same dtype, but got {dtype_name(input.dtype)}, {dtype_name(mat.dtype)}, "
-        f"and {dtype_name(vec.dtype)}"
-    )
     products = xp.asarray(wide_product(xp, mat, vec))
-    return _added("addmv", xp, input, products, mat.dtype, beta, alpha, same=same)  # type: ignore[no-any-return]
+    return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -225,12 +230,8 @@ def baddbmm(
     Same as PyTorch's function of that name.
     """
     check_batches("baddbmm", batch1, batch2)
-    same = (
-        f"Input dtypes must be the same, got: input {c_name(input.dtype)}, batch1: {c_name(batch1.dtype)}, batch2: "
-        f"{c_name(batch2.dtype)}"
-    )
     products = wide_product(xp, batch1, batch2)
-    return _added("baddbmm", xp, input, products, batch1.dtype, beta, alpha, same=same)  # type: ignore[no-any-return]
+    return _added("baddbmm", xp, input, products, batch1.dtype, beta, alpha, "baddbmm")  # type: ignore[no-any-return]
 
 
 derivatives(

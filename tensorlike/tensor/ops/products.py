@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["adjoint", "bmm", "dot", "inner", "linear", "matmul", "mm", "mv", "outer", "vdot"]
 
+# What BLAS multiplies: single and double precision, real and complex.
+_BLAS = "fdFD"
 _C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "int64": "long", "int32": "int",
@@ -35,14 +38,28 @@ def times(*sizes: int) -> str:
 # ------------------------------------------------------------------------------------------------- checks and kernels
 
 
-def check_products(function: str, first: Any, second: Any, *, same: str = "") -> None:
+# PyTorch words the same complaint differently in each function.
+_TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
+    "matrices": lambda a, b: f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}",
+    "scalars": lambda a, b: f"expected scalar type {dtype_name(a)} but found {dtype_name(b)}",
+    "vectors": lambda a, b: (
+        f"expected both vectors to have same dtype, but found {dtype_name(a)} and {dtype_name(b)}"
+    ),
+    "addmv": lambda a, b: (
+        f"addmv input tensors must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}"
+    ),
+    "equal": lambda a, b: f"both inputs should have same dtype, but they have {dtype_name(a)} and {dtype_name(b)}",
+}
+
+
+def check_products(function: str, first: Any, second: Any, wording: str = "matrices") -> None:
     """Refuse operands of two dtypes, and booleans: a product of matrices promotes nothing."""
-    if first.dtype != second.dtype:
-        message = same or (
-            f"expected m1 and m2 to have the same dtype, but got: {c_name(first.dtype)} != {c_name(second.dtype)}"
+    dtype = first.dtype
+    if dtype is not second.dtype and dtype != second.dtype:
+        raise RuntimeError(
+            f"{function}(): {_TWO_DTYPES[wording](dtype, second.dtype)}; convert one of them with .to(dtype)"
         )
-        raise RuntimeError(f"{function}(): {message}; convert one of them with .to(dtype)")
-    if first.dtype.kind == "b":
+    if dtype.kind == "b":
         raise NotImplementedError(
             f"\"{function}\" not implemented for 'Bool': convert the operands first, e.g. with .to(tensorlike.int32)"
         )
@@ -96,10 +113,7 @@ def check_batches(function: str, first: Any, second: Any) -> None:
             f"{function}(): Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
             f"{list(second.shape[:2])}."
         )
-    check_products(
-        function, first, second,
-        same=f"expected scalar type {dtype_name(first.dtype)} but found {dtype_name(second.dtype)}",
-    )  # fmt: skip
+    check_products(function, first, second, "scalars")
 
 
 def check_vectors(function: str, first: Any, second: Any) -> None:
@@ -108,13 +122,7 @@ def check_vectors(function: str, first: Any, second: Any) -> None:
         raise RuntimeError(
             f"{function}(): 1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors"
         )
-    check_products(
-        function, first, second,
-        same=(
-            f"expected both vectors to have same dtype, but found {dtype_name(first.dtype)} and "
-            f"{dtype_name(second.dtype)}"
-        ),
-    )  # fmt: skip
+    check_products(function, first, second, "vectors")
     if first.shape != second.shape:
         raise RuntimeError(
             f"{function}(): inconsistent tensor size, expected tensor [{first.shape[0]}] and src [{second.shape[0]}] "
@@ -133,13 +141,7 @@ def check_matrix_vector(function: str, matrix: Any, vector: Any, input_ndim: int
             f"{function}(): size mismatch, got input ({input_size}), mat ({times(*matrix.shape)}), vec "
             f"({vector.shape[0]})"
         )
-    check_products(
-        function, matrix, vector,
-        same=(
-            f"addmv input tensors must have the same dtype, but got {dtype_name(matrix.dtype)} and "
-            f"{dtype_name(vector.dtype)}"
-        ),
-    )  # fmt: skip
+    check_products(function, matrix, vector, "addmv")
 
 
 # ------------------------------------------------------------------------------------------------- what formulas share
@@ -152,12 +154,12 @@ def adjoint(tensor: Any) -> Any:
 
 def rows_of(tensor: Any) -> Any:
     """Return a tensor as a matrix whose rows are its last dimension."""
-    shape = tensor.shape
+    shape = tensor._data.shape
     return tensor if len(shape) == 2 else tensor.reshape(math.prod(shape[:-1]), shape[-1])
 
 
 def _is_zero_dim(tensor: Any) -> bool:
-    return len(tensor.shape) == 0
+    return bool(tensor._data.ndim == 0)
 
 
 # ------------------------------------------------------------------------------------------------------ the operations
@@ -203,12 +205,12 @@ def _check_matmul(first: Any, second: Any) -> None:
 
 def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
     if len(input_shape) == 1:
-        if len(other.shape) == 1:
+        if other._data.ndim == 1:
             return grad * conj(other)
         return conj(other).matmul(grad.unsqueeze(-1)).squeeze(-1)
-    if len(other.shape) == 1:
+    if other._data.ndim == 1:
         return grad.unsqueeze(-1) * conj(other)
-    if len(input_shape) == 2 and len(other.shape) > 2:
+    if len(input_shape) == 2 and other._data.ndim > 2:
         # One product, summed over the batch inside, instead of a batch of them that would be summed afterwards.
         rows, columns = input_shape
         inner = other.shape[-1]
@@ -220,14 +222,14 @@ def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
 
 def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
     if len(other_shape) == 1:
-        if len(input.shape) == 1:
+        if input._data.ndim == 1:
             return grad * conj(input)
-        if len(input.shape) == 2:
+        if input._data.ndim == 2:
             return conj(input).transpose(0, 1).matmul(grad)
         return rows_of(conj(input)).transpose(0, 1).matmul(grad.reshape(grad.numel()))
-    if len(input.shape) == 1:
+    if input._data.ndim == 1:
         return conj(input).unsqueeze(-1) * grad.unsqueeze(-2)
-    if len(other_shape) == 2 and len(input.shape) > 2:
+    if len(other_shape) == 2 and input._data.ndim > 2:
         return rows_of(conj(input)).transpose(0, 1).matmul(rows_of(grad))
     return adjoint(input).matmul(grad)
 
@@ -247,13 +249,14 @@ def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     # Two matrices that fit, by far the most common call, need no look at anything else.
-    if not (
-        input.ndim == other.ndim == 2
+    if (
+        input.ndim == 2 == other.ndim
         and input.shape[1] == other.shape[0]
-        and input.dtype == other.dtype
-        and input.dtype.kind == "f"
+        and input.dtype is other.dtype
+        and input.dtype.char in _BLAS
     ):
-        _check_matmul(input, other)
+        return xp.matmul(input, other)  # type: ignore[no-any-return]
+    _check_matmul(input, other)
     return product(xp, input, other)  # type: ignore[no-any-return]
 
 
@@ -289,6 +292,13 @@ def mm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    if (
+        input.ndim == 2 == mat2.ndim
+        and input.shape[1] == mat2.shape[0]
+        and input.dtype is mat2.dtype
+        and input.dtype.char in _BLAS
+    ):
+        return xp.matmul(input, mat2)  # type: ignore[no-any-return]
     check_matrices("mm", input, mat2)
     return product(xp, input, mat2)  # type: ignore[no-any-return]
 
@@ -412,7 +422,7 @@ def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
             "inner(): inner() the last dimension must match on both input tensors but got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
-    check_products("inner", input, other, same="both inputs should have same dtype")
+    check_products("inner", input, other, "equal")
     left = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     right = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
     return product(xp, left, right.T).reshape(input.shape[:-1] + other.shape[:-1])  # type: ignore[no-any-return]
@@ -531,19 +541,36 @@ def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
         )
 
 
+@primitive(name="_linear_weight", namespace="tensorlike._internal", method=False)
+def _linear_weight(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+    """Return the sum over all rows of the outer products of `input` with the conjugate of `other`.
+
+    The gradient of a weight, in one operation: every training step computes one for each layer.
+    """
+    left = input.reshape(math.prod(input.shape[:-1]), input.shape[-1]) if input.ndim != 2 else input
+    right = other.reshape(math.prod(other.shape[:-1]), other.shape[-1]) if other.ndim != 2 else other
+    return product(xp, left.T, xp.conj(right) if right.dtype.kind == "c" else right)  # type: ignore[no-any-return]
+
+
+derivatives(
+    _linear_weight,
+    input=lambda grad, other: linear(other, grad),
+    other=lambda grad, input: input.matmul(conj(grad)),
+)
+
+
 def _linear_grad_input(grad: Any, weight: Any) -> Any:
-    if len(weight.shape) == 1:
+    if weight._data.ndim == 1:
         return grad.unsqueeze(-1) * conj(weight)
     return grad.matmul(conj(weight))
 
 
 def _linear_grad_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
-    if len(input.shape) == 1:
-        # Of one sample: the outer product, or, with a weight that is a vector itself, a multiple of it.
-        return grad.unsqueeze(-1) * conj(input) if len(weight_shape) == 2 else grad * conj(input)
-    if len(weight_shape) == 1:
-        return grad.reshape(grad.numel()).matmul(rows_of(conj(input)))
-    return rows_of(grad).transpose(0, 1).mm(rows_of(conj(input)))
+    if len(weight_shape) == 2:
+        return _linear_weight(grad, input)
+    if input._data.ndim == 1:
+        return grad * conj(input)
+    return grad.reshape(grad.numel()).matmul(rows_of(conj(input)))
 
 
 derivatives(

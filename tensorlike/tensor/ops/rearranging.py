@@ -15,7 +15,7 @@ from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
-from .basic import INTERNAL, along, direct, select_view, slice_view, writable
+from .basic import INTERNAL, along, direct, part, select_view, slice_view, writable
 from .shaping import sizes
 from .views import scatter_strided
 
@@ -51,7 +51,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {place} out of range for tensor of size {list(shape)} at dimension {where}"
         )
-    return select_view(input, along(where, place))
+    return part(select_view, input, along(where, place))
 
 
 def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return slice_view(input, _narrowed(_checked(input, "narrow")._data, dim, start, length))
+    return part(slice_view, input, _narrowed(_checked(input, "narrow")._data, dim, start, length))
 
 
 @primitive(function=False, view=True)

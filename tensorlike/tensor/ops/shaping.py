@@ -16,7 +16,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
-from .basic import INTERNAL, direct
+from .basic import INTERNAL, along, direct
 
 __all__ = ["clone", "flatten", "movedim", "permute", "reshape", "squeeze", "t", "transpose", "unflatten", "unsqueeze"]
 
@@ -69,6 +69,12 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
 
     Raises TypeError when it holds something that is no integer.
     """
+    if type(size) is tuple:
+        for n in size:
+            if type(n) is not int:
+                break
+        else:
+            return size
     if isinstance(size, (str, bytes, float)):
         raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {type(size).__name__}: {size!r}")
     if not isinstance(size, (tuple, list)):
@@ -531,7 +537,7 @@ def unsqueeze(xp: Any, input: Tensor, dim: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return xp.expand_dims(input, one_dim(dim, input.ndim + 1))
+    return input[along(one_dim(dim, input.ndim + 1), None)]
 
 
 derivatives(unsqueeze, input=lambda grad, input_shape: grad.reshape(input_shape))

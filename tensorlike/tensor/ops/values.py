@@ -25,9 +25,14 @@ def converted_number(value: Any, dtype: Any) -> Any:
 
     Raises RuntimeError when it does not fit; negative numbers wrap around in unsigned dtypes.
     """
+    kind = dtype.kind
+    if (kind == "f" and type(value) is float and -65504.0 <= value <= 65504.0) or (
+        kind in "if" and type(value) is int and -128 <= value <= 127
+    ):
+        # Fits every dtype of the kind: the checks below take microseconds.
+        return dtype.type(value)
     if isinstance(value, np.generic):
         value = value.item()
-    kind = dtype.kind
     fits = True
     if isinstance(value, complex) and kind != "c":
         fits = value.imag == 0

@@ -25,7 +25,7 @@ def _conv2d(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3, 5, 6), make(4, 3, 3, 2))
     yield SampleInput(make(2, 2, 5, 5), make(4, 1, 3, 3), make(4), 2, 1, 1, 2)
     yield SampleInput(make(1, 2, 6, 5), make(3, 2, 2, 2), make(3), stride=(2, 1), padding=(0, 1), dilation=(1, 2))
-    yield SampleInput(make(2, 4, 4), make(3, 2, 2, 3), bias=make(3), padding="same", groups=2)
+    yield SampleInput(make(4, 4, 4), make(4, 2, 2, 3), bias=make(4), padding="same", groups=2)
     yield SampleInput(make(2, 3, 2, 2), make(9, 3, 1, 1), padding="valid")
     # Few windows, many channels.
     yield SampleInput(make(2, 2, 3, 3), make(9, 2, 3, 3), make(9))

@@ -49,7 +49,7 @@ def _group_norm(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 4), 2)
     yield SampleInput(make(2, 6, 3), 3, make(6), make(6))
     yield SampleInput(make(2, 4, 2, 2), num_groups=1, weight=make(4), eps=0.1)
-    yield SampleInput(make(1, 2, 3), 2, bias=make(2))
+    yield SampleInput(make(1, 2, 3), 2, make(2), bias=make(2))
 
 
 @samples(f"{_F}.instance_norm")

@@ -14,6 +14,7 @@ from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
 from .common import (
+    array_of,
     functional,
     inplace_form,
     internal_pointwise,
@@ -405,13 +406,14 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    if input.dim() == 0:
+    array = array_of("glu", "input", 1, input)
+    if array.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     axis = one_dim(dim, input.dim())
     size = input.shape[axis]
     if size % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
-    need_float("glu", input._data)
+    need_float("glu", array)
     return input.narrow(axis, 0, size // 2) * input.narrow(axis, size // 2, size // 2).sigmoid()  # type: ignore[no-any-return]
 
 
@@ -480,6 +482,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
     Same as PyTorch's function of that name.
     """
+    array_of("gumbel_softmax", "logits", 1, logits)
     noise = -logits.new_empty(logits.shape).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
@@ -503,7 +506,7 @@ def rrelu(
 
     Same as PyTorch's function of that name.
     """
-    need_float("rrelu", input._data)
+    need_float("rrelu", array_of("rrelu", "input", 1, input))
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
 

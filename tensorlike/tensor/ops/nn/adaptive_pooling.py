@@ -10,7 +10,6 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
 from .average_pooling import _average_pool
@@ -133,9 +132,8 @@ def _window_indices(size: int, out: int) -> Any:
 
 
 def _maximum(function: str, count: int, input: Any, output_size: Any, return_indices: bool) -> Any:
-    array = input._data
-    if array.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}'")
+    array = array_of(function, "input", 1, input)
+    need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape)
     spatial = array.shape[-count:]
     lead = array.shape[:-count]

@@ -7,13 +7,15 @@ from typing import Any
 
 from tensorlike.tensor.tensor import Tensor
 
-from .common import functional
+from .common import array_of, functional
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
 
 
 def _check(query: Any, key: Any, value: Any) -> None:
+    for position, (name, value_) in enumerate((("query", query), ("key", key), ("value", value)), 1):
+        array_of("scaled_dot_product_attention", name, position, value_)
     if query.dtype != key.dtype or query.dtype != value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "

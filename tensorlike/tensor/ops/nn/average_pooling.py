@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
-from .common import array_of, functional, internal, narrowed, raw, widened
+from .common import array_of, functional, internal, narrowed, need_float, raw, widened
 from .pooling import Windows, check_pool_input, pool_windows
 from .windows import Sizes, crop, padded, places, positions, sizes
 
@@ -90,8 +89,8 @@ def _pool(
 ) -> Any:  # fmt: skip
     array = array_of(function, "input", 1, input)
     check_pool_input(function, count, array.shape)
-    if array.dtype.kind in "bc":
-        raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': use a real dtype")
+    if array.dtype != np.int64:
+        need_float(function, array)
     if divisor_override == 0:
         raise RuntimeError(f"{function}(): divisor must be not zero")
     spatial, channels = array.shape[-count:], array.shape[-count - 1 : -count]

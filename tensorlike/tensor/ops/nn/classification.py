@@ -236,11 +236,6 @@ def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
     x, t = input._data, target._data
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
-    need_float(function, x)
-    if t.dtype not in (np.int64, np.uint8):
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {dtype_name(t.dtype)}: classes are given by number"
-        )
     if x.ndim == 1:
         if t.ndim > 1 or t.size != 1:
             raise ValueError(f"Expected target of one element for an input without a batch, got {list(t.shape)}")
@@ -250,6 +245,11 @@ def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
         )
     elif (x.shape[0], *x.shape[2:]) != tuple(t.shape):
         raise RuntimeError(f"Expected target size {[x.shape[0], *x.shape[2:]]}, got {list(t.shape)}")
+    need_float(function, x)
+    if t.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {dtype_name(t.dtype)}: classes are given by number"
+        )
     if weight is None:
         return
     w = weight._data

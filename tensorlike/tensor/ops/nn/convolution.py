@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name
@@ -185,7 +187,9 @@ def _listed(value: Any, count: int, name: str, function: str) -> Sizes:
     return sizes(value, count, name, function)
 
 
-def _check_operands(function: str, count: int, input: Any, weight: Any, bias: Any) -> None:
+def _check_operands(
+    function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool
+) -> None:
     for name, value in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(value, Tensor) and not (name == "bias" and value is None):
             raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
@@ -205,8 +209,10 @@ def _check_operands(function: str, count: int, input: Any, weight: Any, bias: An
             raise RuntimeError(
                 f"Input type ({dtype_name(x.dtype)}) and {name} type ({dtype_name(other.dtype)}) should be the same"
             )
-    if x.dtype.kind == "b":
-        raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': convert the operands first")
+    if x.dtype.kind == "b" or (x.dtype.kind in "iu" and x.dtype != np.int64 and integers_refused):
+        raise NotImplementedError(
+            f"\"{function}\" not implemented for '{dtype_name(x.dtype)}': convert the operands first, e.g. with .float()"
+        )
 
 
 def _check_windows(stride: Sizes, dilation: Sizes, groups: int) -> None:
@@ -249,9 +255,9 @@ def _times(values: Any) -> str:
 def _conv(
     function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    _check_operands(function, count, input, weight, bias)
     stride = _listed(stride, count, "stride", function)
     dilation = _listed(dilation, count, "dilation", function)
+    _check_operands(function, count, input, weight, bias, any(d > 1 for d in dilation))
     _check_windows(stride, dilation, groups)
     shape, size = weight._data.shape, input._data.shape
     kernel = shape[2:]
@@ -291,7 +297,7 @@ def _transposed(
     function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any,
     groups: int, dilation: Any,
 ) -> Any:  # fmt: skip
-    _check_operands(function, count, input, weight, bias)
+    _check_operands(function, count, input, weight, bias, True)
     stride = _listed(stride, count, "stride", function)
     dilation = _listed(dilation, count, "dilation", function)
     extra = _listed(output_padding, count, "output_padding", function)

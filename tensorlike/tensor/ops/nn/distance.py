@@ -7,21 +7,30 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite
+from tensorlike.tensor.promotion import promote_types
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
-from .common import functional
+from .common import array_of, functional
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
 def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
-    if x1._data.dtype.kind not in "fcV" and x2._data.dtype.kind not in "fcV":
-        raise RuntimeError("expected common dtype to be floating point: convert the operands first, e.g. with .float()")
+    common = promote_types(
+        array_of("cosine_similarity", "x1", 1, x1).dtype, array_of("cosine_similarity", "x2", 2, x2).dtype
+    )
+    if common.kind not in "fV":
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the operands "
+            "first, e.g. with .float()"
+        )
     product = (x1 * x2).sum(dim)
     return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
 
 
 def _pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
+    array_of("pairwise_distance", "x1", 1, x1)
     difference = x1 - x2 + eps
     return difference.norm(p, -1, keepdim=keepdim)
 
@@ -58,7 +67,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
     >>> import tensorlike as tl
     >>> tl.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
-    tensor([5.0000])
+    tensor([5.])
 
     Same as PyTorch's function of that name.
     """
@@ -73,7 +82,7 @@ def _functional_pairwise_distance(
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
-    tensor([5.0000])
+    tensor([5.])
 
     Same as PyTorch's function of that name.
     """
@@ -81,6 +90,7 @@ def _functional_pairwise_distance(
 
 
 def _all_pairs(input: Any, p: float) -> Any:
+    array_of("pdist", "input", 1, input)
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if input._data.dtype.kind not in "fV":

@@ -15,7 +15,7 @@ from tensorlike.tensor.ops.arithmetic import add, mul
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
-from .common import functional, raw
+from .common import array_of, functional, need_float, raw
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -43,13 +43,14 @@ def _check_dtype(array: Any) -> None:
     if array.dtype.kind in "biu":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {dtype_name(array.dtype)}: dropout takes "
-            "floating-point and complex tensors"
+            "floating-point tensors"
         )
+    need_float("dropout", array)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
     """Return `input` with places of `shape`, which broadcasts to it, set to zero and the others scaled up."""
-    array = input._data
+    array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
         return input
     _check_dtype(array)
@@ -63,7 +64,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[i
 
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
     """Return `input` with places set to what selu tends to, then scaled and moved so that mean and variance stay."""
-    array = input._data
+    array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
         return input
     _check_dtype(array)
@@ -79,7 +80,7 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
 
 
 def _channels(input: Any) -> tuple[int, ...]:
-    shape = input._data.shape
+    shape = array_of("dropout", "input", 1, input).shape
     if len(shape) < 2:
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {len(shape)}")
     return (*shape[:2], *(1 for _ in shape[2:]))
@@ -101,7 +102,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _dropped(input, p, training, inplace, input._data.shape)  # type: ignore[no-any-return]
+    return _dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)  # type: ignore[no-any-return]
 
 
 @functional
@@ -118,7 +119,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _alpha_dropped(input, p, training, inplace, input._data.shape)  # type: ignore[no-any-return]
+    return _alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)  # type: ignore[no-any-return]
 
 
 @functional
@@ -151,7 +152,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     Same as PyTorch's function of that name.
     """
     _check(p)
-    shape = input._data.shape
+    shape = array_of("dropout", "input", 1, input).shape
     if len(shape) not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {len(shape)}D input. Note that dropout1d exists to "
@@ -175,7 +176,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     Same as PyTorch's function of that name.
     """
     _check(p)
-    ndim = input._data.ndim
+    ndim = array_of("dropout2d", "input", 1, input).ndim
     if ndim not in (3, 4):
         _warn_shape("dropout2d", ndim, 2)
     elif ndim == 3:
@@ -202,7 +203,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     Same as PyTorch's function of that name.
     """
     _check(p)
-    shape = input._data.shape
+    shape = array_of("dropout", "input", 1, input).shape
     if len(shape) == 4:
         return _dropped(input, p, training, inplace, (shape[0], 1, 1, 1))  # type: ignore[no-any-return]
     if len(shape) != 5:

@@ -183,6 +183,12 @@ def embedding_bag(
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
+    array_of("embedding_bag", "input", 1, input)
+    if array_of("embedding_bag", "weight", 2, weight).dtype.kind not in "fV":
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
+            f"Double; but got {dtype_name(weight._data.dtype)} instead"
+        )
     if per_sample_weights is not None:
         if per_sample_weights.shape != input.shape:
             raise ValueError(
@@ -213,6 +219,8 @@ def embedding_bag(
         if starts.size and starts[-1] > input.shape[0]:
             raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]}, got {starts[-1]}")
         if include_last_offset:
+            input = input[: int(starts[-1])]
+            per_sample_weights = None if per_sample_weights is None else per_sample_weights[: int(starts[-1])]
             starts = starts[:-1]
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
-from .common import functional, internal, raw
+from .common import array_of, functional, internal, raw
 from .convolution import Geometry
 from .windows import accumulate_windows, crop, output_size, padded, sizes, windows
 
@@ -18,19 +19,19 @@ __all__ = ["fold", "unfold"]
 @internal()
 def windows_to_columns(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
     """Return the windows of images as columns: (N, C * places, windows)."""
-    view = windows(xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out)
+    view = windows(xp, padded(xp, input, geometry.pads), window, geometry.stride, geometry.dilation, geometry.out)
     lead = input.shape[:-3]
-    columns = view.reshape((*lead, input.shape[-3] * math.prod(kernel), math.prod(geometry.out)))
+    columns = view.reshape((*lead, input.shape[-3] * math.prod(window), math.prod(geometry.out)))
     return columns.copy() if xp.may_share_memory(columns, input) else columns
 
 
 @internal()
 def columns_to_windows(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
     """Return images of the size `spatial` in which columns were added up as windows."""
-    channels = input.shape[-2] // math.prod(kernel)
-    values = input.reshape((*input.shape[:-2], channels, *kernel, *geometry.out))
+    channels = input.shape[-2] // math.prod(window)
+    values = input.reshape((*input.shape[:-2], channels, *window, *geometry.out))
     shape = [n + b + a for n, (b, a) in zip(spatial, geometry.pads)]
-    result = accumulate_windows(xp, values, shape, kernel, geometry.stride, geometry.dilation, geometry.out)
+    result = accumulate_windows(xp, values, shape, window, geometry.stride, geometry.dilation, geometry.out)
     return xp.ascontiguousarray(crop(result, geometry.pads, spatial))
 
 
@@ -62,6 +63,13 @@ def _geometry(
     return kernel, Geometry(stride, tuple((p, p) for p in padding), dilation, 1, out)
 
 
+def _need_inexact(function: str, array: Any) -> None:
+    if array.dtype.kind in "iu":
+        raise NotImplementedError(
+            f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': convert the input first, e.g. with .float()"
+        )
+
+
 @functional
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Return the windows of images as columns.
@@ -75,7 +83,9 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
     Same as PyTorch's function of that name.
     """
-    shape = input._data.shape
+    array = array_of("unfold", "input", 1, input)
+    shape = array.shape
+    _need_inexact("unfold", array)
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
@@ -107,7 +117,9 @@ def fold(
 
     Same as PyTorch's function of that name.
     """
-    shape = input._data.shape
+    array = array_of("fold", "input", 1, input)
+    shape = array.shape
+    _need_inexact("fold", array)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "

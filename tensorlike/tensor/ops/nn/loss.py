@@ -45,13 +45,13 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
     a = array_of(function, "input", 1, input).shape
     b = array_of(function, "target", 2, target).shape
     if a != b:
+        broadcast_shape(function, a, b)
         warnings.warn(
             f"Using a target size ({list(b)}) that is different to the input size ({list(a)}). This will likely lead to "
             "incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning,
             stacklevel=4,
         )
-        broadcast_shape(function, a, b)
 
 
 def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
@@ -161,10 +161,11 @@ def smooth_l1_loss(
     _check_sizes("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
-    error = (input - target).abs()
+    difference = input - target
+    error = difference.abs()
     if beta == 0:
         return reduced(error, reduction)  # type: ignore[no-any-return]
-    need_float("smooth_l1_loss", error._data)
+    need_float("smooth_l1_loss", difference._data)
     return reduced((error * error * (0.5 / beta)).where(error < beta, error - 0.5 * beta), reduction)  # type: ignore[no-any-return]
 
 
@@ -174,7 +175,7 @@ def huber_loss(
 ) -> Tensor:
     """Return half the squared differences of `input` and `target`, reduced, growing only linearly beyond `delta`.
 
-    With `weight`, of the same size, the mean is the weighted one. Raises RuntimeError unless `delta` is positive.
+    `weight`, of the same size, multiplies them. Raises RuntimeError unless `delta` is positive.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.huber_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
@@ -186,10 +187,13 @@ def huber_loss(
     _check_sizes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    error = (input - target).abs()
-    need_float("huber_loss", error._data)
+    difference = input - target
+    error = difference.abs()
+    need_float("huber_loss", difference._data)
     losses = (error * error * 0.5).where(error <= delta, (error - 0.5 * delta) * delta)
-    return reduced(losses, reduction) if weight is None else _weighted(losses, input, weight, reduction)  # type: ignore[no-any-return]
+    if weight is not None:
+        losses = _weighted(losses, input, weight, "none")
+    return reduced(losses, reduction)  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------------------------------- two classes
@@ -283,7 +287,11 @@ def soft_margin_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    return reduced(-_logsigmoid_op(target * input), reduction)  # type: ignore[no-any-return]
+    array_of("soft_margin_loss", "input", 1, input)
+    product = target * input
+    if product.is_complex():
+        return reduced((-product).exp().log1p(), reduction)  # type: ignore[no-any-return]
+    return reduced(-_logsigmoid_op(product), reduction)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------------- distributions
@@ -315,6 +323,9 @@ def kl_div(
             UserWarning,
             stacklevel=3,
         )
+    if array_of("kl_div", "input", 1, input).dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    array_of("kl_div", "target", 2, target)
     losses = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     result = reduced(losses, reduction)
     return result / input.shape[0] if batch and input.dim() else result  # type: ignore[no-any-return]
@@ -337,6 +348,7 @@ def poisson_nll_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
+    array_of("poisson_nll_loss", "input", 1, input)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         factorial = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
@@ -361,12 +373,15 @@ def gaussian_nll_loss(
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid: use 'none', 'mean' or 'sum'")
+    array_of("gaussian_nll_loss", "input", 1, input)
     if isinstance(var, (int, float)):
         if var < 0:
             raise ValueError(f"var has negative entry/entries: {var}")
         var = var * input.new_ones(input.shape)
     elif bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
+    if var._data.dtype.kind in "biu":
+        raise RuntimeError(f"gaussian_nll_loss(): variances are floating-point numbers, got dtype {var.dtype}")
     size, given = tuple(input.shape), tuple(var.shape)
     if given != size:
         if size[:-1] == given:

@@ -12,6 +12,7 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.ops.arithmetic import div
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.views import bump
@@ -206,6 +207,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
     Same as PyTorch's function of that name.
     """
+    array_of("rms_norm", "input", 1, input)
     shape = _normalized_shape("rms_norm", input, normalized_shape, "")
     array = input._data
     if array.dtype.kind not in "fcV":
@@ -385,7 +387,7 @@ def instance_norm(
 
     Same as PyTorch's function of that name.
     """
-    shape = tuple(input.shape)
+    shape = array_of("instance_norm", "input", 1, input).shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(shape)}")
     if not use_input_stats and (running_mean is None or running_var is None):
@@ -422,7 +424,7 @@ def group_norm(
 
     Same as PyTorch's function of that name.
     """
-    shape = tuple(input.shape)
+    shape = array_of("group_norm", "input", 1, input).shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if num_groups <= 0:
@@ -470,9 +472,12 @@ def local_response_norm(
 
     Same as PyTorch's function of that name.
     """
-    if input.dim() < 3:
+    array = array_of("local_response_norm", "input", 1, input)
+    if array.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
-    if input.numel() == 0:
+    if array.dtype != np.int64:
+        need_float("local_response_norm", array)
+    if array.size == 0:
         return input
     before, after = size // 2, (size - 1) // 2
     channels = input.shape[1]
@@ -481,7 +486,9 @@ def local_response_norm(
     total = squares.narrow(1, 0, channels)
     for start in range(1, size):
         total = total + squares.narrow(1, start, channels)
-    return input / (total * (alpha / size) + k).pow(beta)
+    # The mean of integers is an integer, as it is with avg_pool.
+    mean = total.div(size, rounding_mode="trunc") if array.dtype.kind == "i" else total / size
+    return input / (mean * alpha + k).pow(beta)
 
 
 @functional(guard=True)
@@ -496,10 +503,11 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
     Same as PyTorch's function of that name.
     """
-    if input._data.dtype.kind not in "fcV":
+    array = array_of("normalize", "input", 1, input)
+    if array.dtype.kind not in "fcV":
         raise RuntimeError(
             "normalize(): Expected a floating point or complex tensor as input. Got "
-            f"{dtype_name(input._data.dtype)}"
+            f"{dtype_name(array.dtype)}"
         )
     norm = input.norm(p, dim, keepdim=True).clamp(min=eps)
-    return input / norm if out is None else input.div(norm, out=out)  # type: ignore[no-any-return]
+    return input / norm if out is None else div(input, norm, out=out)  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
-from .common import array_of, functional, internal, masked, raw
+from .common import array_of, functional, internal, masked, need_float, raw
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 __all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
@@ -47,18 +47,18 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
 
 
 @internal(differentiable=False)
-def max_pool_positions(xp: Any, input: Tensor, result: Tensor, windows: Windows) -> Tensor:
+def max_pool_positions(xp: Any, input: Tensor, largest: Tensor, windows: Windows) -> Tensor:
     """Return where in its window each largest element was, the first of several: numbered row by row."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     found = positions(windows.kernel)
-    where = xp.zeros(result.shape, np.uint8 if len(found) <= 256 else np.int32)
-    undefined = xp.isnan(result) if result.dtype.kind in "fV" else None
+    where = xp.zeros(largest.shape, np.uint8 if len(found) <= 256 else np.int32)
+    undefined = xp.isnan(largest) if largest.dtype.kind in "fV" else None
     if undefined is not None and not bool(undefined.any()):
         undefined = None
     # Backwards, so that the first place remains.
     for number in range(len(found) - 1, -1, -1):
         part = x[places(found[number], windows.stride, windows.dilation, windows.out)]
-        same = part == result
+        same = part == largest
         if undefined is not None:
             same |= undefined & xp.isnan(part)
         xp.copyto(where, where.dtype.type(number), where=same)
@@ -186,7 +186,7 @@ def _pool(
     array = array_of(function, "input", 1, input)
     shape = array.shape
     check_pool_input(function, count, shape)
-    if array.dtype.kind in "bc":
+    if array.dtype.kind in "bc" or (count == 1 and not return_indices and array.dtype.kind in "iu"):
         raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': use a real dtype")
     windows = pool_windows(
         function, count, shape[-count:], kernel_size, stride, padding, dilation, ceil_mode, shape[-count - 1 : -count]
@@ -288,6 +288,7 @@ for _count in (1, 2, 3):
 def _unpool(
     function: str, count: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, wanted: Any
 ) -> Any:
+    need_float(function, array_of(function, "input", 1, input))
     kernel = sizes(kernel_size, count, "kernel_size", function)
     step = kernel if stride is None else sizes(stride, count, "stride", function)
     pad = sizes(padding, count, "padding", function)

@@ -12,7 +12,7 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.tensor import Tensor
 
 from .activation import _logsigmoid_op
-from .common import array_of, functional, reduced, reduction_of
+from .common import array_of, functional, need_float, reduced, reduction_of
 from .distance import pairwise_distance
 
 __all__ = [
@@ -41,8 +41,9 @@ def hinge_embedding_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    far = (margin - input).clamp(min=0).where(target != 1, 0.0)
-    near = input.where(target != -1, 0.0)
+    array_of("hinge_embedding_loss", "input", 1, input)
+    far = (margin - input).clamp(min=0).type_as(input).where(target != 1, 0)
+    near = input.where(target != -1, 0)
     return reduced(far + near, reduction)  # type: ignore[no-any-return]
 
 
@@ -62,12 +63,13 @@ def margin_ranking_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
+    _need_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
         )
-    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)  # type: ignore[no-any-return]
+    return reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)  # type: ignore[no-any-return]
 
 
 @functional(guard=True)
@@ -87,6 +89,7 @@ def cosine_embedding_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
+    _need_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     if target.dim() > 1:
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {target.dim()}D")
     if input1.dim() != target.dim() + 1 or input2.dim() != target.dim() + 1:
@@ -104,7 +107,13 @@ def cosine_embedding_loss(
     return reduced(near + far, reduction)  # type: ignore[no-any-return]
 
 
+def _need_tensors(function: str, **operands: Any) -> None:
+    for position, (name, value) in enumerate(operands.items(), 1):
+        array_of(function, name, position, value)
+
+
 def _same_dims(anchor: Any, positive: Any, negative: Any) -> None:
+    _need_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
@@ -182,6 +191,7 @@ def multilabel_soft_margin_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
+    _need_tensors("multilabel_soft_margin_loss", input=input, target=target)
     losses = -(target * _logsigmoid_op(input) + (1 - target) * _logsigmoid_op(-input))
     if weight is not None:
         losses = losses * weight
@@ -209,6 +219,8 @@ def multi_margin_loss(
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
     if weight is not None and weight.dim() != 1:
         raise ValueError(f"weight must be one-dimensional, got {weight.dim()} dimensions")
+    _need_tensors("multi_margin_loss", input=input, target=target)
+    need_float("multi_margin_loss", input._data)
     batched = input.dim() == 2
     if input.dim() not in (1, 2) or input.shape[-1] == 0:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
@@ -250,6 +262,7 @@ def multilabel_margin_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     x = array_of("multilabel_margin_loss", "input", 1, input)
     t = array_of("multilabel_margin_loss", "target", 2, target)
+    need_float("multilabel_margin_loss", x)
     if x.ndim > 2 or t.shape != x.shape:
         raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(x.shape)}")
     xp = namespace_of(t)

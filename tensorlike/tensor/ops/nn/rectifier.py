@@ -9,7 +9,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from .common import functional, inplace_form, internal_pointwise, masked, need_float, raw
+from .common import array_of, functional, inplace_form, internal_pointwise, masked, need_float, raw
 
 __all__ = [
     "hardshrink",
@@ -419,6 +419,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 def _prelu_weight(input: Any, weight: Any) -> Any:
     """Return the weight in a shape that broadcasts to `input`, checked."""
+    array_of("prelu", "input", 1, input)
+    array_of("prelu", "weight", 2, weight)
     ndim = weight.dim()
     if ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {ndim}")

@@ -14,7 +14,7 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.tensor import Tensor
 
 from .adaptive_pooling import _average
-from .common import functional
+from .common import array_of, functional, need_float
 from .separable import along_dims
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle"]
@@ -62,6 +62,30 @@ def _cubic_matrix(size: int, out: int, scale: float | None, align_corners: bool)
     return _matrix(size, out, (first - 1, first, first + 1, first + 2), weights)
 
 
+def _smooth_matrix(size: int, out: int, scale: float | None, align_corners: bool, mode: str) -> Any:
+    """Return the matrix of a filter as wide as the step between elements of the output."""
+    if align_corners:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        step = 1 / scale if scale else size / out
+    stretch = max(step, 1.0)
+    support = (1 if mode == "bilinear" else 2) * stretch
+    center = step * (np.arange(out) + 0.5)
+    first = (center - support + 0.5).astype(np.int64).clip(0)
+    last = (center + support + 0.5).astype(np.int64).clip(None, size)
+    place = np.arange(size)
+    x = np.abs((place + 0.5 - center[:, None]) / stretch)
+    if mode == "bilinear":
+        weights = (1 - x).clip(0)
+    else:
+        slope = -0.5
+        near = ((slope + 2) * x - (slope + 3)) * x * x + 1
+        far = ((slope * x - 5 * slope) * x + 8 * slope) * x - 4 * slope
+        weights = np.where(x < 1, near, np.where(x < 2, far, 0.0))
+    weights = weights * ((place >= first[:, None]) & (place < last[:, None]))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
 def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
     result = input
     xp = namespace_of(input._data)
@@ -73,6 +97,16 @@ def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
         index = np.minimum(np.floor(place * step).astype(np.int64), size - 1)
         if n != size or not np.array_equal(index, np.arange(size)):
             result = result.index_select(axis, wrap(xp.asarray(index)))
+    return result.clone() if result is input else result
+
+
+def _bytes(input: Any, matrices: Any) -> Any:
+    """Return bytes resampled along one dimension after the other, rounded each time."""
+    result = input
+    for axis in range(len(matrices) - 1, -1, -1):
+        if matrices[axis] is not None:
+            single = tuple(m if i == axis else None for i, m in enumerate(matrices))
+            result = (along_dims(result.float(), single) + 0.5).floor().clamp(0, 255).type_as(input)
     return result.clone() if result is input else result
 
 
@@ -116,8 +150,8 @@ def interpolate(
 
     `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
     "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
-    first and last elements stay where they are. Raises ValueError or NotImplementedError where arguments do not fit;
-    `antialias` is not supported.
+    first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") a smaller image is made of
+    averages. Raises ValueError or NotImplementedError where arguments do not fit.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), scale_factor=2)
@@ -127,13 +161,19 @@ def interpolate(
 
     Same as PyTorch's function of that name.
     """
+    array = array_of("interpolate", "input", 1, input)
     plain = mode in ("nearest", "nearest-exact", "area")
     if plain and align_corners is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    if antialias:
-        raise NotImplementedError("interpolate(): antialias=True is not supported; smooth the input first")
+    if array.dtype != np.uint8:
+        need_float("interpolate", array)
+    if antialias and (mode not in ("bilinear", "bicubic") or input.dim() != 4):
+        raise ValueError(
+            f"Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input: got "
+            f"{mode!r} and {input.dim()}D"
+        )
     if input.dim() not in (3, 4, 5):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | "
@@ -157,11 +197,11 @@ def interpolate(
     else:
         raise NotImplementedError(f"interpolate(): mode {mode!r} is not supported for {input.dim()}D input")
     matrices = tuple(
-        None if n == m and not s and not align_corners else build(n, m, s, bool(align_corners))
+        _smooth_matrix(n, m, s, bool(align_corners), mode) if antialias else build(n, m, s, bool(align_corners))
         for n, m, s in zip(input.shape[2:], out, scales)
     )
-    if input._data.dtype.kind == "u":
-        return along_dims(input.float(), matrices).round().clamp(0, 255).type_as(input)  # type: ignore[no-any-return]
+    if array.dtype.kind == "u":
+        return _bytes(input, matrices)  # type: ignore[no-any-return]
     return along_dims(input, matrices)  # type: ignore[no-any-return]
 
 
@@ -210,6 +250,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _shuffled(input: Any, factor: int) -> Any:
+    array_of("pixel_shuffle", "input", 1, input)
     if input.dim() < 3:
         raise RuntimeError(
             f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
@@ -230,6 +271,7 @@ def _shuffled(input: Any, factor: int) -> Any:
 
 
 def _unshuffled(input: Any, factor: int) -> Any:
+    array_of("pixel_unshuffle", "input", 1, input)
     if input.dim() < 3:
         raise RuntimeError(
             "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
@@ -319,7 +361,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    shape = tuple(input.shape)
+    shape = array_of("channel_shuffle", "input", 1, input).shape
     if len(shape) < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")
     if groups <= 0 or shape[1] % groups:
