@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 __all__ = [
     "CLEAR",
     "MISSING",
+    "OPTIONAL_TENSORS",
     "PLAIN",
     "STATE",
     "TENSORS",
@@ -56,13 +57,15 @@ class Missing:
 
 MISSING: Final = Missing()
 
-_PLAIN_TYPES: set[type] = {type(None), bool, int, float, complex, str}
+_PLAIN_TYPES: set[type] = {type(None), bool, int, float, complex}
 _TENSOR_TYPES: set[type] = set()
 
 #: Types that never override anything. Empty while any mode is active: see Note [The plain set is the mode flag].
 PLAIN: Final[set[type]] = set(_PLAIN_TYPES)
-#: The plain types that are tensors, for the wrappers that reach into them. Emptied and refilled with `PLAIN`.
+#: The plain types that are tensors, for operands that must be one. Emptied and refilled with `PLAIN`, as the next is.
 TENSORS: Final[set[type]] = set()
+#: The same with None, for operands that may be left out.
+OPTIONAL_TENSORS: Final[set[type]] = set()
 
 _modes_anywhere = 0
 _lock = threading.RLock()
@@ -78,6 +81,7 @@ def register_plain(*types: type, tensors: bool = False) -> None:
         if not _modes_anywhere:
             PLAIN.update(_PLAIN_TYPES)
             TENSORS.update(_TENSOR_TYPES)
+            OPTIONAL_TENSORS.update(_TENSOR_TYPES, (type(None),))
 
 
 class State(NamedTuple):
@@ -102,6 +106,7 @@ def enter_modes() -> None:
         _modes_anywhere += 1
         PLAIN.clear()
         TENSORS.clear()
+        OPTIONAL_TENSORS.clear()
 
 
 def leave_modes() -> None:
@@ -112,18 +117,21 @@ def leave_modes() -> None:
         if not _modes_anywhere:
             PLAIN.update(_PLAIN_TYPES)
             TENSORS.update(_TENSOR_TYPES)
+            OPTIONAL_TENSORS.update(_TENSOR_TYPES, (type(None),))
 
 
 class Entry:
     """One overridable function: what is handed to implementations, and what runs when nobody overrides it."""
 
-    __slots__ = ("composite", "function", "implementation", "nowrap")
+    __slots__ = ("check", "composite", "function", "implementation", "nowrap")
 
     def __init__(self, implementation: Callable[..., Any], *, composite: bool = False, nowrap: bool = False) -> None:
         self.implementation = implementation
         self.function: Callable[..., Any] = implementation
         self.composite = composite
         self.nowrap = nowrap
+        #: Complains of operands that are no tensors, for implementations that do not check them themselves.
+        self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
 
 
 class Plan(NamedTuple):
@@ -245,12 +253,16 @@ def dispatch(
     state = _get_state()
     if state is not CLEAR:
         if state.all_disabled:
+            if entry.check is not None:
+                entry.check(args, kwargs)
             return entry.implementation(*args, **kwargs)
         if state.subclasses_disabled:
             plan = _NOBODY
         if state.modes:
             return _ask_mode(entry.function, plan, state, operands, args, kwargs)
     if not plan.types:
+        if entry.check is not None:
+            entry.check(args, kwargs)
         return entry.implementation(*args, **kwargs)
     if plan.default is not None:
         return _propagate(entry, plan.default, args, kwargs)  # type: ignore[misc]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .core import MISSING, PLAIN, TENSORS, Entry, dispatch, elements
+from .core import MISSING, OPTIONAL_TENSORS, PLAIN, TENSORS, Entry, dispatch, elements
 from .deferred import deferred
 from .signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
@@ -50,6 +50,14 @@ def renamed(names: Mapping[str, str], keywords: dict[str, Any]) -> dict[str, Any
     return {names.get(key, key): value for key, value in keywords.items()}
 
 
+def _plain_set(parameter: Parameter) -> str:
+    """Return the set that the type of a plain operand is in: numbers are plain only where they may stand for one."""
+    annotation = parameter.annotation
+    if not annotation or any(word in annotation for word in ("Number", "int", "float", "Any", "object")):
+        return "PLAIN"
+    return "OPTIONAL_TENSORS" if "None" in annotation else "TENSORS"
+
+
 def _plain_test(parameter: Parameter) -> str:
     name = parameter.name
     if parameter.operand == ONE and parameter.kind == VARIADIC:
@@ -57,7 +65,7 @@ def _plain_test(parameter: Parameter) -> str:
     if parameter.default is not MISSING:
         return f"({name} is MISSING or {_plain_test(parameter._replace(default=MISSING))})"
     if parameter.operand == ONE:
-        return f"type({name}) in PLAIN"
+        return f"type({name}) in {_plain_set(parameter)}"
     if parameter.operand == NESTED:
         return f"(type({name}) in PLAIN or plain_indices({name}))"
     if parameter.kind == VARIADIC:
@@ -192,6 +200,7 @@ def _written(
         "entry": entry,
         "implementation": entry.implementation,
         "MISSING": MISSING,
+        "OPTIONAL_TENSORS": OPTIONAL_TENSORS,
         "PLAIN": PLAIN,
         "TENSORS": TENSORS,
         "SEQUENCES": _SEQUENCES,

@@ -35,12 +35,13 @@ from tensorlike.autograd.node import RELEASED, Node, edge_of, leaf_edge, next_se
 from tensorlike.dispatch.core import MISSING, Entry
 from tensorlike.dispatch.deferred import build, deferred
 from tensorlike.dispatch.registry import Row, ignore, register
-from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter, parameters_of, signature_of
+from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, POSITIONAL, VARIADIC, Parameter, parameters_of, signature_of
 from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
 from .generate import (
     Recorded,
+    allows_number,
     hot_source,
     implementation_source,
     inplace_source,
@@ -683,7 +684,7 @@ def attach_operator(
 def pointwise(
     ufunc: str | None = None,
     *,
-    promotion: str = "arithmetic",
+    promotion: str | None = "arithmetic",
     inplace: bool = True,
     out: bool = True,
     **options: Any,
@@ -713,6 +714,35 @@ def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
         if given is None or not set(asked) <= set(given.__code__.co_varnames[: given.__code__.co_argcount]):
             raise TypeError(f"raw_derivatives of {d.name}: the formula for {name!r} must name what its derivative names")
     d.raw_formulas = formulas
+
+
+def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
+    """Return what complains of operands of a wrong type, for a Python function that works on what it is given.
+
+    It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
+    """
+    positional = [p for p in parameters if p.kind == POSITIONAL]
+
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for index, p in enumerate(positional):
+            if p.operand is None or p.operand == NESTED:
+                continue
+            value = args[index] if index < len(args) else kwargs.get(p.name, p.default)
+            if value is MISSING or isinstance(value, TensorBase):
+                continue
+            where = index if parameters[0].name == "self" else index + 1
+            if p.operand == MANY:
+                if isinstance(value, (list, tuple)):
+                    runtime.many(name, p.name, where, value)
+                continue
+            words = p.annotation
+            if not words or "Any" in words or (value is None and "None" in words):
+                continue
+            numbers = allows_number(p)
+            if not (numbers and runtime.is_number(value)):
+                runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
+
+    return check
 
 
 def tensor_property(
@@ -804,6 +834,7 @@ def tensor_method(
         implementation.__qualname__ = qualname
         implementation.__name__ = method_name
         entry = Entry(implementation, composite=composite)
+        entry.check = operand_check(method_name, parameters)
         made = public_function(
             entry,
             parameters,
@@ -878,6 +909,7 @@ def composite(
         implementation.__name__ = public_name
         implementation.__qualname__ = public_name
         entry = Entry(implementation, composite=guard)
+        entry.check = operand_check(public_name, parameters)
         public = public_function(
             entry, parameters, name=public_name, qualname=public_name, module=where, doc=function.__doc__
         )

@@ -220,7 +220,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         spread = d.spread
         # `x.permute(dims=(1, 0))` is the same call; Python has no parameter that is both variadic and a keyword.
         more = ", **keywords"
-        lines += ["if keywords:", f"    {spread} = spelled(NAME, {spread!r}, {spread}, keywords)"]
+        lines += [f"if keywords or not {spread}:", f"    {spread} = spelled(NAME, {spread!r}, {spread}, keywords)"]
         lines.append(f"if len({spread}) == 1 and not isinstance({spread}[0], int):")
         lines.append(f"    {spread} = {spread}[0]")
     lines += _unwrap_lines(d, parameters)

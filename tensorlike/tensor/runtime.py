@@ -64,13 +64,17 @@ def as_arrays(values: Any) -> list[Any]:
     return [v if type(v) is ndarray else as_array(v) for v in values]
 
 
+#: The numbers that operands usually are. `numbers.Number` finds all of them, and takes ten times as long.
+_WEAK = frozenset((int, float))
+
+
 def space(name: str, *arrays: Any) -> Any:
     """Return the namespace that the operands' arrays share; numbers and None do not count."""
     found = None
     first: Any = None
     for array in arrays:
         for item in array if isinstance(array, (list, tuple)) else (array,):
-            if item is None or isinstance(item, numbers.Number):
+            if item is None or type(item) in _WEAK or isinstance(item, numbers.Number):
                 continue
             if found is None:
                 found, first = namespace_of(item), item
@@ -108,6 +112,8 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
     for name in keywords:
         if name != argument:
             raise TypeError(f"{function.rpartition('.')[2]}() got an unexpected keyword argument {name!r}")
+    if not keywords:
+        raise TypeError(f"{function.rpartition('.')[2]}() missing 1 required positional argument: {argument!r}")
     if values:
         raise TypeError(f"{function.rpartition('.')[2]}() got multiple values for argument {argument!r}")
     value = keywords[argument]
@@ -244,8 +250,8 @@ def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, 
     """Let an operand through that is not boolean."""
     if operands[0].dtype == _BOOL:
         raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-            "`~` or `logical_not()` operator instead."
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
         )
     return tuple(operands)
 
@@ -267,11 +273,8 @@ def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, .
     return tuple(operands)
 
 
-_WEAK = frozenset((int, float))
-
-
 def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
-    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; a negative one counts by its size.
+    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; of a negative one its size counts.
     if dtype.kind in "iu":
         for number in operands:
             if isinstance(number, (int, np.integer)) and abs(int(number)) > np.iinfo(dtype).max + (dtype.kind == "i"):

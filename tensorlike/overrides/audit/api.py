@@ -14,7 +14,6 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
@@ -318,6 +317,7 @@ _GUESSES: dict[str, Any] = {
     "memo": None,
     "proto": 2,
     "size": (2, 2),
+    "val": 1.0,
 }
 
 
@@ -341,7 +341,7 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
                 tensor = wrap(array.copy())
                 if requires_grad:
                     tensor.requires_grad_()
-                value: Any = [tensor] if parameter.operand == "many" else tensor
+                value: Any = [tensor, tensor] if parameter.operand == "many" else tensor
             elif row.form == "setter":
                 try:
                     value = getattr(args[0], row.name.split(".")[1])
@@ -353,6 +353,8 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
                 return
             if parameter.kind == KEYWORD:
                 kwargs[parameter.name] = value
+            elif parameter.kind == VARIADIC and isinstance(value, list):
+                args.extend(value)
             else:
                 args.append(value)
         else:
@@ -368,8 +370,3 @@ def _guessed_arrays() -> Iterator[tuple[Any, bool]]:
     yield values, True
     yield np.array(1.5, dtype=np.float32), True
     yield values.astype(np.complex64), False
-
-
-def shown_function(function: Callable[..., Any]) -> str:
-    """Return the public name of a function as a person writes it."""
-    return function_name(function)

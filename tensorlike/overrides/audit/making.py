@@ -47,6 +47,11 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def a(kind: type) -> str:
+    """Return the name of a type with its article."""
+    return f"{'an' if kind.__name__[:1].lower() in 'aeiou' else 'a'} {kind.__name__}"
+
+
 class InstanceMaker:
     """Makes instances of one type and reads their values."""
 
@@ -73,7 +78,7 @@ class InstanceMaker:
 
     def _checked(self, value: Any, how: str) -> Any:
         if not isinstance(value, self.kind):
-            raise AuditError(f"{how} makes a {type(value).__name__}, not a {self.kind.__name__}")
+            raise AuditError(f"{how} makes {a(type(value))}, not {a(self.kind)}")
         return value
 
     def like(self, tensor: Any) -> Any:
@@ -117,12 +122,12 @@ class InstanceMaker:
         if instance is None:
             first = errors[0]
             text = str(first) if isinstance(first, AuditError) else f"{self.how} raises {described(first)}"
-            raise AuditError(f"cannot make a {self.kind.__name__}: {text}; {_HOW}")
+            raise AuditError(f"cannot make {a(self.kind)}: {text}; {_HOW}")
         if self._to_dense is not None:
             try:
                 self.dense(instance)
             except Exception as error:
-                text = f"to_dense of a {self.kind.__name__} raises {described(error)}"
+                text = f"to_dense of {a(self.kind)} raises {described(error)}"
                 raise AuditError(f"{text}; it must return the instance's value as a plain tensor") from error
 
 
@@ -210,8 +215,7 @@ def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> A
     except Exception as error:
         raise AuditError(f"{option} {expression!r} raises {described(error)}") from error
     if not callable(function):
-        found = type(function).__name__
-        raise AuditError(f'{option} {expression!r} is a {found}, not a function such as "lambda x: x"')
+        raise AuditError(f'{option} {expression!r} is {a(type(function))}, not a function such as "lambda x: x"')
     return function
 
 
@@ -297,5 +301,5 @@ def _type_of(module: ModuleType, where: str, name: str) -> type:
             known = f"it has {', '.join(types)}" if types else "it has no type with __torch_function__"
             raise AuditError(f"{where} has no {name}; {f'did you mean {near[0]}?' if near else known}") from None
     if not isinstance(found, type):
-        raise AuditError(f"{name} in {where} is a {type(found).__name__}, not a type")
+        raise AuditError(f"{name} in {where} is {a(type(found))}, not a type")
     return found

@@ -26,7 +26,7 @@ import numpy as np
 from tensorlike.dispatch.core import MISSING
 
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
-from .making import AuditError, InstanceMaker, described
+from .making import AuditError, InstanceMaker, a, described
 from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
 from .signatures import compared, confirmed, is_refusal, refusal
 from .trace import Answering, Trace, handlers_of
@@ -170,6 +170,8 @@ class Auditor:
                 break
         if best is not None:
             return best
+        if not calls:
+            reason = "there are no sample inputs of this function"
         reason = reason or f"no sample call passes a tensor as {operand!r}"
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.NOT_CALLED, reason=reason)
         return row, None
@@ -407,7 +409,7 @@ class Auditor:
             row.outcome = Outcome.FALLBACK
         elif row.type_lost:
             row.outcome = Outcome.TYPE_LOST
-            row.reason = f"the answer is {_a(type(result))}, not {_a(self.kind)}"
+            row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
         elif trace.default_answered or trace.owner is not self.kind:
             row.outcome = Outcome.INHERITED
         if attempt.compare:
@@ -443,10 +445,6 @@ def _is_written_to(function: AuditedFunction, place: Place) -> bool:
 
 def _warning(given: warnings.WarningMessage) -> str:
     return f"{given.category.__name__}: {' '.join(str(given.message).split())}"
-
-
-def _a(kind: type) -> str:
-    return f"{'an' if kind.__name__[:1].lower() in 'aeiou' else 'a'} {kind.__name__}"
 
 
 def _is_number(value: Any) -> bool:

@@ -73,9 +73,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
     return np.subtract(b, a)
 
 
-@pointwise(
-    None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False
-)
+@pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False)
 def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Return `other - alpha * input`, element by element: the subtraction of a tensor from something.
 
@@ -238,7 +236,7 @@ derivatives(
     other=lambda grad, input: grad / conj(input),
 )
 # PyTorch keeps Python 2's name for it.
-Tensor.__rdiv__ = Tensor.__rtruediv__  # type: ignore[attr-defined]
+Tensor.__rdiv__ = Tensor.__rtruediv__
 
 
 @pointwise(
@@ -283,9 +281,7 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     return floor_divide(other, self)  # type: ignore[no-any-return]
 
 
-@pointwise(
-    None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",)
-)
+@pointwise(None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",))
 def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 

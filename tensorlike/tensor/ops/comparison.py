@@ -27,9 +27,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise(
-    "not_equal", promotion="comparison", differentiable=False, operators=("__ne__",), aliases=("not_equal",)
-)
+@pointwise("not_equal", promotion="comparison", differentiable=False, operators=("__ne__",), aliases=("not_equal",))
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
@@ -55,9 +53,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise(
-    "less_equal", promotion="ordering", differentiable=False, operators=("__le__",), aliases=("less_equal",)
-)
+@pointwise("less_equal", promotion="ordering", differentiable=False, operators=("__le__",), aliases=("less_equal",))
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
 
@@ -179,7 +175,7 @@ def isnan(input: Tensor) -> Tensor:
     """Return whether each element is nan; for complex ones, whether one of its parts is.
 
     >>> import tensorlike as tl
-    >>> tl.isnan(tl.tensor([1.0, float("nan")]))
+    >>> tl.isnan(tl.tensor([1.0, tl.nan]))
     tensor([False,  True])
 
     Same as PyTorch's function of that name.
@@ -191,7 +187,7 @@ def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
     >>> import tensorlike as tl
-    >>> tl.isinf(tl.tensor([1.0, -float("inf")]))
+    >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
     tensor([False,  True])
 
     Same as PyTorch's function of that name.
@@ -203,7 +199,7 @@ def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is neither infinite nor nan.
 
     >>> import tensorlike as tl
-    >>> tl.isfinite(tl.tensor([1.0, float("inf"), float("nan")]))
+    >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
     tensor([ True, False, False])
 
     Same as PyTorch's function of that name.
@@ -217,7 +213,7 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
     Raises NotImplementedError for complex elements.
 
     >>> import tensorlike as tl
-    >>> tl.isposinf(tl.tensor([float("inf"), -float("inf")]))
+    >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
     tensor([ True, False])
 
     Same as PyTorch's function of that name.
@@ -234,7 +230,7 @@ def isneginf(xp: Any, input: Tensor) -> Tensor:
     Raises NotImplementedError for complex elements.
 
     >>> import tensorlike as tl
-    >>> tl.isneginf(tl.tensor([float("inf"), -float("inf")]))
+    >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
     tensor([False,  True])
 
     Same as PyTorch's function of that name.

@@ -220,8 +220,8 @@ def _check_parts(name: str, first: Any, second: Any) -> None:
 
 def _join(xp: Any, first: Any, second: Any) -> Any:
     result = xp.empty(np.broadcast_shapes(first.shape, second.shape), dtype=f"c{2 * first.dtype.itemsize}")
-    result.real = first
-    result.imag = second
+    result.real[...] = first
+    result.imag[...] = second
     return result
 
 

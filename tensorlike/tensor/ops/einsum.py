@@ -170,14 +170,15 @@ def _sum(xp: Any, array: Any, axes: Labels) -> Any:
 
 
 def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
-    """Return the contraction of two arrays: as one product of matrices, or, where nothing is summed, element by element."""
+    """Return the contraction of two arrays: one product of matrices, or one of elements where nothing is summed."""
     if pair.sum_first:
         first = _sum(xp, first, pair.sum_first)
     if pair.sum_second:
         second = _sum(xp, second, pair.sum_second)
     first = first.transpose(pair.order_first).reshape(pair.shape_first)
     second = second.transpose(pair.order_second).reshape(pair.shape_second)
-    if first.dtype != second.dtype and (not pair.is_product or (first.dtype.kind in "iu" and second.dtype.kind in "iu")):
+    integers = first.dtype.kind in "iu" and second.dtype.kind in "iu"
+    if first.dtype != second.dtype and (integers or not pair.is_product):
         # What is only multiplied is promoted; of integers, one may have been summed before, and sums have 64 bits.
         first, second = promote_arithmetic("einsum", xp, (first, second))
     if not pair.is_product:

@@ -183,8 +183,9 @@ _repeat = direct(repeat)
 
 
 def _tiled(input: Any, dims: Any) -> Any:
+    [tensor] = _all_of((input,), "tile")
     counts = sizes(dims, "tile", "dims")
-    return _repeat(input, (1,) * (input._data.ndim - len(counts)) + counts)
+    return _repeat(input, (1,) * (tensor._data.ndim - len(counts)) + counts)
 
 
 @composite(guard=False)
@@ -233,11 +234,11 @@ def repeat_interleave(
     """
     from .scatter import index_select
 
+    [tensor] = _all_of((input,), "repeat_interleave")
     if repeats is None:
         counts = _counts(input)
         xp = namespace_of(counts)
         return wrap(xp.repeat(xp.arange(counts.shape[0]), counts))
-    tensor: Any = input
     if dim is None:
         tensor, dim = _reshape(tensor, (tensor._data.size,)), 0
     where = one_dim(dim, tensor._data.ndim)

@@ -69,7 +69,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
 
     >>> import tensorlike as tl
-    >>> tl.fmax(tl.tensor([1.0, float("nan")]), tl.tensor([3.0, 2.0]))
+    >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
     tensor([3., 2.])
 
     Same as PyTorch's function of that name.
@@ -90,7 +90,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
 
     >>> import tensorlike as tl
-    >>> tl.fmin(tl.tensor([1.0, float("nan")]), tl.tensor([3.0, 2.0]))
+    >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
     tensor([1., 2.])
 
     Same as PyTorch's function of that name.
@@ -105,9 +105,7 @@ derivatives(
 
 
 @pointwise(None, promotion="bounds", aliases=("clip",))
-def clamp(
-    xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None
-) -> Tensor:
+def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """Return each element brought between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound and

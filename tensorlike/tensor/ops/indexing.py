@@ -353,7 +353,7 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 # The view of a tensor without history, in one frame: anything else goes to the implementation.
 _HOT_GETITEM = """
-if type(self) in TENSORS and not self._requires_grad and self._edge is None:
+if type(self) in TENSORS and not keywords and not self._requires_grad and self._edge is None:
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
         base = self._view_base

@@ -170,6 +170,8 @@ def resize_(self: Tensor, *sizes: int, memory_format: Any = None) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
+    if not sizes:
+        raise TypeError("resize_() missing 1 required positional argument: 'sizes'")
     return _resize(self, checked_size(sizes, "resize_"), "resize_")
 
 
@@ -273,7 +275,7 @@ def t_(self: Tensor) -> Tensor:
     return restructure(self, "t_", t)
 
 
-@tensor_method(composite=False, aliases=("swapdims_",))
+@tensor_method(composite=False)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
@@ -297,3 +299,16 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     Same as PyTorch's method of that name.
     """
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
+
+
+@tensor_method(composite=False)
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).swapdims_(0, 1).shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "swapdims_", transpose, dim0, dim1)

@@ -182,7 +182,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if as_tuple:
         if isinstance(input, TensorBase) and not input._data.ndim:
             input = wrap(input._data.reshape(1))
-        return direct(unbind)(wrap(_places(input, "nonzero")), 1)
+        columns = direct(unbind)(wrap(_places(input, "nonzero")), 1)
+        if out is None:
+            return columns
+        return tuple(write_out("nonzero", o, c._data) for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
     return wrap(found) if out is None else write_out("nonzero", out, found)
 

@@ -109,7 +109,7 @@ def nansum(
     Complex tensors are refused with a RuntimeError.
 
     >>> import tensorlike as tl
-    >>> tl.nansum(tl.tensor([1.0, float("nan"), 2.0]))
+    >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
     tensor(3.)
 
     Same as PyTorch's function of that name.
@@ -198,7 +198,7 @@ def nanmean(
     Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
 
     >>> import tensorlike as tl
-    >>> tl.nanmean(tl.tensor([1.0, float("nan"), 2.0]))
+    >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
     tensor(1.5000)
 
     Same as PyTorch's function of that name.

@@ -122,7 +122,7 @@ def nan_to_num(
     what was replaced.
 
     >>> import tensorlike as tl
-    >>> tl.nan_to_num(tl.tensor([float("nan"), float("inf"), 1.0]), posinf=9.0)
+    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
 
     Same as PyTorch's function of that name.

@@ -175,6 +175,8 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
         return _view_as_dtype(self, dtype)
     if size is not None and not shape:
         shape = (size,)
+    if not shape:
+        raise TypeError("view() received an invalid combination of arguments: got (), expected a dtype or sizes")
     array = self._data
     wanted = sizes(shape, "view", "size")
     for position, n in enumerate(wanted):

@@ -49,7 +49,7 @@ def positive(input: Tensor) -> Tensor:
 
 
 # One function under two names, so that the operator reports the method.
-Tensor.__pos__ = Tensor.positive  # type: ignore[attr-defined]
+Tensor.__pos__ = Tensor.positive
 
 
 @pointwise("absolute", promotion="magnitude", operators=("__abs__",), aliases=("absolute",))
@@ -88,8 +88,10 @@ def _sign(xp: Any, array: Any) -> Any:
     if array.dtype.kind == "b":
         return array.copy()
     # PyTorch's sign of nan is 0.
-    return xp.subtract(xp.greater(array, 0), xp.less(array, 0), dtype=array.dtype) if array.dtype.kind == "f" else (
-        xp.sign(array)
+    return (
+        xp.subtract(xp.greater(array, 0), xp.less(array, 0), dtype=array.dtype)
+        if array.dtype.kind == "f"
+        else (xp.sign(array))
     )
 
 

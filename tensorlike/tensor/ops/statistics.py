@@ -368,7 +368,7 @@ def nanmedian(
     """Return the median of what is not NaN, over all elements or, with the indices, along `dim`; see `median`.
 
     >>> import tensorlike as tl
-    >>> tl.nanmedian(tl.tensor([3.0, float("nan"), 2.0]))
+    >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
     tensor(2.)
 
     Same as PyTorch's function of that name.
@@ -526,7 +526,7 @@ def nanquantile(
     """Return the `q`-th quantiles of what is not NaN; see `quantile`.
 
     >>> import tensorlike as tl
-    >>> tl.nanquantile(tl.tensor([1.0, float("nan"), 3.0]), 0.5)
+    >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
     tensor(2.)
 
     Same as PyTorch's function of that name.

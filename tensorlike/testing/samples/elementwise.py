@@ -58,7 +58,9 @@ def pairs(
         yield SampleInput(one(2), other(dtype="float64"), **options)
 
 
-def with_numbers(make: Make, *numbers: Any, low: float | None = None, high: float | None = None) -> Iterator[SampleInput]:
+def with_numbers(
+    make: Make, *numbers: Any, low: float | None = None, high: float | None = None
+) -> Iterator[SampleInput]:
     """Yield an operand with each of `numbers`."""
     for number in numbers:
         yield SampleInput(make(2, 3, low=low, high=high), number)

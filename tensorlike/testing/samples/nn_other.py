@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import ALL, FLOATING, Make, SampleInput, samples
+from .base import ALL, Make, SampleInput, samples
 
 __all__: list[str] = []
 

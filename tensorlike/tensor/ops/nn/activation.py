@@ -10,8 +10,7 @@ from tensorlike.tensor.backends import special
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 from .common import (
     array_of,
@@ -100,7 +99,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, got {approximate!r}")
-    return _gelu(input, approximate)  # type: ignore[no-any-return]
+    return _gelu(input, approximate)
 
 
 # ---------------------------------------------------------------------------------------------------- elu and its kin
@@ -141,7 +140,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_elu_into if inplace else _elu)(input, alpha, 1, 1)  # type: ignore[no-any-return]
+    return (_elu_into if inplace else _elu)(input, alpha, 1, 1)
 
 
 @functional
@@ -154,7 +153,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _elu_into(input, alpha, 1, 1)  # type: ignore[no-any-return]
+    return _elu_into(input, alpha, 1, 1)
 
 
 @functional
@@ -171,7 +170,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)  # type: ignore[no-any-return]
+    return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)
 
 
 @functional
@@ -184,7 +183,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return celu.__wrapped__(input, alpha, True)  # type: ignore[no-any-return]
+    return celu.__wrapped__(input, alpha, True)
 
 
 @functional
@@ -197,7 +196,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)  # type: ignore[no-any-return]
+    return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
 
 @functional
@@ -210,7 +209,7 @@ def selu_(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _elu_into(input, _SELU_ALPHA, _SELU_SCALE, 1)  # type: ignore[no-any-return]
+    return _elu_into(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
 
 # ------------------------------------------------------------------------------------------------- with the logistic
@@ -248,7 +247,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_silu_into if inplace else _silu)(input)  # type: ignore[no-any-return]
+    return (_silu_into if inplace else _silu)(input)
 
 
 @internal_pointwise(name="logsigmoid")
@@ -273,7 +272,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _logsigmoid(input)  # type: ignore[no-any-return]
+    return _logsigmoid(input)
 
 
 @internal_pointwise(name="softplus")
@@ -305,7 +304,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
+    return _softplus(input, beta, threshold)
 
 
 @internal_pointwise(name="mish")
@@ -336,7 +335,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_mish_into if inplace else _mish)(input)  # type: ignore[no-any-return]
+    return (_mish_into if inplace else _mish)(input)
 
 
 # ---------------------------------------------------------------------------------------------------------- composites
@@ -365,7 +364,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return input - input.tanh()  # type: ignore[no-any-return]
+    return input - input.tanh()
 
 
 @functional(guard=True)
@@ -378,7 +377,7 @@ def tanh(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return input.tanh()  # type: ignore[no-any-return]
+    return input.tanh()
 
 
 @functional(guard=True)
@@ -391,7 +390,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return input.sigmoid()  # type: ignore[no-any-return]
+    return input.sigmoid()
 
 
 @functional(guard=True)
@@ -414,7 +413,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if size % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
     need_float("glu", array)
-    return input.narrow(axis, 0, size // 2) * input.narrow(axis, size // 2, size // 2).sigmoid()  # type: ignore[no-any-return]
+    return input.narrow(axis, 0, size // 2) * input.narrow(axis, size // 2, size // 2).sigmoid()
 
 
 def _softmax_dim(name: str, ndim: int, dim: int | None, level: int) -> int:
@@ -440,7 +439,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Same as PyTorch's function of that name.
     """
-    return input.softmax(_softmax_dim("softmax", input.dim(), dim, _stacklevel), dtype=dtype)  # type: ignore[no-any-return]
+    return input.softmax(_softmax_dim("softmax", input.dim(), dim, _stacklevel), dtype=dtype)
 
 
 @functional(guard=True)
@@ -453,7 +452,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Same as PyTorch's function of that name.
     """
-    return (-input).softmax(_softmax_dim("softmin", input.dim(), dim, _stacklevel), dtype=dtype)  # type: ignore[no-any-return]
+    return (-input).softmax(_softmax_dim("softmin", input.dim(), dim, _stacklevel), dtype=dtype)
 
 
 @functional(guard=True)
@@ -466,7 +465,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
     Same as PyTorch's function of that name.
     """
-    return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim, _stacklevel), dtype=dtype)  # type: ignore[no-any-return]
+    return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim, _stacklevel), dtype=dtype)
 
 
 @functional(guard=True)
@@ -486,10 +485,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     noise = -logits.new_empty(logits.shape).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
-        return soft  # type: ignore[no-any-return]
+        return soft
     index = soft.max(dim, keepdim=True)[1]
     one_hot = logits.new_zeros(logits.shape).scatter_(dim, index, 1.0)
-    return one_hot - soft.detach() + soft  # type: ignore[no-any-return]
+    return one_hot - soft.detach() + soft
 
 
 @functional(guard=True)
@@ -516,7 +515,7 @@ def rrelu(
             slope = values.new_empty(values.shape).uniform_(lower, upper)
         return values.where(values > 0, values * slope)
 
-    return overwritten(input, compute) if inplace else compute(input)  # type: ignore[no-any-return]
+    return overwritten(input, compute) if inplace else compute(input)
 
 
 @functional(guard=True)
@@ -529,4 +528,4 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
     Same as PyTorch's function of that name.
     """
-    return rrelu(input, lower, upper, training, True)  # type: ignore[no-any-return]
+    return rrelu(input, lower, upper, training, True)

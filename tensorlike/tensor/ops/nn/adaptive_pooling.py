@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .average_pooling import _average_pool
 from .common import array_of, functional, need_float
@@ -91,7 +91,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _average("adaptive_avg_pool1d", 1, input, output_size)  # type: ignore[no-any-return]
+    return _average("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -106,7 +106,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _average("adaptive_avg_pool2d", 2, input, output_size)  # type: ignore[no-any-return]
+    return _average("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -121,7 +121,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _average("adaptive_avg_pool3d", 3, input, output_size)  # type: ignore[no-any-return]
+    return _average("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def _window_indices(size: int, out: int) -> Any:

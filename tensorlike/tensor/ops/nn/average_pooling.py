@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, internal, narrowed, need_float, raw, widened
 from .pooling import Windows, check_pool_input, pool_windows
@@ -114,7 +114,7 @@ def avg_pool1d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)  # type: ignore[no-any-return]
+    return _pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 @functional
@@ -135,7 +135,7 @@ def avg_pool2d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool(  # type: ignore[no-any-return]
+    return _pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
@@ -155,7 +155,7 @@ def avg_pool3d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool(  # type: ignore[no-any-return]
+    return _pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
@@ -185,7 +185,7 @@ def lp_pool1d(
 
     Same as PyTorch's function of that name.
     """
-    return _power_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)  # type: ignore[no-any-return]
+    return _power_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @functional(guard=True)
@@ -202,7 +202,7 @@ def lp_pool2d(
 
     Same as PyTorch's function of that name.
     """
-    return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)  # type: ignore[no-any-return]
+    return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @functional(guard=True)
@@ -219,4 +219,4 @@ def lp_pool3d(
 
     Same as PyTorch's function of that name.
     """
-    return _power_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)  # type: ignore[no-any-return]
+    return _power_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name, wrong_type
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, internal, narrowed, need_float, raw, reduction_of, widened
 
@@ -266,7 +266,7 @@ def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
 def _tensors(function: str, weight: Any, **operands: Any) -> None:
     for position, (name, value) in enumerate(operands.items(), 1):
         array_of(function, name, position, value)
-    if weight is not None and not isinstance(weight, Tensor):
+    if weight is not None and not isinstance(weight, TensorBase):
         wrong_type(function, "weight", None, weight)
 
 
@@ -295,7 +295,7 @@ def nll_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     _tensors("nll_loss", weight, input=input, target=target)
     _check_classes("nll_loss", input, target, weight)
-    return _nll(input, _item(target, input), weight, ignore_index, reduction)  # type: ignore[no-any-return]
+    return _nll(input, _item(target, input), weight, ignore_index, reduction)
 
 
 @functional(guard=True)
@@ -321,9 +321,9 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input._data.shape == target._data.shape:
-        return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)  # type: ignore[no-any-return]
+        return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_classes("cross_entropy", input, target, weight)
-    return _cross_entropy(  # type: ignore[no-any-return]
+    return _cross_entropy(
         input, _item(target, input), weight, ignore_index, reduction, label_smoothing
     )[0]
 

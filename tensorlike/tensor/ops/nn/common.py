@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -28,7 +28,6 @@ __all__ = [
     "narrowed",
     "need_float",
     "overwritten",
-    "public_primitive",
     "raw",
     "reduced",
     "reduction_of",
@@ -41,6 +40,13 @@ FUNCTIONAL = "tensorlike.nn.functional"
 INTERNAL = "tensorlike._internal"
 
 
+Declare = Callable[[Callable[..., Any]], Any]
+
+
+@overload
+def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ...) -> Any: ...
+@overload
+def functional(function: None = None, *, guard: bool = ..., name: str | None = ...) -> Declare: ...
 def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None) -> Any:
     """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
     if function is None:
@@ -48,17 +54,12 @@ def functional(function: Callable[..., Any] | None = None, *, guard: bool = Fals
     return composite(function, namespace=FUNCTIONAL, guard=guard, name=name)
 
 
-def public_primitive(**options: Any) -> Any:
-    """Declare an operation whose kernel is the public function of `nn.functional`."""
-    return primitive(namespace=FUNCTIONAL, method=False, **options)
-
-
-def internal(**options: Any) -> Any:
+def internal(**options: Any) -> Declare:
     """Declare an operation that a public function or a derivative is made of."""
     return primitive(namespace=INTERNAL, method=False, **options)
 
 
-def internal_pointwise(**options: Any) -> Any:
+def internal_pointwise(**options: Any) -> Declare:
     """Declare an elementwise operation that a public function or a derivative is made of."""
     options.setdefault("promotion", "arithmetic")
     return pointwise(None, namespace=INTERNAL, method=False, inplace=False, out=False, **options)

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import functional, internal, narrowed, raw, widened
 from .windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
@@ -191,7 +192,7 @@ def _check_operands(
     function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool
 ) -> None:
     for name, value in (("input", input), ("weight", weight), ("bias", bias)):
-        if not isinstance(value, Tensor) and not (name == "bias" and value is None):
+        if not isinstance(value, TensorBase) and not (name == "bias" and value is None):
             raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
     x, w = input._data, weight._data
     if x.ndim not in (count + 1, count + 2):
@@ -359,7 +360,7 @@ def conv1d(
 
     Same as PyTorch's function of that name.
     """
-    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -380,7 +381,7 @@ def conv2d(
 
     Same as PyTorch's function of that name.
     """
-    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -400,7 +401,7 @@ def conv3d(
 
     Same as PyTorch's function of that name.
     """
-    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -419,7 +420,7 @@ def conv_transpose1d(
 
     Same as PyTorch's function of that name.
     """
-    return _transposed(  # type: ignore[no-any-return]
+    return _transposed(
         "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
 
@@ -440,7 +441,7 @@ def conv_transpose2d(
 
     Same as PyTorch's function of that name.
     """
-    return _transposed(  # type: ignore[no-any-return]
+    return _transposed(
         "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
 
@@ -461,6 +462,6 @@ def conv_transpose3d(
 
     Same as PyTorch's function of that name.
     """
-    return _transposed(  # type: ignore[no-any-return]
+    return _transposed(
         "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
     )

@@ -9,7 +9,7 @@ import numpy as np
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional
 
@@ -45,7 +45,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     Same as PyTorch's function of that name.
     """
-    return _cosine(x1, x2, dim, eps)  # type: ignore[no-any-return]
+    return _cosine(x1, x2, dim, eps)
 
 
 @functional(name="cosine_similarity", guard=True)
@@ -58,7 +58,7 @@ def _functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: flo
 
     Same as PyTorch's function of that name.
     """
-    return _cosine(x1, x2, dim, eps)  # type: ignore[no-any-return]
+    return _cosine(x1, x2, dim, eps)
 
 
 @composite
@@ -71,7 +71,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
     Same as PyTorch's function of that name.
     """
-    return _pairwise(x1, x2, p, eps, keepdim)  # type: ignore[no-any-return]
+    return _pairwise(x1, x2, p, eps, keepdim)
 
 
 @functional(name="pairwise_distance", guard=True)
@@ -86,7 +86,7 @@ def _functional_pairwise_distance(
 
     Same as PyTorch's function of that name.
     """
-    return _pairwise(x1, x2, p, eps, keepdim)  # type: ignore[no-any-return]
+    return _pairwise(x1, x2, p, eps, keepdim)
 
 
 def _all_pairs(input: Any, p: float) -> Any:
@@ -113,7 +113,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _all_pairs(input, p)  # type: ignore[no-any-return]
+    return _all_pairs(input, p)
 
 
 @functional(name="pdist", guard=True)
@@ -126,4 +126,4 @@ def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _all_pairs(input, p)  # type: ignore[no-any-return]
+    return _all_pairs(input, p)

@@ -13,7 +13,8 @@ from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.ops.arithmetic import add, mul
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.tensor import Tensor as TensorType
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, need_float, raw
 
@@ -24,8 +25,8 @@ _ALPHA = 1.7580993408473766
 
 _mul = raw(mul)
 _add = raw(add)
-_mul_into = raw(Tensor.mul_)
-_add_into = raw(Tensor.add_)
+_mul_into = raw(TensorType.mul_)
+_add_into = raw(TensorType.add_)
 
 
 def _check(p: float) -> None:
@@ -102,7 +103,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)  # type: ignore[no-any-return]
+    return _dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
 @functional
@@ -119,7 +120,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)  # type: ignore[no-any-return]
+    return _alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
 @functional
@@ -136,7 +137,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _alpha_dropped(input, p, training, inplace, _channels(input))  # type: ignore[no-any-return]
+    return _alpha_dropped(input, p, training, inplace, _channels(input))
 
 
 @functional
@@ -159,7 +160,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _dropped(input, p, training, inplace, (*shape[:-1], 1))  # type: ignore[no-any-return]
+    return _dropped(input, p, training, inplace, (*shape[:-1], 1))
 
 
 @functional
@@ -186,7 +187,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             UserWarning,
             stacklevel=3,
         )
-    return _dropped(input, p, training, inplace, _channels(input))  # type: ignore[no-any-return]
+    return _dropped(input, p, training, inplace, _channels(input))
 
 
 @functional
@@ -205,10 +206,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check(p)
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) == 4:
-        return _dropped(input, p, training, inplace, (shape[0], 1, 1, 1))  # type: ignore[no-any-return]
+        return _dropped(input, p, training, inplace, (shape[0], 1, 1, 1))
     if len(shape) != 5:
         _warn_shape("dropout3d", len(shape), 3)
-    return _dropped(input, p, training, inplace, _channels(input))  # type: ignore[no-any-return]
+    return _dropped(input, p, training, inplace, _channels(input))
 
 
 def _warn_shape(name: str, ndim: int, spatial: int) -> None:

@@ -10,7 +10,7 @@ from tensorlike.autograd.grad_mode import no_grad
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, internal, raw
 
@@ -158,7 +158,7 @@ def embedding(
     if max_norm is not None:
         _check_range(indices, table.shape[0])
         _shorten(weight, input, max_norm, norm_type)
-    return _embedding_op(weight, input, row, scale_grad_by_freq)  # type: ignore[no-any-return]
+    return _embedding_op(weight, input, row, scale_grad_by_freq)
 
 
 @functional(guard=True)
@@ -231,7 +231,7 @@ def embedding_bag(
     number = input.new_tensor(bag)
     row = _row(padding_idx, weight.shape[0])
     counted = None if row < 0 else (indices != row)
-    return _bags(values, number, counted, bags, mode, per_sample_weights)  # type: ignore[no-any-return]
+    return _bags(values, number, counted, bags, mode, per_sample_weights)
 
 
 def _bags(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, internal, raw
 from .convolution import Geometry
@@ -98,7 +98,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
             f"padding={tuple(b for b, _ in geometry.pads)}, calculated shape of the array of sliding blocks as "
             f"{geometry.out}, but its components must be at least one."
         )
-    return _unfold(input, kernel, geometry, tuple(shape[-2:]))  # type: ignore[no-any-return]
+    return _unfold(input, kernel, geometry, tuple(shape[-2:]))
 
 
 @functional
@@ -141,4 +141,4 @@ def fold(
             f"dimension {first + 1} to match the calculated number of sliding blocks {geometry.out[0]} * "
             f"{geometry.out[1]} = {math.prod(geometry.out)}, but got input.size({first + 1})={shape[-1]}."
         )
-    return _fold(input, kernel, geometry, spatial)  # type: ignore[no-any-return]
+    return _fold(input, kernel, geometry, spatial)

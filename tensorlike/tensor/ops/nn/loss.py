@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
 from .common import (
@@ -116,8 +116,8 @@ def mse_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     _check_sizes("mse_loss", input, target)
     if weight is None:
-        return _mse(input, target, reduction)  # type: ignore[no-any-return]
-    return _weighted((input - target).square(), input, weight, reduction)  # type: ignore[no-any-return]
+        return _mse(input, target, reduction)
+    return _weighted((input - target).square(), input, weight, reduction)
 
 
 @functional(guard=True)
@@ -139,7 +139,7 @@ def l1_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     _check_sizes("l1_loss", input, target)
     errors = (input - target).abs()
-    return reduced(errors, reduction) if weight is None else _weighted(errors, input, weight, reduction)  # type: ignore[no-any-return]
+    return reduced(errors, reduction) if weight is None else _weighted(errors, input, weight, reduction)
 
 
 @functional(guard=True)
@@ -164,9 +164,9 @@ def smooth_l1_loss(
     difference = input - target
     error = difference.abs()
     if beta == 0:
-        return reduced(error, reduction)  # type: ignore[no-any-return]
+        return reduced(error, reduction)
     need_float("smooth_l1_loss", difference._data)
-    return reduced((error * error * (0.5 / beta)).where(error < beta, error - 0.5 * beta), reduction)  # type: ignore[no-any-return]
+    return reduced((error * error * (0.5 / beta)).where(error < beta, error - 0.5 * beta), reduction)
 
 
 @functional(guard=True)
@@ -193,7 +193,7 @@ def huber_loss(
     losses = (error * error * 0.5).where(error <= delta, (error - 0.5 * delta) * delta)
     if weight is not None:
         losses = _weighted(losses, input, weight, "none")
-    return reduced(losses, reduction)  # type: ignore[no-any-return]
+    return reduced(losses, reduction)
 
 
 # --------------------------------------------------------------------------------------------------- two classes
@@ -243,7 +243,7 @@ def binary_cross_entropy(
     if x.size and not bool(((x >= 0) & (x <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1: apply sigmoid, or use the form with logits")
     losses = _binary_op(input, target)
-    return reduced(losses if weight is None else losses * weight, reduction)  # type: ignore[no-any-return]
+    return reduced(losses if weight is None else losses * weight, reduction)
 
 
 @functional(guard=True)
@@ -271,7 +271,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         log_p = log_p * ((pos_weight - 1) * target + 1)
     losses = (1 - target) * input - log_p
-    return reduced(losses if weight is None else losses * weight, reduction)  # type: ignore[no-any-return]
+    return reduced(losses if weight is None else losses * weight, reduction)
 
 
 @functional(guard=True)
@@ -290,8 +290,8 @@ def soft_margin_loss(
     array_of("soft_margin_loss", "input", 1, input)
     product = target * input
     if product.is_complex():
-        return reduced((-product).exp().log1p(), reduction)  # type: ignore[no-any-return]
-    return reduced(-_logsigmoid_op(product), reduction)  # type: ignore[no-any-return]
+        return reduced((-product).exp().log1p(), reduction)
+    return reduced(-_logsigmoid_op(product), reduction)
 
 
 # ------------------------------------------------------------------------------------------------------- distributions
@@ -328,7 +328,7 @@ def kl_div(
     array_of("kl_div", "target", 2, target)
     losses = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     result = reduced(losses, reduction)
-    return result / input.shape[0] if batch and input.dim() else result  # type: ignore[no-any-return]
+    return result / input.shape[0] if batch and input.dim() else result
 
 
 @functional(guard=True)
@@ -353,7 +353,7 @@ def poisson_nll_loss(
     if full:
         factorial = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
         losses = losses + factorial.where(target > 1, 0.0)
-    return reduced(losses, reduction)  # type: ignore[no-any-return]
+    return reduced(losses, reduction)
 
 
 @functional(guard=True)
@@ -393,4 +393,4 @@ def gaussian_nll_loss(
     losses = (limited.log() + (input - target).square() / limited) * 0.5
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
-    return reduced(losses, reduction)  # type: ignore[no-any-return]
+    return reduced(losses, reduction)

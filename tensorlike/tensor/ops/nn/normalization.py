@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.ops.arithmetic import div
 from tensorlike.tensor.runtime import dtype_name, wrong_type
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
 from .common import array_of, functional, internal, narrowed, need_float, raw, widened
@@ -163,7 +163,7 @@ def _check_affine(function: str, shape: tuple[int, ...], **operands: Any) -> Non
     for name, value in operands.items():
         if value is None:
             continue
-        if not isinstance(value, Tensor):
+        if not isinstance(value, TensorBase):
             wrong_type(function, name, None, value)
         if tuple(value._data.shape) != shape:
             raise RuntimeError(
@@ -191,7 +191,7 @@ def layer_norm(
     shape = _normalized_shape("layer_norm", input, normalized_shape, ", ")
     need_float("layer_norm", array)
     _check_affine("layer_norm", shape, weight=weight, bias=bias)
-    return _layer_norm(input, weight, bias, len(shape), eps)[0]  # type: ignore[no-any-return]
+    return _layer_norm(input, weight, bias, len(shape), eps)[0]
 
 
 @functional(guard=True)
@@ -325,7 +325,7 @@ def _check_channels(function: str, channels: int, **operands: Any) -> None:
     for name, value in operands.items():
         if value is None:
             continue
-        if not isinstance(value, Tensor):
+        if not isinstance(value, TensorBase):
             wrong_type(function, name, None, value)
         if value._data.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value._data.size}")
@@ -368,7 +368,7 @@ def batch_norm(
         for running in (running_mean, running_var):
             if running is not None:
                 bump(running)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @functional(guard=True)
@@ -406,7 +406,7 @@ def instance_norm(
         for running, found in ((running_mean, mean), (running_var, variance)):
             if running is not None:
                 running.detach().copy_(found.reshape(count, channels).mean(0))
-    return result.reshape(shape)  # type: ignore[no-any-return]
+    return result.reshape(shape)
 
 
 @functional(guard=True)
@@ -451,7 +451,7 @@ def group_norm(
         result = result * weight.reshape(channels)
     if bias is not None:
         result = result + bias.reshape(channels)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 # -------------------------------------------------------------------------------------------------------------- others
@@ -510,4 +510,4 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
             f"{dtype_name(array.dtype)}"
         )
     norm = input.norm(p, dim, keepdim=True).clamp(min=eps)
-    return input / norm if out is None else div(input, norm, out=out)  # type: ignore[no-any-return]
+    return input / norm if out is None else div(input, norm, out=out)

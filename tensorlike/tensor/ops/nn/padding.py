@@ -9,8 +9,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import composite, derivatives
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 from .common import array_of, functional, internal, raw
 from .windows import Pads, padded
@@ -113,7 +112,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         )
     spatial = shape[len(shape) - len(pads) :]
     if mode == "constant":
-        return _constant_checked(input, pads, spatial, value)  # type: ignore[no-any-return]
+        return _constant_checked(input, pads, spatial, value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}: use 'constant', 'reflect', 'replicate' or 'circular'"
@@ -141,7 +140,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         # Cut off first: what is mirrored is what is left.
         input = _constant(input, tuple((min(b, 0), min(a, 0)) for b, a in pads), 0)
         pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
-    return _from(input, pads, mode)  # type: ignore[no-any-return]
+    return _from(input, pads, mode)
 
 
 def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
@@ -170,4 +169,4 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
             f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{2 * len(pads)} while the input has {len(shape)} dimensions."
         )
-    return _constant_checked(input, pads, shape[len(shape) - len(pads) :], value)  # type: ignore[no-any-return]
+    return _constant_checked(input, pads, shape[len(shape) - len(pads) :], value)

@@ -11,7 +11,7 @@ from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, internal, masked, need_float, raw
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
@@ -43,7 +43,7 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     for position in positions(windows.kernel):
         part = x[places(position, windows.stride, windows.dilation, windows.out)]
         result = part.copy() if result is None else xp.maximum(result, part, out=result)
-    return result  # type: ignore[return-value]
+    return result
 
 
 @internal(differentiable=False)
@@ -339,7 +339,7 @@ def max_unpool1d(
 
     Same as PyTorch's function of that name.
     """
-    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)  # type: ignore[no-any-return]
+    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
 @functional(guard=True)
@@ -357,7 +357,7 @@ def max_unpool2d(
 
     Same as PyTorch's function of that name.
     """
-    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)  # type: ignore[no-any-return]
+    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
 @functional(guard=True)
@@ -374,4 +374,4 @@ def max_unpool3d(
 
     Same as PyTorch's function of that name.
     """
-    return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)  # type: ignore[no-any-return]
+    return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

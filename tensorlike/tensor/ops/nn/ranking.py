@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
 from .common import array_of, functional, need_float, reduced, reduction_of
@@ -42,9 +42,11 @@ def hinge_embedding_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("hinge_embedding_loss", "input", 1, input)
-    far = (margin - input).clamp(min=0).type_as(input).where(target != 1, 0)
+    # Of integers, an integer.
+    limit = int(margin) if input._data.dtype.kind in "iu" else margin
+    far = (limit - input).clamp(min=0).where(target != 1, 0)
     near = input.where(target != -1, 0)
-    return reduced(far + near, reduction)  # type: ignore[no-any-return]
+    return reduced(far + near, reduction)
 
 
 @functional(guard=True)
@@ -52,9 +54,9 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Return `max(0, margin - target * (input1 - input2))`, reduced: 1 in `target` wants the first larger, -1 the second.
+    """Return `max(0, margin - target * (input1 - input2))`, reduced.
 
-    Raises RuntimeError when the numbers of dimensions differ.
+    A target of 1 wants the first larger, one of -1 the second. Raises RuntimeError when the numbers of dimensions differ.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
@@ -69,7 +71,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
         )
-    return reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)  # type: ignore[no-any-return]
+    return reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
 @functional(guard=True)
@@ -104,7 +106,7 @@ def cosine_embedding_loss(
     cosine = product / squares.sqrt()
     near = (1 - cosine).where(target == 1, 0.0)
     far = (cosine - margin).clamp(min=0).where(target == -1, 0.0)
-    return reduced(near + far, reduction)  # type: ignore[no-any-return]
+    return reduced(near + far, reduction)
 
 
 def _need_tensors(function: str, **operands: Any) -> None:
@@ -121,7 +123,9 @@ def _same_dims(anchor: Any, positive: Any, negative: Any) -> None:
         )
 
 
-def _triplet(distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str) -> Any:
+def _triplet(
+    distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str
+) -> Any:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _same_dims(anchor, positive, negative)
@@ -149,7 +153,7 @@ def triplet_margin_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    return _triplet(  # type: ignore[no-any-return]
+    return _triplet(
         lambda x, y: pairwise_distance(x, y, p, eps), anchor, positive, negative, margin, swap, reduction
     )
 
@@ -174,7 +178,7 @@ def triplet_margin_with_distance_loss(
     """
     distance = pairwise_distance if distance_function is None else distance_function
     reduction = reduction_of(None, None, reduction)
-    return _triplet(distance, anchor, positive, negative, margin, swap, reduction)  # type: ignore[no-any-return]
+    return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
 
 
 @functional(guard=True)
@@ -195,7 +199,7 @@ def multilabel_soft_margin_loss(
     losses = -(target * _logsigmoid_op(input) + (1 - target) * _logsigmoid_op(-input))
     if weight is not None:
         losses = losses * weight
-    return reduced(losses.mean(-1), reduction)  # type: ignore[no-any-return]
+    return reduced(losses.mean(-1), reduction)
 
 
 @functional(guard=True)
@@ -223,7 +227,9 @@ def multi_margin_loss(
     need_float("multi_margin_loss", input._data)
     batched = input.dim() == 2
     if input.dim() not in (1, 2) or input.shape[-1] == 0:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     rows = input if batched else input.unsqueeze(0)
     classes = target.reshape(-1)
     if classes.shape[0] != rows.shape[0]:
@@ -241,7 +247,7 @@ def multi_margin_loss(
     xp = namespace_of(array)
     others = wrap(xp.arange(count) != array[:, None])
     losses = short.where(others, 0.0).sum(1) / count
-    return reduced(losses if batched else losses.squeeze(0), reduction)  # type: ignore[no-any-return]
+    return reduced(losses if batched else losses.squeeze(0), reduction)
 
 
 @functional(guard=True)
@@ -278,4 +284,4 @@ def multilabel_margin_loss(
     pairs = wrap(given[:, :, None] & ~is_label[:, None, :])
     short = (1 - rows.gather(1, wrap(safe)).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
     losses = short.where(pairs, 0.0).sum((1, 2)) / count
-    return reduced(losses if x.ndim == 2 else losses.squeeze(0), reduction)  # type: ignore[no-any-return]
+    return reduced(losses if x.ndim == 2 else losses.squeeze(0), reduction)

@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorlike.tensor.declare import composite, derivatives, pointwise
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.tensor import Tensor as TensorType
+from tensorlike.tensor.types import Number, Tensor
 
 from .common import array_of, functional, inplace_form, internal_pointwise, masked, need_float, raw
 
@@ -61,7 +61,7 @@ def relu(xp: Any, input: Tensor) -> Tensor:
 derivatives(relu, input=lambda grad, result: threshold_backward(grad, result, 0))
 
 _relu = raw(relu)
-_relu_into = raw(Tensor.relu_)
+_relu_into = raw(TensorType.relu_)
 
 
 @composite(guard=False, name="relu_")
@@ -75,7 +75,7 @@ def _relu_inplace(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _relu_into(input)  # type: ignore[no-any-return]
+    return _relu_into(input)
 
 
 @functional(name="relu")
@@ -90,7 +90,7 @@ def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _relu_into(input) if inplace else _relu(input)  # type: ignore[no-any-return]
+    return _relu_into(input) if inplace else _relu(input)
 
 
 @functional(name="relu_")
@@ -103,7 +103,7 @@ def _functional_relu_(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _relu_into(input)  # type: ignore[no-any-return]
+    return _relu_into(input)
 
 
 # ----------------------------------------------------------------------------------------------------------- threshold
@@ -132,7 +132,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
     Same as PyTorch's function of that name.
     """
-    return (_threshold_into if inplace else _threshold)(input, threshold, value)  # type: ignore[no-any-return]
+    return (_threshold_into if inplace else _threshold)(input, threshold, value)
 
 
 @functional
@@ -145,7 +145,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _threshold_into(input, threshold, value)  # type: ignore[no-any-return]
+    return _threshold_into(input, threshold, value)
 
 
 # ------------------------------------------------------------------------------------------------------------ hardtanh
@@ -200,7 +200,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val: got min_val={min_val}, max_val={max_val}")
-    return (_hardtanh_into if inplace else _hardtanh)(input, min_val, max_val)  # type: ignore[no-any-return]
+    return (_hardtanh_into if inplace else _hardtanh)(input, min_val, max_val)
 
 
 @functional
@@ -213,7 +213,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
     Same as PyTorch's function of that name.
     """
-    return hardtanh.__wrapped__(input, min_val, max_val, True)  # type: ignore[no-any-return]
+    return hardtanh.__wrapped__(input, min_val, max_val, True)
 
 
 @functional
@@ -226,7 +226,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_hardtanh_into if inplace else _hardtanh)(input, 0, 6)  # type: ignore[no-any-return]
+    return (_hardtanh_into if inplace else _hardtanh)(input, 0, 6)
 
 
 # ---------------------------------------------------------------------------------------------------------- leaky_relu
@@ -270,7 +270,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
     Same as PyTorch's function of that name.
     """
-    return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)  # type: ignore[no-any-return]
+    return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)
 
 
 @functional
@@ -283,7 +283,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _leaky_relu_into(input, negative_slope)  # type: ignore[no-any-return]
+    return _leaky_relu_into(input, negative_slope)
 
 
 # ----------------------------------------------------------------------------------------------- hardswish, hardsigmoid
@@ -311,7 +311,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_hardsigmoid_into if inplace else _hardsigmoid)(input)  # type: ignore[no-any-return]
+    return (_hardsigmoid_into if inplace else _hardsigmoid)(input)
 
 
 @internal_pointwise(name="hardswish")
@@ -348,7 +348,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return (_hardswish_into if inplace else _hardswish)(input)  # type: ignore[no-any-return]
+    return (_hardswish_into if inplace else _hardswish)(input)
 
 
 # ------------------------------------------------------------------------------------------------------------- shrinks
@@ -382,7 +382,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _hardshrink(input, lambd)  # type: ignore[no-any-return]
+    return _hardshrink(input, lambd)
 
 
 @internal_pointwise(name="softshrink")
@@ -411,7 +411,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
-    return _softshrink(input, lambd)  # type: ignore[no-any-return]
+    return _softshrink(input, lambd)
 
 
 # --------------------------------------------------------------------------------------------------------------- prelu
@@ -471,4 +471,4 @@ def _functional_prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return prelu(input, weight)  # type: ignore[no-any-return]
+    return prelu(input, weight)

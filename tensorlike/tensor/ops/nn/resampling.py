@@ -11,7 +11,7 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .adaptive_pooling import _average
 from .common import array_of, functional, need_float
@@ -185,9 +185,9 @@ def interpolate(
             f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {list(out)}"
         )
     if mode == "area":
-        return _average("interpolate", len(out), input, out)  # type: ignore[no-any-return]
+        return _average("interpolate", len(out), input, out)
     if plain:
-        return _nearest(input, out, scales, mode == "nearest-exact")  # type: ignore[no-any-return]
+        return _nearest(input, out, scales, mode == "nearest-exact")
     if mode in _LINEAR:
         if input.dim() != _LINEAR[mode]:
             raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {_LINEAR[mode]}D input")
@@ -201,8 +201,8 @@ def interpolate(
         for n, m, s in zip(input.shape[2:], out, scales)
     )
     if array.dtype.kind == "u":
-        return _bytes(input, matrices)  # type: ignore[no-any-return]
-    return along_dims(input, matrices)  # type: ignore[no-any-return]
+        return _bytes(input, matrices)
+    return along_dims(input, matrices)
 
 
 @functional(guard=True)
@@ -217,7 +217,7 @@ def upsample(
 
     Same as PyTorch's function of that name.
     """
-    return interpolate(input, size, scale_factor, mode, align_corners)  # type: ignore[no-any-return]
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @functional(guard=True)
@@ -230,7 +230,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
     Same as PyTorch's function of that name.
     """
-    return interpolate(input, size, scale_factor, mode="nearest")  # type: ignore[no-any-return]
+    return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @functional(guard=True)
@@ -243,7 +243,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
     Same as PyTorch's function of that name.
     """
-    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)  # type: ignore[no-any-return]
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 # -------------------------------------------------------------------------------------------- channels and pixels
@@ -260,8 +260,8 @@ def _shuffled(input: Any, factor: int) -> Any:
     *lead, channels, height, width = input.shape
     if channels % (factor * factor):
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={channels} is not divisible by {factor * factor}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={channels} is not divisible by {factor * factor}"
         )
     rest = channels // (factor * factor)
     n = len(lead)
@@ -305,7 +305,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _shuffled(input, upscale_factor)  # type: ignore[no-any-return]
+    return _shuffled(input, upscale_factor)
 
 
 @functional(guard=True)
@@ -320,7 +320,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _unshuffled(input, downscale_factor)  # type: ignore[no-any-return]
+    return _unshuffled(input, downscale_factor)
 
 
 @composite(name="pixel_shuffle")
@@ -333,7 +333,7 @@ def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _shuffled(input, upscale_factor)  # type: ignore[no-any-return]
+    return _shuffled(input, upscale_factor)
 
 
 @composite(name="pixel_unshuffle")
@@ -346,7 +346,7 @@ def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _unshuffled(input, downscale_factor)  # type: ignore[no-any-return]
+    return _unshuffled(input, downscale_factor)
 
 
 @functional(guard=True)
@@ -369,4 +369,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
         )
     split = input.reshape((shape[0], groups, shape[1] // groups, *shape[2:]))
-    return split.transpose(1, 2).reshape(shape)  # type: ignore[no-any-return]
+    return split.transpose(1, 2).reshape(shape)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .common import internal, narrowed, raw, widened
 
