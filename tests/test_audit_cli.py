@@ -86,8 +86,7 @@ def run(*arguments: str) -> int:
     try:
         return main(["audit", *arguments])
     except SystemExit as error:  # argparse
-        assert isinstance(error.code, int)
-        return error.code
+        return int(error.code or 0)
 
 
 def test_the_command_of_the_readme() -> None:
@@ -164,9 +163,10 @@ def test_json_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_fail_under(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("some_ducks:Boxed", *BOXED, "--only", "tensorlike.mul", "--fail-under", "100") == 0
     assert capsys.readouterr().err in ("", "imported\n")
-    assert run("some_ducks:Refusing", "--from-dense", "Refusing", "--only", "tensorlike.mul", "--fail-under", "0.5") == 1
+    refusing = ("some_ducks:Refusing", "--from-dense", "Refusing", "--only", "tensorlike.mul")
+    assert run(*refusing, "--fail-under", "0.5") == 1
     assert capsys.readouterr().err.endswith("0.00 % is under the 0.5 % of --fail-under\n")
-    assert run("some_ducks:Refusing", "--from-dense", "Refusing", "--only", "tensorlike.mul", "--fail-under", "0") == 0
+    assert run(*refusing, "--fail-under", "0") == 0
 
 
 def test_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,8 +212,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_html(folder: Path) -> None:
-    arguments = ("some_ducks:Boxed", *BOXED, "--only", "tensorlike.*", "--html", "audit.html", "--json", "audit.json")
-    assert run(*arguments) == 0
+    assert run("some_ducks:Boxed", *BOXED, "--html", "audit.html", "--json", "audit.json") == 0
     text = (folder / "audit.html").read_text(encoding="utf-8")
     report = AuditReport.from_json((folder / "audit.json").read_text(encoding="utf-8"))
     page = Page()
@@ -320,8 +319,8 @@ def test_nothing_slow_is_imported_by_the_package() -> None:
         (["some_ducks:Boxed", *BOXED, "--baseline", "none.json"], "cannot read the baseline none.json: No such file"),
         (["some_ducks:Boxed", *BOXED, "--baseline", "wrong.py"], "the baseline wrong.py is not usable: "),
         (["some_ducks:Boxed", *BOXED, "--baseline", "empty.json"], "not usable: no report of an audit"),
-        (["some_ducks:Boxed", *BOXED, "--only", "tensorlike.mul", "--json", "no/folder.json"], "cannot write no/folder.json"),
-        (["some_ducks:Boxed", *BOXED, "--only", "tensorlike.mul", "--html", "no/folder.html"], "cannot write no/folder.html"),
+        (["some_ducks:Boxed", *BOXED, "--only", "mul", "--json", "no/folder.json"], "cannot write no/folder.json"),
+        (["some_ducks:Boxed", *BOXED, "--only", "mul", "--html", "no/folder.html"], "cannot write no/folder.html"),
         (["some_ducks:Boxed", "--fail-under", "120"], "must be a percentage from 0 to 100, not '120'"),
         (["some_ducks:Boxed", "--fail-under", "much"], "must be a percentage from 0 to 100, not 'much'"),
         (["some_ducks:Boxed", "--unknown"], "unrecognized arguments: --unknown"),
@@ -371,13 +370,12 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert stopped.value.code == 2
 
 
-def test_a_reader_that_goes_away(folder: Path) -> None:
-    command = [sys.executable, "-m", "tensorlike", "audit", "some_ducks:Boxed", "--from-dense", "Boxed", "--json"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"{\n"
-    process.stdout.close()
-    _, errors = process.communicate(timeout=60)
-    assert errors == b"imported\n"
-    assert process.returncode == 1
+def test_a_reader_that_goes_away(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run("some_ducks:Boxed", "--from-dense", "Boxed", "--only", "tensorlike.mul", "--json") == 1
+    assert capsys.readouterr().err == "imported\n"

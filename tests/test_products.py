@@ -104,7 +104,7 @@ def test_gradients_of_one_matrix_in_a_batch_of_products():
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 5, 3)])
 def test_gradients_of_linear(shape):
-    x, weight, bias = tl.rand(*shape, dtype=tl.float64), tl.rand(4, 3, dtype=tl.float64), tl.rand(4, dtype=tl.float64)
+    x, weight, bias = (tl.rand(*n, dtype=tl.float64) for n in (shape, (4, 3), (4,)))
     assert check_gradients(F.linear, [x, weight, bias], second=True)
     assert check_gradients(F.linear, [x, weight[0]], second=True)
 
@@ -139,7 +139,7 @@ def test_subclasses_come_out_of_every_form_of_einsum(call):
     "call, error, message",
     [
         (lambda: ones(2) @ 2, TypeError, "must be Tensor, not int"),
-        (lambda: 2 @ ones(2), TypeError, "unsupported operand type"),
+        (lambda: 2 @ ones(2), TypeError, "must be Tensor, not int"),
         (lambda: ones(()) @ ones(2), RuntimeError, "need to be at least 1D, but they are 0D and 1D"),
         (lambda: ones(2) @ ones(3), RuntimeError, r"inconsistent tensor size, expected tensor \[2\] and src \[3\]"),
         (lambda: ones(2, 3) @ ones(4), RuntimeError, r"size mismatch, got input \(2\), mat \(2x3\), vec \(4\)"),
@@ -147,8 +147,16 @@ def test_subclasses_come_out_of_every_form_of_einsum(call):
         (lambda: ones(2, 3) @ ones(2, 3), RuntimeError, r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"),
         (lambda: ones(2, 2, 3) @ ones(2, 2, 3), RuntimeError, r"batch2 tensor to be: \[2, 3\] but got: \[2, 2\]\."),
         (lambda: ones(2, 2, 3) @ ones(3, 3, 4), RuntimeError, r"The size of tensor a \(2\) must match .* b \(3\)"),
-        (lambda: ones(2, 2) @ ones(2, 2, dtype=tl.float64), RuntimeError, "m1 and m2 .* same dtype, but got: float != double"),
-        (lambda: ones(2, 2, dtype=tl.bool) @ ones(2, 2, dtype=tl.bool), NotImplementedError, "not implemented for 'Bool'"),
+        (
+            lambda: ones(2, 2) @ ones(2, 2, dtype=tl.float64),
+            RuntimeError,
+            "m1 and m2 .* same dtype, but got: float != double",
+        ),
+        (
+            lambda: ones(2, 2, dtype=tl.bool) @ ones(2, 2, dtype=tl.bool),
+            NotImplementedError,
+            "not implemented for 'Bool'",
+        ),
         (lambda: tl.mm(ones(2), ones(2)), RuntimeError, "self must be a matrix"),
         (lambda: tl.mm(ones(2, 3), ones(3)), RuntimeError, "mat2 must be a matrix"),
         (lambda: tl.bmm(ones(2, 3), ones(2, 3)), RuntimeError, "batch1 must be a 3D tensor"),
@@ -161,7 +169,11 @@ def test_subclasses_come_out_of_every_form_of_einsum(call):
         (lambda: F.linear(ones(2, 3), ones(4, 3), 2), TypeError, "argument 'bias' .* must be Tensor, not int"),
         (lambda: tl.addmm(ones(3), ones(2, 3), ones(3, 2)), RuntimeError, "The expanded size of the tensor"),
         (lambda: tl.addmm(ones(2), ones(2, 3), ones(3, 2), beta=1j), RuntimeError, "cannot be converted to type float"),
-        (lambda: tl.addmm(ones(2), ones(2, 3), ones(3, 2), beta="a"), TypeError, "argument 'beta' must be Number, not str"),
+        (
+            lambda: tl.addmm(ones(2), ones(2, 3), ones(3, 2), beta="a"),
+            TypeError,
+            "argument 'beta' must be Number, not str",
+        ),
         (lambda: tl.cross(ones(2, 4), ones(2, 4)), RuntimeError, "no dimension of size 3 in input"),
         (lambda: tl.cross(ones(2, 3), ones(3), dim=-1), RuntimeError, "inputs must have the same number of dimensions"),
         (lambda: tl.cdist(ones(2, 3), ones(4, 2)), RuntimeError, "same number of columns. X1: 3 X2: 2"),
@@ -169,8 +181,16 @@ def test_subclasses_come_out_of_every_form_of_einsum(call):
         (lambda: tl.cdist(ones(2, 3), ones(4, 3), compute_mode="x"), ValueError, "not a valid value for compute_mode"),
         (lambda: tl.matrix_power(ones(2, 3), 2), RuntimeError, "they are 2 by 3 matrices"),
         (lambda: tl.chain_matmul(), RuntimeError, "Expected one or more matrices"),
-        (lambda: tl.chain_matmul(ones(2, 3), ones(4, 5)), RuntimeError, r"shapes \[2, 3\] and \[4, 5\] cannot be multiplied"),
-        (lambda: tl.tensordot(ones(2, 3), ones(4, 2), 1), RuntimeError, "first has size 3 in dim 1 and second has size 4"),
+        (
+            lambda: tl.chain_matmul(ones(2, 3), ones(4, 5)),
+            RuntimeError,
+            r"shapes \[2, 3\] and \[4, 5\] cannot be multiplied",
+        ),
+        (
+            lambda: tl.tensordot(ones(2, 3), ones(4, 2), 1),
+            RuntimeError,
+            "first has size 3 in dim 1 and second has size 4",
+        ),
         (lambda: tl.tensordot(ones(2, 3), ones(3, 2), dims=-1), RuntimeError, "expects dims >= 0, but got dims=-1"),
         (lambda: tl.tensordot(ones(2, 3), ones(3, 2), ([1, 0], [0])), RuntimeError, "should have same length"),
     ],
@@ -188,11 +208,31 @@ def test_errors_say_what_was_wrong(call, error, message):
         (("ij,jk->ik", ones(2, 3)), RuntimeError, "fewer operands were provided than specified in the equation"),
         (("i", ones(2), ones(2)), RuntimeError, "more operands were provided than specified in the equation"),
         (("i,i", ones(2), 3), TypeError, "expected Tensor as element 1 in argument 1, but got int"),
-        (("ijk->i", ones(2, 3)), RuntimeError, r"number of subscripts in the equation \(3\) does not match the number of"),
-        (("ij,jk->ik", ones(2, 3), ones(4, 4)), RuntimeError, "subscript j has size 4 for operand 1 which does not broadcast"),
-        (("ii->i", ones(2, 3)), RuntimeError, "subscript i is repeated for operand 0 but the sizes don't match, 3 != 2"),
-        (("...i,...i", ones(2, 3), ones(4, 3)), RuntimeError, "dimension 0 covered by ellipsis has size 4 for operand 1"),
-        (("ij->ik", ones(2, 3)), RuntimeError, "output subscript k does not appear in the equation for any input operand"),
+        (
+            ("ijk->i", ones(2, 3)),
+            RuntimeError,
+            r"number of subscripts in the equation \(3\) does not match the number of",
+        ),
+        (
+            ("ij,jk->ik", ones(2, 3), ones(4, 4)),
+            RuntimeError,
+            "subscript j has size 4 for operand 1 which does not broadcast",
+        ),
+        (
+            ("ii->i", ones(2, 3)),
+            RuntimeError,
+            "subscript i is repeated for operand 0 but the sizes don't match, 3 != 2",
+        ),
+        (
+            ("...i,...i", ones(2, 3), ones(4, 3)),
+            RuntimeError,
+            "dimension 0 covered by ellipsis has size 4 for operand 1",
+        ),
+        (
+            ("ij->ik", ones(2, 3)),
+            RuntimeError,
+            "output subscript k does not appear in the equation for any input operand",
+        ),
         (("ij->ii", ones(2, 3)), RuntimeError, "output subscript i appears more than once in the output"),
         (("i$->i", ones(2, 3)), RuntimeError, "invalid subscript given at index 1 in the equation string"),
         (("ij->1", ones(2, 3)), RuntimeError, "invalid subscript given at index 4 in the equation string"),
@@ -201,7 +241,11 @@ def test_errors_say_what_was_wrong(call, error, message):
         (("ij->......", ones(2, 3)), RuntimeError, r"found '.' for output but an ellipsis \(...\) was already found"),
         ((ones(2, 3), [0, 52], [0]), ValueError, r"not within the valid range \[0, 52\)"),
         ((ones(2, 3), [0, "a"], [0]), TypeError, "a subscript list holds integers and Ellipsis, not str"),
-        (("ij,jk", ones(2, 3), ones(3, 4, dtype=tl.float64)), RuntimeError, "expected scalar type Float but found Double"),
+        (
+            ("ij,jk", ones(2, 3), ones(3, 4, dtype=tl.float64)),
+            RuntimeError,
+            "expected scalar type Float but found Double",
+        ),
     ],
 )
 def test_errors_of_einsum(args, error, message):

@@ -8,13 +8,17 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tensorlike as tl
 
+ROOT = Path(__file__).parents[1]
 COUNT = 40_000
 
 
@@ -341,11 +345,8 @@ class TestSeeds:
         assert same(tl.rand(3, generator=tl.Generator().manual_seed(number)), drawn)
 
     def test_programs_start_from_different_seeds(self):
-        import subprocess
-        import sys
-
         program = "import tensorlike as tl; print(tl.initial_seed())"
-        found = {subprocess.check_output([sys.executable, "-c", program], text=True) for _ in range(2)}
+        found = {subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT) for _ in range(2)}
         assert len(found) == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from .core import PLAIN, STATE, Entry, elements, handle, overriding_types
 from .registry import Row, register
@@ -105,6 +105,16 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F
     return decorate
 
 
+@overload
+def overridable(function: F) -> F: ...
+@overload
+def overridable(
+    function: None = None,
+    *,
+    operands: Sequence[str] | None = None,
+    namespace: str | None = None,
+    declaration: Any = None,
+) -> Callable[[F], F]: ...
 def overridable(
     function: Callable[..., Any] | None = None,
     *,

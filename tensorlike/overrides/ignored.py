@@ -35,5 +35,8 @@ _ignore_all(
 _ignore_all(_MACHINERY, overridable=overridable, **{"Tensor.__torch_function__": Tensor.__torch_function__})
 _ignore_all(
     _PYTHON,
-    **{f"Tensor.{name}": getattr(Tensor, name) for name in ("__dir__", "__hash__", "__iter__", "__new__")},
+    **{
+        f"Tensor.{name}": getattr(Tensor, name)
+        for name in ("__delitem__", "__dir__", "__hash__", "__iter__", "__new__")
+    },
 )

@@ -278,8 +278,8 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError(f"__array__(): a copy is needed to convert {array.dtype} to {dtype}, and copy=False")
-        return array.astype(dtype)  # type: ignore[no-any-return]
-    return array.copy() if copy else array  # type: ignore[no-any-return]
+        return array.astype(dtype)
+    return array.copy() if copy else array
 
 
 @tensor_method(name="__array_wrap__", composite=False)

@@ -230,7 +230,7 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
         dtype_of(data.dtype)
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype, "as_tensor")
         return wrap(_placed(np.asarray(data, dtype=wanted), device, "as_tensor"))  # type: ignore[no-any-return]
-    return tensor(data, dtype=dtype, device=device)  # type: ignore[no-any-return]
+    return tensor(data, dtype=dtype, device=device)
 
 
 @factory
@@ -369,7 +369,7 @@ def full(
     Same as PyTorch's function of that name.
     """
     if isinstance(fill_value, TensorBase):
-        fill_value = fill_value.item()  # type: ignore[attr-defined]
+        fill_value = fill_value.item()
     if dtype is None:
         dtype = dtype_of(_inferred([fill_value]))
     return _filled("full", size, fill_value, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
@@ -645,7 +645,7 @@ def new_tensor(
     """
     wanted = dtype_of(self._data.dtype) if dtype is None else dtype
     where = device_of(self._data) if device is None else device
-    return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)  # type: ignore[no-any-return]
+    return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)
 
 
 # What the graph needs of a tensor without knowing how tensors are made: see tensorlike.autograd.
@@ -664,8 +664,8 @@ def _ones(self: Any, shape: Any, dtype: Any) -> Any:
     return wrap(backend_of(self._data).namespace.ones(shape, dtype))
 
 
-Tensor._zeros = _zeros  # type: ignore[method-assign, assignment]
-Tensor._ones = _ones  # type: ignore[method-assign, assignment]
+Tensor._zeros = _zeros
+Tensor._ones = _ones
 
 
 def _namespace_of_tensor(self: Any) -> Any:
@@ -678,5 +678,5 @@ def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
     return stack(list(tensors))
 
 
-Tensor._stacked = _stacked  # type: ignore[method-assign, assignment]
-Tensor._namespace = _namespace_of_tensor  # type: ignore[method-assign, assignment]
+Tensor._stacked = _stacked
+Tensor._namespace = _namespace_of_tensor

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -53,6 +53,8 @@ from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, rebase, refuse, view_of
 
 __all__ = ["Declaration", "composite", "derivatives", "factory", "pointwise", "primitive", "raw_derivatives", "tensor_method", "tensor_property"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _new = object.__new__
 _DIFFERENTIABLE = frozenset("fc")
@@ -538,7 +540,7 @@ def primitive(
     differentiable: bool = True,
     samples: Any = None,
     write: Callable[..., None] | None = None,
-) -> Callable[[Callable[..., Any]], Any]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
     `operators` report the method to implementations, and `own_operators` themselves, as PyTorch has it. An alias with a
@@ -553,7 +555,7 @@ def primitive(
     large tensor must not compute them all.
     """
 
-    def declare(kernel: Callable[..., Any]) -> Any:
+    def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
         d = Declaration(
             kernel,
             name=name or kernel.__name__,
@@ -584,7 +586,7 @@ def primitive(
             tuple(aliases),
         )
         DECLARATIONS[d.full_name] = d
-        return _expand(d)
+        return _expand(d)  # type: ignore[no-any-return]
 
     return declare
 
@@ -688,7 +690,7 @@ def pointwise(
     inplace: bool = True,
     out: bool = True,
     **options: Any,
-) -> Callable[[Callable[..., Any]], Any]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
     return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
 
@@ -737,6 +739,8 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
                 continue
             words = p.annotation
             if not words or "Any" in words or (value is None and "None" in words):
+                continue
+            if "Sequence[int]" in words and isinstance(value, (list, tuple)):
                 continue
             numbers = allows_number(p)
             if not (numbers and runtime.is_number(value)):
@@ -798,8 +802,22 @@ def tensor_property(
     return declare
 
 
-def tensor_method(
-    function: Callable[..., Any] | None = None,
+@overload
+def tensor_method(function: F, **options: Any) -> F: ...
+@overload
+def tensor_method(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def tensor_method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a Python function an overridable method of Tensor.
+
+    `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
+    needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
+    source that runs before anything else and may return.
+    """
+    return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
+
+
+def _tensor_method(
+    function: Callable[..., Any],
     *,
     name: str | None = None,
     composite: bool = True,
@@ -808,22 +826,6 @@ def tensor_method(
     hot: str = "",
     hot_values: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Make a Python function an overridable method of Tensor.
-
-    `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
-    needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
-    source that runs before anything else and may return.
-    """
-    if function is None:
-        return lambda f: tensor_method(
-            f,
-            name=name,
-            composite=composite,
-            operator_of=operator_of,
-            aliases=aliases,
-            hot=hot,
-            hot_values=hot_values,
-        )
     parameters = parameters_of(function)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
@@ -874,8 +876,20 @@ def _copy_function(function: Any) -> Any:
     return copy
 
 
-def composite(
-    function: Callable[..., Any] | None = None,
+@overload
+def composite(function: F, **options: Any) -> F: ...
+@overload
+def composite(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a function written with other public operations an overridable public function, and a method if asked.
+
+    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches.
+    """
+    return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
+
+
+def _composite(
+    function: Callable[..., Any],
     *,
     name: str | None = None,
     namespace: str = "tensorlike",
@@ -885,21 +899,6 @@ def composite(
     operands: Sequence[str] | None = None,
     guard: bool = True,
 ) -> Any:
-    """Make a function written with other public operations an overridable public function, and a method if asked.
-
-    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches.
-    """
-    if function is None:
-        return lambda f: composite(
-            f,
-            name=name,
-            namespace=namespace,
-            method=method,
-            aliases=aliases,
-            samples=samples,
-            operands=operands,
-            guard=guard,
-        )
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     for index, public_name in enumerate((name or function.__name__, *aliases)):
@@ -947,12 +946,18 @@ def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence
     tensor_method(function, name=names[0], aliases=names[1:], composite=guard)
 
 
-def factory(
-    function: Callable[..., Any] | None = None, *, namespace: str = "tensorlike", reason: str | None = None
-) -> Any:
+@overload
+def factory(function: F, **options: Any) -> F: ...
+@overload
+def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them."""
-    if function is None:
-        return lambda f: factory(f, namespace=namespace, reason=reason)
+    return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
+
+
+def _factory(
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None
+) -> Any:
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name

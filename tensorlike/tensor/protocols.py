@@ -112,7 +112,7 @@ def _iter(self: Tensor) -> Iterator[Any]:
 
 
 # Not overridable itself, as in PyTorch: what it calls is.
-Tensor.__iter__ = _iter  # type: ignore[attr-defined]
+Tensor.__iter__ = _iter
 
 
 @tensor_method(name="__reversed__")
@@ -123,7 +123,7 @@ def _reversed(self: Tensor) -> Tensor:
     """
     if self.dim() == 0:
         return self
-    return self.flip(0)  # type: ignore[no-any-return]
+    return self.flip(0)
 
 
 @tensor_method(name="__contains__")
@@ -140,7 +140,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 # Tensors are compared element by element and so hashed by identity.
-Tensor.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
+Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 def _dir(self: Tensor) -> list[str]:
@@ -220,4 +220,4 @@ def retyped_leaf(tensor: Any, cls: type) -> Any:
     return tensor
 
 
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign, assignment]
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign]

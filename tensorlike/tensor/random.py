@@ -239,8 +239,6 @@ def randperm(
 
 
 def _like(name: str, input: Any, sample: Callable[..., Any], check: Any, **options: Any) -> Any:
-    if not isinstance(input, TensorBase):
-        wrong_type(name, "input", 1, input)
     array = input._data
     if options["device"] is None:
         options["device"] = device_of(array)

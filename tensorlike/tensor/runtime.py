@@ -74,7 +74,8 @@ def space(name: str, *arrays: Any) -> Any:
     first: Any = None
     for array in arrays:
         for item in array if isinstance(array, (list, tuple)) else (array,):
-            if item is None or type(item) in _WEAK or isinstance(item, numbers.Number):
+            kind = type(item)
+            if kind is not ndarray and (item is None or kind in _WEAK or isinstance(item, numbers.Number)):
                 continue
             if found is None:
                 found, first = namespace_of(item), item

@@ -39,10 +39,10 @@ def rebuild_tensor(
     """Return the tensor that was pickled."""
     where = Device(device)
     tensor = object.__new__(kind)
-    tensor._data = array if where.type == "cpu" else backend_for(where).from_host(array, where)  # type: ignore[attr-defined]
+    tensor._data = array if where.type == "cpu" else backend_for(where).from_host(array, where)
     if requires_grad:
-        tensor._requires_grad = True  # type: ignore[attr-defined]
-        tensor._tracked = True  # type: ignore[attr-defined]
+        tensor._requires_grad = True
+        tensor._tracked = True
     for key, value in attributes.items():
         setattr(tensor, key, value)
     return tensor

@@ -129,7 +129,7 @@ def converted(result: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, A
         return kind(converted(r, cls, args, kwargs, fresh=fresh) for r in result)
     if isinstance(result, (tuple, list)) and any(isinstance(r, (TensorBase, tuple, list)) for r in result):
         items = [converted(r, cls, args, kwargs, fresh=fresh) for r in result]
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)  # type: ignore[attr-defined]
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
     return result
 
 

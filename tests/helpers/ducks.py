@@ -50,3 +50,16 @@ def identical(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(identical(one[k], other[k]) for k in one)
     return one is other
+
+
+def recorder(name: str, answer: Any = None, bases: tuple[type, ...] = (object,)) -> Any:
+    """A class whose __torch_function__ notes (class name, func, types, args, kwargs) in `calls`."""
+    calls: list[Any] = []
+
+    def __torch_function__(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        calls.append((cls.__name__, func, types, args, kwargs))
+        return answer
+
+    made: Any = type(name, bases, {"__torch_function__": classmethod(__torch_function__)})
+    made.calls = calls
+    return made

@@ -59,6 +59,8 @@ def leaves(value: Any) -> list[Any]:
 
 
 def to_numpy(tensor: Any) -> Any:
+    if tensor.is_sparse:
+        tensor = tensor.to_dense()
     return tensor.detach().resolve_conj().resolve_neg().numpy(force=True)
 
 

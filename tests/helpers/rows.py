@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
-from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, Row
+from tensorlike.dispatch.signature import parameters_of
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.testing.samples import SAMPLES, Samples
 
@@ -68,6 +70,14 @@ def samples_key(row: Row) -> str | None:
     return next((name for name in _candidates(row) if name in SAMPLES), None)
 
 
+def _factory_row(name: str) -> Row:
+    """A row for a function that no type can override, so that its samples are tested like others."""
+    function: Any = IGNORED[name][0]
+    space, _, short = name.rpartition(".")
+    parameters = parameters_of(function._entry.implementation, operands=())
+    return Row(function, namespace=space, name=short, parameters=parameters, entry=function._entry, form="function")
+
+
 @functools.cache
 def families() -> dict[str, list[Row]]:
     """For each name with samples, the rows that these samples serve, the function itself first."""
@@ -76,6 +86,9 @@ def families() -> dict[str, list[Row]]:
         key = samples_key(row)
         if key is not None:
             found[key].append(row)
+    for name in SAMPLES:
+        if not found[name] and name in IGNORED:
+            found[name].append(_factory_row(name))
     for name, members in found.items():
         members.sort(key=lambda r: (r.full_name != name, r.form != "function", r.form != "method"))
     return {name: members for name, members in found.items() if members}

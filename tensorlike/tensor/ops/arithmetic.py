@@ -9,8 +9,8 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
 from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.tensor import Tensor as TensorClass
+from tensorlike.tensor.types import Number, Tensor
 
 from .shared import check_divisor, no_derivative, scaled, zeros_like
 
@@ -236,7 +236,7 @@ derivatives(
     other=lambda grad, input: grad / conj(input),
 )
 # PyTorch keeps Python 2's name for it.
-Tensor.__rdiv__ = Tensor.__rtruediv__
+TensorClass.__rdiv__ = TensorClass.__rtruediv__
 
 
 @pointwise(
@@ -278,7 +278,7 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return floor_divide(other, self)  # type: ignore[no-any-return]
+    return floor_divide(other, self)
 
 
 @pointwise(None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",))
@@ -314,7 +314,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return remainder(other, self)  # type: ignore[no-any-return]
+    return remainder(other, self)
 
 
 @pointwise(None, promotion="division", hot="fmod")

@@ -8,8 +8,7 @@ from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import number_array, promote_arithmetic
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 from .shared import no_derivative, not_implemented
 

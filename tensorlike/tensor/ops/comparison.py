@@ -8,8 +8,7 @@ from typing import Any
 from tensorlike.tensor.declare import pointwise, primitive
 from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
            "isreal", "le", "lt", "ne"]  # fmt: skip

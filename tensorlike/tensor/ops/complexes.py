@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, pointwise, primitive, tensor_property
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .selection import kernel_of
 from .shared import check_tensor, real_dtype, zeros_like
@@ -50,7 +51,7 @@ def conj(input: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_tensor("conj", input)
-    return _conj_physical(input) if input._data.dtype.kind == "c" else input  # type: ignore[no-any-return]
+    return _conj_physical(input) if input._data.dtype.kind == "c" else input
 
 
 @primitive(namespace="tensorlike._internal", name="real", method=False, view=True)
@@ -97,7 +98,7 @@ def real(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _real_part(input)  # type: ignore[no-any-return]
+    return _real_part(input)
 
 
 @composite(guard=False)
@@ -112,11 +113,11 @@ def imag(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _imaginary_part(input)  # type: ignore[no-any-return]
+    return _imaginary_part(input)
 
 
 def _write(part: Any, value: Any) -> None:
-    if isinstance(value, Tensor):
+    if isinstance(value, TensorBase):
         part.copy_(value)
     else:
         part.fill_(value)
@@ -137,12 +138,12 @@ def _declare_properties() -> None:
     @tensor_property(setter=_set_real)
     def real(self: Tensor) -> Tensor:
         """The real parts, a view of a complex tensor; a real tensor itself."""
-        return _real_part(self)  # type: ignore[no-any-return]
+        return _real_part(self)
 
     @tensor_property(setter=_set_imag)
     def imag(self: Tensor) -> Tensor:
         """The imaginary parts, a view; RuntimeError for a real tensor."""
-        return _imaginary_part(self)  # type: ignore[no-any-return]
+        return _imaginary_part(self)
 
 
 _declare_properties()

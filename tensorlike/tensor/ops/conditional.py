@@ -10,8 +10,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
 from tensorlike.tensor.runtime import dtype_name, promote_arithmetic, wrong_type
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 from .selection import kernel_of
 
@@ -87,4 +86,4 @@ def _where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Te
 
     Same as PyTorch's method of that name.
     """
-    return _choose_behind(condition, self, other)  # type: ignore[no-any-return]
+    return _choose_behind(condition, self, other)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import promote_arithmetic
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["exp", "exp2", "expm1", "ldexp", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logit",
            "sigmoid", "xlogy"]  # fmt: skip
@@ -207,7 +207,7 @@ def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 def _xlogy_backward(grad: Any, input: Any, other: Any) -> Any:
-    if not isinstance(other, Tensor):
+    if not isinstance(other, TensorBase):
         return xlogy(grad, other) if other > 0 else xlogy(grad, other).where(input != 0, 0)
     return xlogy(grad, other).where(((input == 0) & (other <= 0)).logical_not(), 0)
 

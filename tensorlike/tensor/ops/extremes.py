@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["clamp", "clamp_max", "clamp_min", "fmax", "fmin", "maximum", "minimum"]
 

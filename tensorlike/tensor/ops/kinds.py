@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .shared import check_tensor
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tensorlike.tensor.declare import pointwise, tensor_method
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
            "logical_and", "logical_not", "logical_or", "logical_xor"]  # fmt: skip
@@ -185,7 +184,7 @@ def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return bitwise_left_shift(other, self)  # type: ignore[no-any-return]
+    return bitwise_left_shift(other, self)
 
 
 @tensor_method(operator_of="bitwise_right_shift")
@@ -198,4 +197,4 @@ def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return bitwise_right_shift(other, self)  # type: ignore[no-any-return]
+    return bitwise_right_shift(other, self)

@@ -11,7 +11,7 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
 from tensorlike.tensor.reduced import nonempty, one_axis, reduced_axes, restored, unsupported
 from tensorlike.tensor.runtime import dtype_name, wrong_type
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .selection import kernel_of, place_picked
 
@@ -39,7 +39,7 @@ def ties(xp: Any, input: Tensor, value: Tensor) -> Tensor:
     found = xp.asarray(input == value)
     if value.dtype.kind not in "biu":
         found |= (input != input) & (value != value)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def evenly(grad: Any, input: Any, result: Any) -> Any:
@@ -72,7 +72,7 @@ def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
 
     Same as PyTorch's function of that name.
     """
-    return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)  # type: ignore[no-any-return]
+    return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)
 
 
 @primitive(out=True)
@@ -88,7 +88,7 @@ def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
 
     Same as PyTorch's function of that name.
     """
-    return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)  # type: ignore[no-any-return]
+    return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)
 
 
 derivatives(
@@ -184,13 +184,13 @@ def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple
 @primitive(name="max_all", namespace="tensorlike._internal", method=False, out=True)
 def _max_all(xp: Any, input: Tensor) -> Tensor:
     """Return the largest element."""
-    return _extreme(xp, xp.maximum, "max", input, None, False)  # type: ignore[no-any-return]
+    return _extreme(xp, xp.maximum, "max", input, None, False)
 
 
 @primitive(name="min_all", namespace="tensorlike._internal", method=False, out=True)
 def _min_all(xp: Any, input: Tensor) -> Tensor:
     """Return the smallest element."""
-    return _extreme(xp, xp.minimum, "min", input, None, False)  # type: ignore[no-any-return]
+    return _extreme(xp, xp.minimum, "min", input, None, False)
 
 
 for _along in (_max_along, _min_along):
@@ -306,7 +306,7 @@ def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False
 
     Same as PyTorch's function of that name.
     """
-    return _argument(xp, "argmax", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _argument(xp, "argmax", input, dim, keepdim)
 
 
 @primitive(differentiable=False, out=True)
@@ -322,4 +322,4 @@ def argmin(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False
 
     Same as PyTorch's function of that name.
     """
-    return _argument(xp, "argmin", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _argument(xp, "argmin", input, dim, keepdim)

@@ -16,8 +16,7 @@ from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.reduced import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 from .minmax import ties
 from .selection import kernel_of
@@ -78,7 +77,7 @@ def vector_norm(
     if ord == 2:
         if axes is None and not keepdim:
             flat = array.reshape(-1)
-            return converted(xp, xp.asarray(xp.sqrt(xp.vdot(flat, flat).real)), final)  # type: ignore[no-any-return]
+            return converted(xp, xp.asarray(xp.sqrt(xp.vdot(flat, flat).real)), final)
         square = array.real**2 + array.imag**2 if array.dtype.kind == "c" else array * array
         result = xp.sqrt(xp.add.reduce(square, axes, None, None, keepdim))
     else:
@@ -93,7 +92,7 @@ def vector_norm(
             result = xp.add.reduce(size, axes, None, None, keepdim)
         else:
             result = xp.add.reduce(size**ord, axes, None, None, keepdim) ** (1.0 / ord)
-    return converted(xp, xp.asarray(result), final)  # type: ignore[no-any-return]
+    return converted(xp, xp.asarray(result), final)
 
 
 def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: Any, keepdim: bool) -> Any:
@@ -164,7 +163,7 @@ def norm(
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
         result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out("norm", out, result._data, input)  # type: ignore[no-any-return]
+    return result if out is None else write_out("norm", out, result._data, input)
 
 
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
@@ -200,13 +199,13 @@ def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = 
     array = converted(xp, input, _FLOAT32 if is_half(wanted) else wanted)
     axes = reduced_axes(dim, input.ndim, "logsumexp")
     if not array.size:
-        return xp.log(xp.add.reduce(array, axes, None, None, keepdim))  # type: ignore[no-any-return]
+        return xp.log(xp.add.reduce(array, axes, None, None, keepdim))
     greatest = xp.asarray(xp.maximum.reduce(array.real, axes, None, None, True))
     greatest = xp.where(xp.isinf(greatest), xp.zeros((), greatest.dtype), greatest)
     result = xp.log(xp.add.reduce(xp.exp(array - greatest), axes, None, None, True)) + greatest
     if not keepdim:
         result = result.reshape([n for d, n in enumerate(array.shape) if axes is not None and d not in axes])
-    return converted(xp, xp.asarray(result), wanted)  # type: ignore[no-any-return]
+    return converted(xp, xp.asarray(result), wanted)
 
 
 derivatives(
@@ -248,7 +247,7 @@ def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Ten
     result = xp.asarray(xp.exp(shifted))
     if result.ndim:
         result /= xp.add.reduce(result, axis, None, None, True)
-    return converted(xp, result, wanted)  # type: ignore[no-any-return]
+    return converted(xp, result, wanted)
 
 
 def _softmax_backward(grad: Any, result: Any, dim: int) -> Any:
@@ -274,7 +273,7 @@ def log_softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) ->
     shifted, axis, wanted = _shifted(xp, "log_softmax", input, dim, dtype)
     if shifted.ndim:
         shifted = shifted - xp.log(xp.add.reduce(xp.exp(shifted), axis, None, None, True))
-    return converted(xp, xp.asarray(shifted), wanted)  # type: ignore[no-any-return]
+    return converted(xp, xp.asarray(shifted), wanted)
 
 
 derivatives(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, pointwise, tensor_method
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 from .shared import zeros_like
 
@@ -49,7 +49,7 @@ def pow(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 
 def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
-    if not isinstance(exponent, Tensor):
+    if not isinstance(exponent, TensorBase):
         if exponent == 0:
             return zeros_like(grad)
         return grad * conj(exponent * input ** (exponent - 1))
@@ -77,7 +77,7 @@ def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return pow(other, self)  # type: ignore[no-any-return]
+    return pow(other, self)
 
 
 @pointwise(None, promotion="double")

@@ -18,8 +18,7 @@ from tensorlike.tensor.ops.products import (
     wide_product,
 )
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
@@ -96,7 +95,7 @@ def addmm(
     """
     check_matrices("addmm", mat1, mat2, ("mat1", "mat2"))
     products = wide_product(xp, mat1, mat2)
-    return _added("addmm", xp, input, products, mat1.dtype, beta, alpha)  # type: ignore[no-any-return]
+    return _added("addmm", xp, input, products, mat1.dtype, beta, alpha)
 
 
 derivatives(
@@ -128,7 +127,7 @@ def addmv(
         )
     check_matrix_vector("addmv", mat, vec, input.ndim, input.size)
     products = xp.asarray(wide_product(xp, mat, vec))
-    return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")  # type: ignore[no-any-return]
+    return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")
 
 
 derivatives(
@@ -167,7 +166,7 @@ def addr(
     products = xp.multiply(vec1[:, None], vec2)
     if dtype.kind == "b":
         beta, alpha = bool(beta), bool(alpha)
-    return _added("addr", xp, input, products, dtype, beta, alpha)  # type: ignore[no-any-return]
+    return _added("addr", xp, input, products, dtype, beta, alpha)
 
 
 derivatives(
@@ -203,7 +202,7 @@ def addbmm(
     # Side by side the matrices are two long ones, whose product is the sum.
     left = batch1.transpose(1, 0, 2).reshape(rows, count * between)
     products = wide_product(xp, left, batch2.reshape(count * between, batch2.shape[2]))
-    return _added("addbmm", xp, input, products, batch1.dtype, beta, alpha)  # type: ignore[no-any-return]
+    return _added("addbmm", xp, input, products, batch1.dtype, beta, alpha)
 
 
 derivatives(
@@ -231,7 +230,7 @@ def baddbmm(
     """
     check_batches("baddbmm", batch1, batch2)
     products = wide_product(xp, batch1, batch2)
-    return _added("baddbmm", xp, input, products, batch1.dtype, beta, alpha, "baddbmm")  # type: ignore[no-any-return]
+    return _added("baddbmm", xp, input, products, batch1.dtype, beta, alpha, "baddbmm")
 
 
 derivatives(

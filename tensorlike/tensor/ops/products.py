@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, primitive, tensor_method
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 __all__ = ["adjoint", "bmm", "dot", "inner", "linear", "matmul", "mm", "mv", "outer", "vdot"]
 
@@ -255,9 +254,9 @@ def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
         and input.dtype is other.dtype
         and input.dtype.char in _BLAS
     ):
-        return xp.matmul(input, other)  # type: ignore[no-any-return]
+        return xp.matmul(input, other)
     _check_matmul(input, other)
-    return product(xp, input, other)  # type: ignore[no-any-return]
+    return product(xp, input, other)
 
 
 derivatives(
@@ -273,10 +272,7 @@ def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    if not isinstance(other, TensorBase):
-        # Python then raises its TypeError about operands of the operator.
-        return NotImplemented
-    return other.matmul(self)  # type: ignore[no-any-return]
+    return other.matmul(self)
 
 
 @primitive(out=True)
@@ -298,9 +294,9 @@ def mm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
         and input.dtype is mat2.dtype
         and input.dtype.char in _BLAS
     ):
-        return xp.matmul(input, mat2)  # type: ignore[no-any-return]
+        return xp.matmul(input, mat2)
     check_matrices("mm", input, mat2)
-    return product(xp, input, mat2)  # type: ignore[no-any-return]
+    return product(xp, input, mat2)
 
 
 derivatives(
@@ -323,7 +319,7 @@ def bmm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_batches("bmm", input, mat2)
-    return product(xp, input, mat2)  # type: ignore[no-any-return]
+    return product(xp, input, mat2)
 
 
 derivatives(
@@ -346,7 +342,7 @@ def mv(xp: Any, input: Tensor, vec: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_matrix_vector("mv", input, vec, 1, input.shape[0] if input.ndim else 1)
-    return product(xp, input, vec)  # type: ignore[no-any-return]
+    return product(xp, input, vec)
 
 
 derivatives(
@@ -369,7 +365,7 @@ def dot(xp: Any, input: Tensor, tensor: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_vectors("dot", input, tensor)
-    return product(xp, input, tensor)  # type: ignore[no-any-return]
+    return product(xp, input, tensor)
 
 
 derivatives(
@@ -392,7 +388,7 @@ def vdot(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_vectors("vdot", input, other)
-    return product(xp, xp.conj(input), other)  # type: ignore[no-any-return]
+    return product(xp, xp.conj(input), other)
 
 
 derivatives(
@@ -416,7 +412,7 @@ def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     if not input.ndim or not other.ndim:
-        return xp.multiply(*promote_arithmetic("inner", xp, (input, other)))  # type: ignore[no-any-return]
+        return xp.multiply(*promote_arithmetic("inner", xp, (input, other)))
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner(): inner() the last dimension must match on both input tensors but got shapes "
@@ -425,7 +421,7 @@ def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     check_products("inner", input, other, "equal")
     left = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     right = other.reshape(math.prod(other.shape[:-1]), other.shape[-1])
-    return product(xp, left, right.T).reshape(input.shape[:-1] + other.shape[:-1])  # type: ignore[no-any-return]
+    return product(xp, left, right.T).reshape(input.shape[:-1] + other.shape[:-1])
 
 
 def _inner_grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
@@ -467,7 +463,7 @@ def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
     for vector, name in ((input, "self"), (vec2, "vec2")):
         if vector.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
-    return xp.multiply(input[:, None], vec2)  # type: ignore[no-any-return]
+    return xp.multiply(input[:, None], vec2)
 
 
 derivatives(
@@ -528,7 +524,7 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
             except ValueError:
                 check_bias(bias, result.shape)
                 raise
-    return result if result.dtype == input.dtype else result.astype(input.dtype)  # type: ignore[no-any-return]
+    return result if result.dtype == input.dtype else result.astype(input.dtype)
 
 
 def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
@@ -549,7 +545,7 @@ def _linear_weight(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """
     left = input.reshape(math.prod(input.shape[:-1]), input.shape[-1]) if input.ndim != 2 else input
     right = other.reshape(math.prod(other.shape[:-1]), other.shape[-1]) if other.ndim != 2 else other
-    return product(xp, left.T, xp.conj(right) if right.dtype.kind == "c" else right)  # type: ignore[no-any-return]
+    return product(xp, left.T, xp.conj(right) if right.dtype.kind == "c" else right)
 
 
 derivatives(

@@ -24,7 +24,7 @@ from tensorlike.tensor.reduced import (
     restored,
 )
 from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .selection import kernel_of, public
 
@@ -77,15 +77,15 @@ def sum(
     """
     if dtype is None and input.dtype.char in _SUMMED and input.size < _LARGE:
         if dim is None and not keepdim:
-            return xp.add.reduce(input, None, None, xp.empty((), input.dtype))  # type: ignore[no-any-return]
+            return xp.add.reduce(input, None, None, xp.empty((), input.dtype))
         if type(dim) is int:
             try:
-                return xp.add.reduce(input, dim, None, None, keepdim)  # type: ignore[no-any-return]
+                return xp.add.reduce(input, dim, None, None, keepdim)
             except ValueError:
                 pass  # Out of range, or of a zero-dimensional array on a GPU: sorted out below.
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "sum")
     axes = reduced_axes(dim, input.ndim, "sum")
-    return _accumulated(xp, xp.add, input, axes, keepdim, wanted)  # type: ignore[no-any-return]
+    return _accumulated(xp, xp.add, input, axes, keepdim, wanted)
 
 
 derivatives(
@@ -123,7 +123,7 @@ def nansum(
     if input.dtype.kind not in "biu":
         input = xp.where(xp.isnan(input), xp.zeros((), input.dtype), input)
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "nansum")
-    return _accumulated(xp, xp.add, input, axes, keepdim, wanted)  # type: ignore[no-any-return]
+    return _accumulated(xp, xp.add, input, axes, keepdim, wanted)
 
 
 derivatives(
@@ -158,10 +158,10 @@ def mean(
         if dim is None and not keepdim:
             result = xp.add.reduce(input, None, None, xp.empty((), input.dtype))
             result /= input.size
-            return result  # type: ignore[no-any-return]
+            return result
         if type(dim) is int and input.ndim:
             try:
-                return xp.add.reduce(input, dim, None, None, keepdim) / input.shape[dim]  # type: ignore[no-any-return]
+                return xp.add.reduce(input, dim, None, None, keepdim) / input.shape[dim]
             except (ValueError, IndexError):
                 pass
     wanted = input.dtype if dtype is None else as_numpy_dtype(dtype, "mean")
@@ -173,7 +173,7 @@ def mean(
         )
     axes = reduced_axes(dim, input.ndim, "mean")
     total = _accumulated(xp, xp.add, input, axes, keepdim, _FLOAT32 if is_half(wanted) else wanted)
-    return converted(xp, xp.asarray(total / count_of(input.shape, dim)), wanted)  # type: ignore[no-any-return]
+    return converted(xp, xp.asarray(total / count_of(input.shape, dim)), wanted)
 
 
 derivatives(
@@ -237,7 +237,7 @@ def prod(
     axis = None
     if dim is not None:
         axis = one_axis(dim, input.ndim, "prod") if input.ndim else ()
-    return _accumulated(xp, xp.multiply, input, axis, keepdim, wanted)  # type: ignore[no-any-return]
+    return _accumulated(xp, xp.multiply, input, axis, keepdim, wanted)
 
 
 def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim: bool) -> Any:
@@ -301,7 +301,7 @@ def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
 
     Same as PyTorch's function of that name.
     """
-    return _truth(xp, xp.logical_and, "all", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _truth(xp, xp.logical_and, "all", input, dim, keepdim)
 
 
 @primitive(differentiable=False, out=True)
@@ -316,7 +316,7 @@ def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
 
     Same as PyTorch's function of that name.
     """
-    return _truth(xp, xp.logical_or, "any", input, dim, keepdim)  # type: ignore[no-any-return]
+    return _truth(xp, xp.logical_or, "any", input, dim, keepdim)
 
 
 @primitive(differentiable=False)
@@ -329,7 +329,7 @@ def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None
 
     Same as PyTorch's function of that name.
     """
-    return xp.add.reduce(input != 0, reduced_axes(dim, input.ndim, "count_nonzero"), _INT64)  # type: ignore[no-any-return]
+    return xp.add.reduce(input != 0, reduced_axes(dim, input.ndim, "count_nonzero"), _INT64)
 
 
 # --------------------------------------------------------------------------------------------- undoing broadcasting
@@ -354,8 +354,8 @@ def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
         )
     dtype = _sum_dtype(input.dtype)
     if dtype is not input.dtype or is_half(dtype) or input.size > _LARGE:
-        return xp.asarray(_accumulated(xp, xp.add, input, tuple(axes), False, dtype)).reshape(size)  # type: ignore[no-any-return]
-    return xp.add.reduce(input, tuple(axes)).reshape(size)  # type: ignore[no-any-return]
+        return xp.asarray(_accumulated(xp, xp.add, input, tuple(axes), False, dtype)).reshape(size)
+    return xp.add.reduce(input, tuple(axes)).reshape(size)
 
 
 derivatives(

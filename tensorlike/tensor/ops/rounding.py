@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .shared import not_implemented, zeros_like
 

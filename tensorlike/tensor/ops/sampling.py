@@ -23,7 +23,7 @@ from tensorlike.tensor.random import (
     real,
 )
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace
 
 __all__ = ["bernoulli_"]
@@ -82,7 +82,7 @@ def uniform_kernel(
             f"uniform_(): uniform_ expects to-from <= {largest:g}, the largest number of {dtype_of(part)}, but found "
             f"to={high:g} and from={low:g}"
         )
-    return _fill("uniform_", self, generator, draw.uniform, low, high)  # type: ignore[no-any-return]
+    return _fill("uniform_", self, generator, draw.uniform, low, high)
 
 
 @_in_place_only
@@ -102,7 +102,7 @@ def normal_kernel(
     center, width = real(mean, "normal_", "mean"), real(std, "normal_", "std")
     check_std(width, "normal_")
     draw.check_continuous("normal_", self.dtype)
-    return _fill("normal_", self, generator, draw.normal, center, width)  # type: ignore[no-any-return]
+    return _fill("normal_", self, generator, draw.normal, center, width)
 
 
 @_in_place_only
@@ -130,7 +130,7 @@ def random_kernel(
         low, high = 0 if from_ is None else integer(from_, "random_", "from_"), integer(to, "random_", "to")
     if (from_, to) != (None, None):
         draw.check_integer_range("random_", low, high, self.dtype)
-    return _fill("random_", self, generator, draw.integers, low, high)  # type: ignore[no-any-return]
+    return _fill("random_", self, generator, draw.integers, low, high)
 
 
 @tensor_method
@@ -166,7 +166,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
             ) from None
     else:
         chance = checked_probability("bernoulli_", p)
-    return self.copy_(wrap(_fill("bernoulli_", array, generator, draw.bernoulli, chance)))  # type: ignore[no-any-return]
+    return self.copy_(wrap(_fill("bernoulli_", array, generator, draw.bernoulli, chance)))
 
 
 @_in_place_only
@@ -187,7 +187,7 @@ def exponential_kernel(
     _check_floating("exponential_", "Exponential", self.dtype)
     if not rate > 0:
         raise RuntimeError(f"exponential_(): exponential_ expects lambda > 0.0, but found lambda={rate:g}")
-    return _fill("exponential_", self, generator, draw.exponential, rate)  # type: ignore[no-any-return]
+    return _fill("exponential_", self, generator, draw.exponential, rate)
 
 
 @_in_place_only
@@ -210,7 +210,7 @@ def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | 
             f"\"geometric_\" not implemented for '{dtype_name(self.dtype)}': it fills integer and floating-point "
             "tensors"
         )
-    return _fill("geometric_", self, generator, draw.geometric, chance)  # type: ignore[no-any-return]
+    return _fill("geometric_", self, generator, draw.geometric, chance)
 
 
 @_in_place_only
@@ -231,7 +231,7 @@ def cauchy_kernel(
     _check_floating("cauchy_", "Cauchy", self.dtype)
     if not scale > 0:
         raise RuntimeError(f"cauchy_(): cauchy_ expects sigma > 0.0, but found sigma={scale:g}")
-    return _fill("cauchy_", self, generator, draw.cauchy, center, scale)  # type: ignore[no-any-return]
+    return _fill("cauchy_", self, generator, draw.cauchy, center, scale)
 
 
 @_in_place_only
@@ -252,4 +252,4 @@ def log_normal_kernel(
     if not width > 0:
         raise RuntimeError(f"log_normal_(): log_normal_ expects std > 0.0, but found std={width:g}")
     draw.check_continuous("log_normal_", self.dtype, complex=False)
-    return _fill("log_normal_", self, generator, draw.log_normal, center, width)  # type: ignore[no-any-return]
+    return _fill("log_normal_", self, generator, draw.log_normal, center, width)

@@ -12,7 +12,7 @@ from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.reduced import converted, is_half, one_axis, unsupported, whole
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .selection import place_along, public
 
@@ -51,15 +51,15 @@ def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> T
 
     Same as PyTorch's function of that name.
     """
-    return _scanned(xp, "cumsum", input, dim, dtype)  # type: ignore[no-any-return]
+    return _scanned(xp, "cumsum", input, dim, dtype)
 
 
 @primitive(namespace="tensorlike._internal", method=False)
 def cumsum_backwards(xp: Any, input: Tensor, dim: int) -> Tensor:
     """Return the running sums along `dim` from the last element to the first."""
     if not input.ndim:
-        return input.copy()  # type: ignore[no-any-return]
-    return xp.flip(_scanned(xp, "cumsum", xp.flip(input, dim), dim, None), dim)  # type: ignore[no-any-return]
+        return input.copy()
+    return xp.flip(_scanned(xp, "cumsum", xp.flip(input, dim), dim, None), dim)
 
 
 derivatives(cumsum, input=lambda grad, dim: cumsum_backwards(grad, dim))
@@ -81,7 +81,7 @@ def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> 
 
     Same as PyTorch's function of that name.
     """
-    return _scanned(xp, "cumprod", input, dim, dtype)  # type: ignore[no-any-return]
+    return _scanned(xp, "cumprod", input, dim, dtype)
 
 
 def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
@@ -207,18 +207,18 @@ def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
     if input.dtype.kind in "biu":
         unsupported("logcumsumexp", input.dtype)
     if not input.ndim or not input.size:
-        return input.copy()  # type: ignore[no-any-return]
+        return input.copy()
     if is_half(input.dtype):
-        return xp.logaddexp.accumulate(input.astype(_FLOAT32), axis).astype(input.dtype)  # type: ignore[no-any-return]
+        return xp.logaddexp.accumulate(input.astype(_FLOAT32), axis).astype(input.dtype)
     if input.dtype.kind == "f":
-        return xp.logaddexp.accumulate(input, axis)  # type: ignore[no-any-return]
+        return xp.logaddexp.accumulate(input, axis)
     result = xp.moveaxis(input, axis, 0).copy()
     step = 1
     # Each round combines sums twice as far apart: log2(n) calls instead of n.
     while step < result.shape[0]:
         result[step:] = _complex_logaddexp(xp, result[step:], result[:-step].copy())
         step *= 2
-    return xp.moveaxis(result, 0, axis)  # type: ignore[no-any-return]
+    return xp.moveaxis(result, 0, axis)
 
 
 def _logcumsumexp_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.reduced import is_half, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import dtype_name, wrong_type
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["bincount", "bucketize", "histc", "isin", "searchsorted", "unique", "unique_consecutive"]
 
@@ -64,7 +64,7 @@ def unique(
 
     Same as PyTorch's function of that name.
     """
-    if not isinstance(input, Tensor):
+    if not isinstance(input, TensorBase):
         wrong_type("unique", "input", 1, input)
     array = input._data
     xp = namespace_of(array)
@@ -101,7 +101,7 @@ def unique_consecutive(
 
     Same as PyTorch's function of that name.
     """
-    if not isinstance(input, Tensor):
+    if not isinstance(input, TensorBase):
         wrong_type("unique_consecutive", "input", 1, input)
     array = input._data
     xp = namespace_of(array)
@@ -223,7 +223,7 @@ def searchsorted(
         if sorter.size and (sorter.min() < 0 or sorter.max() >= shape[-1]):
             raise RuntimeError(f"{name}(): sorter index out of range: it must be from 0 to {shape[-1] - 1}")
         sorted_sequence = xp.take_along_axis(sorted_sequence, sorter, -1)
-    return _searched(xp, name, sorted_sequence, input, out_int32, where)  # type: ignore[no-any-return]
+    return _searched(xp, name, sorted_sequence, input, out_int32, where)
 
 
 @primitive(method=False, differentiable=False, out=True)
@@ -242,7 +242,7 @@ def bucketize(
     """
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    return _searched(xp, "bucketize", boundaries, input, out_int32, "right" if right else "left")  # type: ignore[no-any-return]
+    return _searched(xp, "bucketize", boundaries, input, out_int32, "right" if right else "left")
 
 
 # ------------------------------------------------------------------------------------------------------- counts
@@ -277,12 +277,12 @@ def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: i
             f"and {list(input.shape)}"
         )
     if not input.size:
-        return xp.zeros(minlength, _INT64)  # type: ignore[no-any-return]
+        return xp.zeros(minlength, _INT64)
     if weights is None:
-        return xp.bincount(input.astype(_INT64), minlength=minlength).astype(_INT64)  # type: ignore[no-any-return]
+        return xp.bincount(input.astype(_INT64), minlength=minlength).astype(_INT64)
     kind = _FLOAT32 if weights.dtype == _FLOAT32 else _FLOAT64
     real = weights.real if weights.dtype.kind == "c" else weights
-    return xp.bincount(input.astype(_INT64), real.astype(_FLOAT64), minlength).astype(kind)  # type: ignore[no-any-return]
+    return xp.bincount(input.astype(_INT64), real.astype(_FLOAT64), minlength).astype(kind)
 
 
 @primitive(differentiable=False, out=True)
@@ -315,7 +315,7 @@ def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number 
     values = input.reshape(-1).astype(_FLOAT32 if is_half(input.dtype) else input.dtype)
     values = values[(values >= low) & (values <= high)]
     places = ((values - values.dtype.type(low)) * bins / values.dtype.type(high - low)).astype(_INT64)
-    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)  # type: ignore[no-any-return]
+    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)
 
 
 # ---------------------------------------------------------------------------------------------------- membership
@@ -346,4 +346,4 @@ def isin(
         raise RuntimeError(
             f"isin(): Unsupported input type encountered for isin(): {dtype_name(elements.dtype)}"  # type: ignore[union-attr]
         )
-    return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)  # type: ignore[no-any-return]
+    return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.reduced import restored
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 __all__ = ["kernel_of", "pick_along", "place_along", "place_picked", "public"]
 
@@ -26,14 +26,14 @@ def public(name: str) -> Any:
 @primitive(namespace="tensorlike._internal", method=False)
 def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = False) -> Tensor:
     """Return the elements of `input` at `index` along `dim`; `repeats` says that an index may come twice."""
-    return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()  # type: ignore[no-any-return]
+    return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()
 
 
 @primitive(namespace="tensorlike._internal", method=False)
 def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repeats: bool = False) -> Tensor:
     """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed where indices meet."""
     if not input.ndim:
-        return input.copy()  # type: ignore[no-any-return]
+        return input.copy()
     shape = list(input.shape)
     shape[dim] = size
     result = xp.zeros(shape, input.dtype)
@@ -43,7 +43,7 @@ def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repe
         scatter_add(result.reshape(-1), xp.take_along_axis(places, index, dim), input)
     else:
         xp.put_along_axis(result, index, input, dim)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 derivatives(

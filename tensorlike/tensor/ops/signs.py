@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import composite, derivatives, pointwise
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.tensor import Tensor as TensorClass
+from tensorlike.tensor.types import Number, Tensor
 
 from .shared import check_tensor, zeros_like
 
@@ -49,7 +49,7 @@ def positive(input: Tensor) -> Tensor:
 
 
 # One function under two names, so that the operator reports the method.
-Tensor.__pos__ = Tensor.positive
+TensorClass.__pos__ = TensorClass.positive
 
 
 @pointwise("absolute", promotion="magnitude", operators=("__abs__",), aliases=("absolute",))

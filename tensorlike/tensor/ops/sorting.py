@@ -9,7 +9,7 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.reduced import nonempty, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import dtype_name
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .selection import place_along, place_picked
 
@@ -82,7 +82,7 @@ def argsort(xp: Any, input: Tensor, dim: int = -1, descending: bool = False, *, 
 
     Same as PyTorch's function of that name.
     """
-    return _order(xp, "argsort", input, dim, descending)  # type: ignore[no-any-return]
+    return _order(xp, "argsort", input, dim, descending)
 
 
 @primitive(out=True)
@@ -96,7 +96,7 @@ def msort(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _taken(xp, input, _order(xp, "msort", input, 0, False), 0)  # type: ignore[no-any-return]
+    return _taken(xp, input, _order(xp, "msort", input, 0, False), 0)
 
 
 def _msort_backward(grad: Any, input: Any) -> Any:

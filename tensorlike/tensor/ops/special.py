@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlike.tensor.backends import special
 from tensorlike.tensor.declare import composite, derivatives, pointwise
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .selection import kernel_of
 
@@ -175,4 +175,4 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return kernel_of(_polygamma)(input, n, out=out)  # type: ignore[no-any-return]
+    return kernel_of(_polygamma)(input, n, out=out)

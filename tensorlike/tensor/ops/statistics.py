@@ -23,7 +23,7 @@ from tensorlike.tensor.reduced import (
     unsupported,
 )
 from tensorlike.tensor.runtime import write_out, wrong_type
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 from .minmax import evenly
 from .selection import kernel_of, pick_along, place_picked, public
@@ -133,7 +133,7 @@ def var(
     Same as PyTorch's function of that name.
     """
     variance, _ = _variance(xp, "var", input, dim, unbiased, keepdim, correction)
-    return converted(xp, variance, _real_like(input.dtype))  # type: ignore[no-any-return]
+    return converted(xp, variance, _real_like(input.dtype))
 
 
 derivatives(
@@ -163,7 +163,7 @@ def std(
     Same as PyTorch's function of that name.
     """
     variance, _ = _variance(xp, "std", input, dim, unbiased, keepdim, correction)
-    return converted(xp, xp.sqrt(variance, out=variance), _real_like(input.dtype))  # type: ignore[no-any-return]
+    return converted(xp, xp.sqrt(variance, out=variance), _real_like(input.dtype))
 
 
 derivatives(
@@ -306,13 +306,13 @@ def _nanmedian_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> t
 @primitive(name="median_all", namespace="tensorlike._internal", method=False, out=True)
 def _median_of_all(xp: Any, input: Tensor) -> Tensor:
     """Return the median of all elements."""
-    return _median_all(xp, "median", input, False)  # type: ignore[no-any-return]
+    return _median_all(xp, "median", input, False)
 
 
 @primitive(name="nanmedian_all", namespace="tensorlike._internal", method=False, out=True)
 def _nanmedian_of_all(xp: Any, input: Tensor) -> Tensor:
     """Return the median of all elements that are not NaN."""
-    return _median_all(xp, "nanmedian", input, True)  # type: ignore[no-any-return]
+    return _median_all(xp, "nanmedian", input, True)
 
 
 for _one in (_median_of_all, _nanmedian_of_all):
@@ -510,7 +510,7 @@ def quantile(
 
     Same as PyTorch's function of that name.
     """
-    return _quantile("quantile", input, q, dim, keepdim, interpolation, out, False)  # type: ignore[no-any-return]
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, out, False)
 
 
 @composite(method=True)
@@ -531,4 +531,4 @@ def nanquantile(
 
     Same as PyTorch's function of that name.
     """
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, True)  # type: ignore[no-any-return]
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, True)

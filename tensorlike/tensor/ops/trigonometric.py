@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "hypot", "rad2deg",
            "sin", "sinc", "sinh", "tan", "tanh"]  # fmt: skip

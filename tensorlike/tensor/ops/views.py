@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, read_view, scatter_view, write_view
 
 __all__ = ["read_strided", "scatter_strided", "write_strided"]

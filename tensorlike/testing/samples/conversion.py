@@ -145,9 +145,3 @@ def _(make: Make) -> Iterator[SampleInput]:
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))
     yield SampleInput(make())
-
-
-@samples("tensorlike.Tensor.__array_wrap__", dtypes=ALL)
-def _array_wrap(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, requires_grad=False), make.array(3))
-    yield SampleInput(make(2, requires_grad=False), make.array(2, 3), None, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def _plain(make: Make) -> Iterator[SampleInput]:
         yield SampleInput(odd)
 
 
-def _with(make: Make, *args: object, **kwargs: object) -> SampleInput:
+def _with(make: Make, *args: Any, **kwargs: Any) -> SampleInput:
     values = make.distinct(2, 5)
     if make.dtype.kind == "f":
         values._data[...] = values._data + 0.21

@@ -212,7 +212,7 @@ def _check_operands(
             )
     if x.dtype.kind == "b" or (x.dtype.kind in "iu" and x.dtype != np.int64 and integers_refused):
         raise NotImplementedError(
-            f"\"{function}\" not implemented for '{dtype_name(x.dtype)}': convert the operands first, e.g. with .float()"
+            f"\"{function}\" not implemented for '{dtype_name(x.dtype)}': convert the operands, e.g. with .float()"
         )
 
 
@@ -284,8 +284,8 @@ def _conv(
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]
     if any(r > n for r, n in zip(reach, room)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: {_times(room)}. Kernel size: {_times(reach)}. Kernel size can't "
-            "be greater than actual input size"
+            f"Calculated padded input size per channel: {_times(room)}. Kernel size: {_times(reach)}. Kernel size "
+            "can't be greater than actual input size"
         )
     out = tuple(
         output_size(n, k, s, b, a, d, False)
@@ -311,8 +311,8 @@ def _transposed(
     channels = size[-count - 1]
     if channels != shape[0]:
         raise RuntimeError(
-            f"Given transposed=1, weight of size {list(shape)}, expected input{list(size)} to have {shape[0]} channels, "
-            f"but got {channels} channels instead"
+            f"Given transposed=1, weight of size {list(shape)}, expected input{list(size)} to have {shape[0]} "
+            f"channels, but got {channels} channels instead"
         )
     if shape[0] % groups:
         raise RuntimeError(

@@ -22,8 +22,8 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     )
     if common.kind not in "fV":
         raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the operands "
-            "first, e.g. with .float()"
+            f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the "
+            "operands first, e.g. with .float()"
         )
     product = (x1 * x2).sum(dim)
     return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
@@ -105,7 +105,7 @@ def _all_pairs(input: Any, p: float) -> Any:
 
 @composite
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """Return the distance of order `p` between every two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 
     >>> import tensorlike as tl
     >>> tl.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
@@ -118,7 +118,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
 @functional(name="pdist", guard=True)
 def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
-    """Return the distance of order `p` between every two rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.pdist(tl.tensor([[0.0], [1.0], [5.0]]))

@@ -186,14 +186,14 @@ def embedding_bag(
     array_of("embedding_bag", "input", 1, input)
     if array_of("embedding_bag", "weight", 2, weight).dtype.kind not in "fV":
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
-            f"Double; but got {dtype_name(weight._data.dtype)} instead"
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            f"Float, Double; but got {dtype_name(weight._data.dtype)} instead"
         )
     if per_sample_weights is not None:
         if per_sample_weights.shape != input.shape:
             raise ValueError(
-                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
-                f"the same shape as the input ({list(input.shape)})"
+                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must "
+                f"have the same shape as the input ({list(input.shape)})"
             )
         if mode != "sum":
             raise NotImplementedError(
@@ -206,13 +206,14 @@ def embedding_bag(
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as every row of input is a bag. However, found offsets of "
-                f"type {type(offsets).__name__}"
+                "if input is 2D, then offsets has to be None, as every row of input is a bag. However, found offsets "
+                f"of type {type(offsets).__name__}"
             )
         starts = np.arange(input.shape[0]) * input.shape[1]
     elif input.dim() == 1:
         if offsets is None or offsets.dim() != 1:
-            raise ValueError(f"offsets has to be a 1D Tensor but got {None if offsets is None else list(offsets.shape)}")
+            given = None if offsets is None else f"the shape {list(offsets.shape)}"
+            raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
         starts = offsets.cpu().numpy().astype(np.int64)
         if starts.size and starts[0] != 0:
             raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence starts at 0, got {starts[0]}")

@@ -59,14 +59,16 @@ def _geometry(
             raise RuntimeError(f"{name} should be greater than zero, but got {list(values)}")
     if any(p < 0 for p in padding):
         raise RuntimeError(f"padding should be non-negative, but got {list(padding)}")
-    out = tuple(output_size(n, k, s, p, p, d, False) for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation))
+    out = tuple(
+        output_size(n, k, s, p, p, d, False) for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
+    )
     return kernel, Geometry(stride, tuple((p, p) for p in padding), dilation, 1, out)
 
 
 def _need_inexact(function: str, array: Any) -> None:
     if array.dtype.kind in "iu":
         raise NotImplementedError(
-            f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': convert the input first, e.g. with .float()"
+            f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': convert the input, e.g. with .float()"
         )
 
 

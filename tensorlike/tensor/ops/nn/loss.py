@@ -47,8 +47,8 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
     if a != b:
         broadcast_shape(function, a, b)
         warnings.warn(
-            f"Using a target size ({list(b)}) that is different to the input size ({list(a)}). This will likely lead to "
-            "incorrect results due to broadcasting. Please ensure they have the same size.",
+            f"Using a target size ({list(b)}) that is different to the input size ({list(a)}). This will likely lead "
+            "to incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning,
             stacklevel=4,
         )
@@ -241,7 +241,7 @@ def binary_cross_entropy(
     if t.dtype != x.dtype:
         raise RuntimeError(f"Found dtype {dtype_name(t.dtype)} but expected {dtype_name(x.dtype)}: the target's")
     if x.size and not bool(((x >= 0) & (x <= 1)).all()):
-        raise RuntimeError("all elements of input should be between 0 and 1: apply sigmoid, or use the form with logits")
+        raise RuntimeError("all elements of input should be between 0 and 1: apply sigmoid or use logits")
     losses = _binary_op(input, target)
     return reduced(losses if weight is None else losses * weight, reduction)
 

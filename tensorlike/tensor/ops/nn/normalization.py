@@ -91,7 +91,9 @@ def layer_norm_input_grad(
 
 
 @internal(differentiable=False)
-def layer_norm_weight_grad(xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, count: int) -> Tensor:
+def layer_norm_weight_grad(
+    xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, count: int
+) -> Tensor:
     """Return the gradient of the weight of layer_norm."""
     product = (widened(input) - mean) * inverse
     product *= widened(upstream)

@@ -130,8 +130,8 @@ _indices = raw(max_pool_indices)
 
 
 def pool_windows(
-    function: str, count: int, spatial: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-    channels: Any,
+    function: str, count: int, spatial: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool, channels: Any,
 ) -> Windows:  # fmt: skip
     """Return the windows that the arguments of a pooling function describe, checked."""
     kernel = sizes(kernel_size, count, "kernel_size", function)
@@ -320,7 +320,8 @@ def _unpool(
     if array.size and bool(((array < 0) | (array >= total)).any()):
         xp = namespace_of(array)
         bad = int(xp.max(array) if int(xp.max(array)) >= total else xp.min(array))
-        raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, spatial))})")
+        volume = "x".join(map(str, spatial))
+        raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {volume})")
     flat = input.new_zeros((*lead, total)).scatter(-1, indices.reshape((*lead, -1)), input.reshape((*lead, -1)))
     return flat.reshape((*lead, *spatial))
 

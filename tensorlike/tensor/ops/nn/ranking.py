@@ -56,7 +56,8 @@ def margin_ranking_loss(
 ) -> Tensor:  # fmt: skip
     """Return `max(0, margin - target * (input1 - input2))`, reduced.
 
-    A target of 1 wants the first larger, one of -1 the second. Raises RuntimeError when the numbers of dimensions differ.
+    A target of 1 wants the first larger, one of -1 the second. Raises RuntimeError when the numbers of
+    dimensions differ.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))

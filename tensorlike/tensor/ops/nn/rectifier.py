@@ -165,7 +165,7 @@ derivatives(
 
 
 @internal_pointwise(name="hardtanh")
-def _hardtanh_op(xp: Any, input: Tensor, min_val: Number, max_val: Number) -> Tensor:
+def _hardtanh_op(xp: Any, input: Tensor, min_val: float, max_val: float) -> Tensor:
     """Return `input` confined to the range from `min_val` to `max_val`."""
     if input.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh: convert the input first, e.g. with .float()")
