@@ -256,10 +256,11 @@ def test_not_implemented(report: AuditReport) -> None:
 
 
 def test_an_exception(report: AuditReport) -> None:
-    row = report.row("tensorlike.div", "other")
-    assert row.outcome is Outcome.RAISED
-    assert (row.error_type, row.error) == ("LookupError", "no division here")
-    assert row.faults == ["raised: no division here"]
+    for operand in ("input", "other"):
+        row = report.row("tensorlike.div", operand)
+        assert row.outcome is Outcome.RAISED
+        assert (row.error_type, row.error) == ("LookupError", "no division here")
+        assert row.faults == ["raised: no division here"]
     assert report.row("tensorlike.tanh", "input").error_type == "SystemExit"
 
 
@@ -666,4 +667,4 @@ def test_only_takes_names_of_any_length() -> None:
 def test_nearly_every_function_is_called() -> None:
     rows = [row for row in audit(Sub).rows if row.operand != "out"]
     missing = [(row.function, row.operand, row.reason) for row in rows if not row.called]
-    assert len(missing) < 0.1 * len(rows), missing
+    assert len(missing) < 0.01 * len(rows), missing

@@ -50,7 +50,7 @@ class TensorBase:
 
 def wrap(array: Any) -> Any:
     """Return a plain tensor around `array`."""
-    tensor = _new(TensorBase.plain)
+    tensor: Any = _new(TensorBase.plain)
     tensor._data = array
     return tensor
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from tensorlike.dispatch.core import STATE
 
-from .base import TensorBase, wrap
+from .base import TensorBase, version_counter, wrap
 from .engine import caller_state
 from .grad_mode import grad_enabled, set_recording
 from .node import RELEASED, Node, edge_of, next_sequence_number, unpack
@@ -145,7 +145,7 @@ class FunctionNode(Node, FunctionCtx):
                 f"function {name}Backward returned an incorrect number of gradients (expected {count}, got "
                 f"{len(result)}): backward returns one for each argument of forward, None where there is none"
             )
-        checked = []
+        checked: list[Any] = []
         for index, (gradient, edge) in enumerate(zip(result, self._argument_edges, strict=True)):
             if gradient is None or edge is None:
                 if gradient is not None and edge is None and not isinstance(gradient, TensorBase):
@@ -404,7 +404,7 @@ def _finish(
             if kind is not TensorBase.plain:
                 item.__class__ = kind
         results.append(item)
-    tensors = [r for r in results if isinstance(r, TensorBase)]
+    tensors: list[Any] = [r for r in results if isinstance(r, TensorBase)]
     if needed:
         node.shape = tuple(r._data.shape if isinstance(r, TensorBase) else () for r in results)
         node.dtype = tuple(r._data.dtype if isinstance(r, TensorBase) else _NOTHING for r in results)
@@ -428,7 +428,7 @@ def _finish(
             if item._view_base is not None:
                 # A view made inside forward is an output like any other, only not one to be written to.
                 item._view_refuses = OF_FUNCTION
-                item._view_version = item._counter[0]
+                item._view_version = version_counter(item)[0]
             item._edge = (node, number)
             item._requires_grad = False
             item._tracked = True
@@ -497,7 +497,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         tensors = [v for v in values if v is not None]
         node.shape = tuple(t._data.shape for t in tensors)
         node.dtype = tuple(t._data.dtype for t in tensors)
-        marked = []
+        marked: list[Any] = []
         number = 0
         for value in values:
             if value is None:

@@ -94,7 +94,7 @@ def _analytical(output: Any, inputs: Sequence[Any], seed: complex) -> list[np.nd
 
 def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], rtol: float, atol: float) -> np.ndarray[Any, Any]:
     with np.errstate(all="ignore"):
-        return np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=False)
+        return np.asarray(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=False))
 
 
 def _guess(numerical: np.ndarray[Any, Any], analytical: np.ndarray[Any, Any], rtol: float, atol: float) -> str:
@@ -236,17 +236,15 @@ def _gradcheck(
                     "function's result depends on its input, but the graph between them is cut"
                 )
         return True
-    own = [_own_memory(t) for t in checked]
-    try:
-        for index, tensor in enumerate(checked):
-            numerical = _numerical(lambda: _forward(func, inputs, live), tensor, eps)
-            for slot, output_index in enumerate(live):
-                _compare(
-                    outputs[output_index], output_index, tensor, index, numerical[slot], rtol, atol, nondet_tol,
-                    check_grad_dtypes, what,
-                )  # fmt: skip
-    finally:
-        del own
+    for tensor in checked:
+        _own_memory(tensor)
+    for index, tensor in enumerate(checked):
+        numerical = _numerical(lambda: _forward(func, inputs, live), tensor, eps)
+        for slot, output_index in enumerate(live):
+            _compare(
+                outputs[output_index], output_index, tensor, index, numerical[slot], rtol, atol, nondet_tol,
+                check_grad_dtypes, what,
+            )  # fmt: skip
     if check_undefined_grad:
         _check_undefined(func, inputs, outputs, live, checked)
     return True

@@ -167,7 +167,7 @@ class AccumulateGrad(Node):
 
 
 def _detached(grad: Any) -> Any:
-    if grad._edge is None and type(grad) is TensorBase.plain and not grad._requires_grad:
+    if grad._edge is None and not grad._requires_grad and type(grad) is TensorBase.plain:
         return grad
     return wrap(grad._data)
 
@@ -180,6 +180,7 @@ def _detached(grad: Any) -> Any:
 
 class _Probe:
     __slots__ = ("_data",)
+    _data: Any
 
 
 def _counts(grad: Any) -> tuple[int, int]:

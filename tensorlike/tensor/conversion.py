@@ -17,7 +17,7 @@ from .device import device as Device
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
 from .runtime import dtype_name
-from .tensor import Tensor
+from .types import Tensor
 
 __all__: list[str] = []
 
@@ -114,14 +114,14 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
             rest.pop(0)  # non_blocking
         if rest:
             copy = bool(rest.pop(0))
-    return _converted(self, dtype, device, copy)  # type: ignore[no-any-return]
+    return _converted(self, dtype, device, copy)
 
 
 def _dtype_method(name: str, dtype_text: str) -> None:
     from . import dtypes
 
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return _converted(self, getattr(dtypes, dtype_text), None, False)  # type: ignore[no-any-return]
+        return _converted(self, getattr(dtypes, dtype_text), None, False)
 
     convert.__doc__ = (
         f"Return this tensor with dtype `{dtype_text}`; itself if it has that already.\n\n"
@@ -158,7 +158,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return _converted(self, None, "cpu", False)  # type: ignore[no-any-return]
+    return _converted(self, None, "cpu", False)
 
 
 @tensor_method
@@ -172,7 +172,7 @@ def cuda(
     Same as PyTorch's method of that name.
     """
     where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
-    return _converted(self, None, where, False)  # type: ignore[no-any-return]
+    return _converted(self, None, where, False)
 
 
 @tensor_method
@@ -200,7 +200,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return _converted(self, dtype_of(other._data.dtype), device_of(other._data), False)  # type: ignore[no-any-return]
+    return _converted(self, dtype_of(other._data.dtype), device_of(other._data), False)
 
 
 # ------------------------------------------------------------------------------------------------ to Python and NumPy
@@ -288,7 +288,7 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 
     Same as PyTorch's method of that name.
     """
-    return wrap(np.asarray(array))  # type: ignore[no-any-return]
+    return wrap(np.asarray(array))
 
 
 def _python_number(name: str, what: str, convert: Any) -> None:

@@ -278,7 +278,7 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) 
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         else:
             array = array_from(data, dtype_of(default_float()), "Tensor")
-    result = object.__new__(cls)
+    result: Any = object.__new__(cls)
     result._data = _placed(array, device, "Tensor")
     if len(args) == 1 and isinstance(args[0], TensorBase):
         source = args[0]
@@ -369,7 +369,7 @@ def full(
     Same as PyTorch's function of that name.
     """
     if isinstance(fill_value, TensorBase):
-        fill_value = fill_value.item()
+        fill_value = _number(fill_value, "full", "fill_value")
     if dtype is None:
         dtype = dtype_of(_inferred([fill_value]))
     return _filled("full", size, fill_value, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
@@ -664,8 +664,8 @@ def _ones(self: Any, shape: Any, dtype: Any) -> Any:
     return wrap(backend_of(self._data).namespace.ones(shape, dtype))
 
 
-Tensor._zeros = _zeros
-Tensor._ones = _ones
+Tensor._zeros = _zeros  # type: ignore[attr-defined]
+Tensor._ones = _ones  # type: ignore[attr-defined]
 
 
 def _namespace_of_tensor(self: Any) -> Any:
@@ -678,5 +678,5 @@ def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
     return stack(list(tensors))
 
 
-Tensor._stacked = _stacked
-Tensor._namespace = _namespace_of_tensor
+Tensor._stacked = _stacked  # type: ignore[attr-defined]
+Tensor._namespace = _namespace_of_tensor  # type: ignore[attr-defined]

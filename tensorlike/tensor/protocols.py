@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,11 +53,11 @@ def _inside_handler() -> bool:
     Logging the arguments there must print them and not ask the same handler again. Walking the frames costs nothing
     until somebody prints a tensor whose type overrides.
     """
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code in _HANDLING:
             return True
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return False
 
 
@@ -112,7 +113,7 @@ def _iter(self: Tensor) -> Iterator[Any]:
 
 
 # Not overridable itself, as in PyTorch: what it calls is.
-Tensor.__iter__ = _iter
+Tensor.__iter__ = _iter  # type: ignore[method-assign, assignment]
 
 
 @tensor_method(name="__reversed__")
@@ -133,7 +134,7 @@ def _contains(self: Tensor, element: Any) -> bool:
     Same as PyTorch's method of that name.
     """
     if isinstance(element, (TensorBase, int, float, complex, np.generic)):
-        return bool((self == element).any().item())
+        return bool(self.eq(element).any().item())
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element).__name__}."
     )
@@ -214,7 +215,7 @@ def retyped_leaf(tensor: Any, cls: type) -> Any:
     try:
         tensor.__class__ = cls
     except TypeError:
-        other = object.__new__(cls)
+        other: Any = object.__new__(cls)
         other.__dict__.update(tensor.__dict__)
         return other
     return tensor

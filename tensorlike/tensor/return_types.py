@@ -16,7 +16,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
     if kind is None:
         made: Any = namedtuple(name, fields)  # type: ignore[misc]
         made.__module__ = "tensorlike.return_types"
-        made.__repr__ = _text
+        made.__repr__ = _text  # type: ignore[method-assign]
         kind = _made[name] = made
         globals()[name] = made
     return kind._make

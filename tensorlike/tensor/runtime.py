@@ -19,6 +19,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.node import edge_of
 
 from .backends import backend_of, check_same_device, namespace_of
 from .dtypes import default_complex, default_float, dtype_of
@@ -377,7 +378,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
     if grad_enabled():
         for operand in (out, *operands):
             for item in operand if isinstance(operand, (list, tuple)) else (operand,):
-                if isinstance(item, TensorBase) and item._tracked and item.requires_grad:
+                if isinstance(item, TensorBase) and item._tracked and edge_of(item) is not None:
                     raise RuntimeError(
                         f"{name}(): functions with out=... arguments don't support automatic differentiation, but one "
                         "of the arguments requires grad. Call it without out=, or under no_grad()."

@@ -38,7 +38,7 @@ def rebuild_tensor(
 ) -> Any:
     """Return the tensor that was pickled."""
     where = Device(device)
-    tensor = object.__new__(kind)
+    tensor: Any = object.__new__(kind)
     tensor._data = array if where.type == "cpu" else backend_for(where).from_host(array, where)
     if requires_grad:
         tensor._requires_grad = True

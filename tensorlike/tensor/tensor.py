@@ -152,7 +152,7 @@ def retyped(tensor: Any, cls: type) -> Any:
     try:
         result.__class__ = cls
     except TypeError:
-        other = _new(cls)
+        other: Any = _new(cls)
         other.__dict__.update(result.__dict__)
         return other
     return result

@@ -59,7 +59,7 @@ class Layout(NamedTuple):
         """Return the bytes from the first element to the end of the last."""
         if 0 in self.shape:
             return 0
-        return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
+        return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + int(self.dtype.itemsize)
 
 
 def layout_of(array: Any) -> Layout:
@@ -107,7 +107,8 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     xp = namespace_of(grad)
     memory, base, offset = _fresh(xp, layout, geometry)
     # What was expanded is summed first; what is left overlaps only in windows.
-    expanded = tuple(d for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)) if s == 0 and n != 1)
+    sizes = enumerate(zip(geometry.shape, geometry.strides, strict=True))
+    expanded = tuple(d for d, (n, s) in sizes if s == 0 and n != 1)
     if expanded:
         grad = grad.sum(axis=expanded, keepdims=True, dtype=grad.dtype)
         geometry = geometry._replace(shape=grad.shape)
@@ -143,7 +144,7 @@ def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
     if counter is None:
         counter = version_counter(base)
         source._counter = counter
-    tensor = _new(TensorBase.plain)
+    tensor: Any = _new(TensorBase.plain)
     tensor._data = array
     tensor._view_base = base
     tensor._counter = counter
@@ -167,9 +168,10 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
+        from .ops.basic import direct
         from .ops.views import scatter_strided
 
-        return (scatter_strided(grad, self.layout, self.geometry),)
+        return (direct(scatter_strided)(grad, self.layout, self.geometry),)
 
 
 class CopySlices(Node):
@@ -184,16 +186,17 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import fit
 
+        from .ops.basic import direct
         from .ops.views import read_strided, write_strided
 
-        part = read_strided(grad, self.layout, self.geometry)
+        part = direct(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
         inner = grads[0]
         if inner is None:
             inner = part._zeros(self.geometry.shape, self.geometry.dtype)
         else:
             inner = fit(inner, self.geometry.shape, self.geometry.dtype, self.function)
-        whole = write_strided(grad, inner, self.layout, self.geometry)
+        whole = direct(write_strided)(grad, inner, self.layout, self.geometry)
         return (whole, *grads[1:])
 
     def release(self) -> None:
@@ -229,16 +232,16 @@ def refuse(tensor: Any, what: str) -> NoReturn:
     refuses = tensor._view_refuses
     if refuses == UNDER_NO_GRAD:
         raise RuntimeError(
-            f"A view was created in no_grad mode and {what} with grad mode enabled. Make the view with grad mode enabled, "
-            "or modify it under no_grad() as well."
+            f"A view was created in no_grad mode and {what} with grad mode enabled. Make the view with grad mode "
+            "enabled, or modify it under no_grad() as well."
         )
     if refuses == OF_MANY:
         edge = tensor._edge
         name = "the output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward0')}"
         raise RuntimeError(
             f"{name} is a view and {what}. This view is the output of a function that returns multiple views. Such "
-            "functions do not allow the output views to be modified inplace. You should replace the inplace operation by "
-            "an out-of-place one."
+            "functions do not allow the output views to be modified inplace. You should replace the inplace operation "
+            "by an out-of-place one."
         )
     raise RuntimeError(
         f"Output of a custom Function is a view and {what}, which its backward would not see. Return a clone() from "
@@ -248,7 +251,9 @@ def refuse(tensor: Any, what: str) -> NoReturn:
 
 def check_overlap(array: Any, name: str) -> None:
     """Refuse to write to an array some of whose elements are one, as after `expand`."""
-    if array.size and 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+    if not array.size or 0 not in array.strides:
+        return
+    if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             f"{name}(): unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation."

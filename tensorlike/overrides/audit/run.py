@@ -190,6 +190,8 @@ class Auditor:
                 tries += 1
                 judged, _ = self._judged(function, operand, attempt)
                 problem = None
+                if row.error_type and (judged.error_type, judged.error) == (row.error_type, row.error):
+                    break  # The parameter makes no difference.
                 if judged.outcome in FAULTY and judged.outcome is not Outcome.TYPE_LOST:
                     problem = refusal(parameter, judged.call, f"{judged.error_type}: {judged.error}")
                     if not attempt.fits and not judged.signature and judged.outcome is Outcome.RAISED:

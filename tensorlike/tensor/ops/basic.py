@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["INTERNAL", "along", "alias", "direct", "part", "place", "select_view", "slice_view", "unsqueeze_view", "writable"]
+__all__ = ["INTERNAL", "alias", "along", "declared", "direct", "part", "place", "select_view", "slice_view", "unsqueeze_view", "writable"]
 
 #: The namespace of operations that are nobody's business: types are not asked about them.
 INTERNAL = "tensorlike._internal"
@@ -20,6 +20,11 @@ def direct(function: Any) -> Callable[..., Any]:
     """Return what a public function runs when nobody overrides it, for calls that must not ask again."""
     implementation: Callable[..., Any] = function._entry.implementation
     return implementation
+
+
+def declared(function: Any) -> Any:
+    """Return the declaration of a public function."""
+    return function.declaration
 
 
 def along(dim: int, *index: Any) -> tuple[Any, ...]:
@@ -49,8 +54,8 @@ def _view(name: str) -> Any:
         """Return the view of `input` at a basic index."""
         return input[index]
 
-    derivatives(basic, input=lambda grad, input_shape, index: place(grad, input_shape, index))
-    return basic.declaration
+    derivatives(basic, input=lambda grad, input_shape, index: direct(place)(grad, input_shape, index))
+    return declared(basic)
 
 
 select_view = _view("select")

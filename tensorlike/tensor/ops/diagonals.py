@@ -159,7 +159,7 @@ def diagonal_place(xp: Any, input: Tensor, shape: tuple[int, ...], offset: int, 
 
 derivatives(
     diagonal,
-    input=lambda grad, input_shape, offset, dim1, dim2: diagonal_place(grad, input_shape, offset, dim1, dim2),
+    input=lambda grad, input_shape, offset, dim1, dim2: direct(diagonal_place)(grad, input_shape, offset, dim1, dim2),
 )
 derivatives(diagonal_place, input=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
@@ -247,7 +247,7 @@ def trace(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(
     trace,
-    input=lambda grad, input_shape: diagonal_place(grad.expand(min(input_shape)), input_shape, 0, 0, 1),
+    input=lambda grad, input_shape: direct(diagonal_place)(grad.expand(min(input_shape)), input_shape, 0, 0, 1),
 )
 
 
@@ -288,7 +288,7 @@ derivatives(
 
 @tensor_method
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Write `fill_value` to the main diagonal of this tensor, whose dimensions must be equal if there are more than two.
+    """Write `fill_value` to the main diagonal of this tensor, whose sizes must be equal if there are more than two.
 
     With `wrap` the diagonal of a tall matrix starts again after each `columns + 1` rows.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,16 @@ from tensorlike.tensor.types import Tensor
 from .basic import direct, writable
 from .shaping import reshape, sizes
 
-__all__ = ["broadcast_tensors", "broadcast_to", "cartesian_prod", "combinations", "meshgrid", "repeat_interleave", "tile"]
+__all__ = [
+    "broadcast_tensors",
+    "broadcast_to",
+    "cartesian_prod",
+    "combinations",
+    "expand",
+    "meshgrid",
+    "repeat_interleave",
+    "tile",
+]
 
 _reshape = direct(reshape)
 
@@ -28,8 +38,8 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand(tensor of shape {list(shape)}, size={list(size)}): the number of sizes provided ({len(size)}) must "
-            f"be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand(tensor of shape {list(shape)}, size={list(size)}): the number of sizes provided ({len(size)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     result = []
     for position, wanted in enumerate(size):
@@ -42,7 +52,7 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
             result.append(wanted)
             continue
         have = shape[position - lead]
-        if wanted != -1 and wanted != have and have != 1 or wanted < -1:
+        if (wanted != -1 and wanted != have and have != 1) or wanted < -1:
             raise RuntimeError(
                 f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
                 f"dimension {position}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
@@ -371,7 +381,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return wrap(xp.empty((0,), array.dtype))
     grid = xp.indices((array.shape[0],) * r).reshape(r, -1)
     kept = xp.ones(grid.shape[1], dtype=bool)
-    for before, after in zip(grid, grid[1:], strict=False):
+    for before, after in pairwise(grid):
         kept &= before <= after if with_replacement else before < after
     return elements(input, [wrap(grid[:, kept].T)], [0])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import EllipsisType, NoneType
 from typing import Any
 
@@ -27,7 +27,7 @@ from tensorlike.tensor.types import Indices, Number, Tensor
 from tensorlike.tensor.views import bump, check_overlap, view_of
 
 from .accumulation import accumulate
-from .basic import INTERNAL, alias, direct, select_view, slice_view, unsqueeze_view
+from .basic import INTERNAL, alias, declared, direct, select_view, slice_view, unsqueeze_view
 from .inplace import copy_into, fill
 from .shaping import reshape
 from .values import as_written, converted_number
@@ -100,7 +100,8 @@ def _part(item: Any, array: Any) -> Any:
         raise _invalid(item)
     if found.dtype.kind not in "iub":
         raise IndexError(
-            f"tensors used as indices must be long, int, byte or bool tensors, got one of dtype {dtype_name(found.dtype)}"
+            "tensors used as indices must be long, int, byte or bool tensors, got one of dtype "
+            f"{dtype_name(found.dtype)}"
         )
     if found.dtype == np.uint8:
         warnings.warn(
@@ -113,7 +114,7 @@ def _part(item: Any, array: Any) -> Any:
         return bool(found) if found.dtype.kind == "b" else int(found)
     if type(found) is not type(array):
         found = transfer(found, device_of(array))
-    if isinstance(item, TensorBase) and found is item._data and found.dtype.kind in "b" or found.dtype == np.int64:
+    if (isinstance(item, TensorBase) and found is item._data and found.dtype.kind in "b") or found.dtype == np.int64:
         # The tensor itself, so that the graph notices when it is modified before backward.
         return item if isinstance(item, TensorBase) and found is item._data else wrap(found)
     return wrap(found if found.dtype.kind == "b" else found.astype(np.int64))
@@ -287,8 +288,8 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
     except (IndexError, ValueError):
         _explain(input, indices, dims)
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(input[index].shape)}"
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(input[index].shape)}"
         ) from None
 
 
@@ -476,7 +477,8 @@ def _assigned(value: Any, target: Any) -> Any:
         return value
     raise TypeError(
         f"can't assign a {type(value).__module__ + '.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} "
-        f"to a tensorlike.{dtype_name(target.dtype)}Tensor: make it a tensor first, e.g. with tensorlike.as_tensor(value)"
+        f"to a tensorlike.{dtype_name(target.dtype)}Tensor: make it a tensor first, e.g. with "
+        "tensorlike.as_tensor(value)"
     )
 
 
@@ -537,9 +539,9 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
             return
         view = _viewed(self, parsed)
         if isinstance(value, TensorBase):
-            copy_into.declaration.write_in_place("__setitem__", view, _stripped(value, view._data.shape))
+            declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._data.shape))
         else:
-            fill.declaration.write_in_place("__setitem__", view, value)
+            declared(fill).write_in_place("__setitem__", view, value)
         return
     if isinstance(value, TensorBase):
         if value._data.dtype != array.dtype:
@@ -552,7 +554,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
-    _index_put.declaration.write_in_place("__setitem__", target, parsed.tensors, value, parsed.dims, False)
+    declared(_index_put).write_in_place("__setitem__", target, parsed.tensors, value, parsed.dims, False)
 
 
 def _delitem(self: Any, index: Any) -> None:
@@ -626,4 +628,4 @@ def index_put_(
     Same as PyTorch's method of that name.
     """
     parts, dims, given = _named(self, indices, values, "index_put_")
-    return _index_put.declaration.write_in_place("index_put_", self, parts, given, dims, accumulate)
+    return declared(_index_put).write_in_place("index_put_", self, parts, given, dims, accumulate)

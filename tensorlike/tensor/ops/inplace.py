@@ -15,8 +15,8 @@ from tensorlike.tensor.runtime import broadcast_error, is_number, run_quietly
 from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
-from .basic import INTERNAL, direct
-from .shaping import sizes, squeeze, t, transpose, unsqueeze
+from .basic import INTERNAL, declared
+from .shaping import squeeze, t, transpose, unsqueeze
 from .values import as_written, single_value
 
 __all__ = ["copy_into", "fill", "restructure", "zero_"]
@@ -67,7 +67,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return fill.declaration.write_in_place("fill_", _checked(input, "fill_"), value)
+    return declared(fill).write_in_place("fill_", _checked(input, "fill_"), value)
 
 
 @composite(guard=False, method=True)
@@ -80,7 +80,7 @@ def zero_(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return fill.declaration.write_in_place("zero_", _checked(input, "zero_"), 0)
+    return declared(fill).write_in_place("zero_", _checked(input, "zero_"), 0)
 
 
 def _checked(value: Any, function: str) -> Any:
@@ -130,13 +130,13 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     Same as PyTorch's method of that name.
     """
     if is_number(src):
-        return fill.declaration.write_in_place("copy_", self, src)
+        return declared(fill).write_in_place("copy_", self, src)
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     source: Any = src
     if type(source._data) is not type(self._data) or device_of(source._data) != device_of(self._data):
         source = source._transfer(device_of(self._data))
-    return copy_into.declaration.write_in_place("copy_", self, source)
+    return declared(copy_into).write_in_place("copy_", self, source)
 
 
 # ------------------------------------------------------------------------------------------------------------- memory

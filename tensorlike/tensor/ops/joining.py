@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
@@ -252,9 +252,9 @@ def _split(xp: Any, input: Tensor, sizes: Sequence[int], dim: int) -> Tensor:
     return parts
 
 
-derivatives(_split, input=lambda grads, dim: cat(grads, dim))
+derivatives(_split, input=lambda grads, dim: direct(cat)(grads, dim))
 
-_split_view = direct(_split)
+_split_view: Callable[..., tuple[Any, ...]] = direct(_split)
 
 
 def _checked(value: Any, function: str, argument: str = "input") -> Any:
@@ -265,7 +265,7 @@ def _checked(value: Any, function: str, argument: str = "input") -> Any:
     return value
 
 
-def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> Any:
+def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> tuple[Any, ...]:
     shape = tensor._data.shape
     if not shape:
         raise RuntimeError(f"{function} expects at least a 1-dimensional tensor")
@@ -287,7 +287,7 @@ def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> Any:
     return _split_view(tensor, parts, where)
 
 
-def _parts(tensor: Any, size: Any, dim: int) -> Any:
+def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
     if isinstance(size, (list, tuple)) or not hasattr(type(size), "__index__"):
         return _with_sizes(tensor, size, dim, "split_with_sizes")
     shape = tensor._data.shape
@@ -308,7 +308,7 @@ def _parts(tensor: Any, size: Any, dim: int) -> Any:
 
 @composite(guard=False)
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `tensor` along `dim`: parts of one size (the last may be smaller), or of given sizes.
+    """Return views of the parts of `tensor` along `dim`: of one size, but for the last, or of given sizes.
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
 
@@ -323,7 +323,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
 @tensor_method(name="split", composite=False)
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of this tensor along `dim`: parts of one size (the last may be smaller), or of given sizes.
+    """Return views of the parts of this tensor along `dim`: of one size, but for the last, or of given sizes.
 
     >>> import tensorlike as tl
     >>> tl.arange(5).split([1, 4])
@@ -388,10 +388,10 @@ def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     where = one_dim(dim, input.ndim)
     lead = (slice(None),) * where
-    return [input[(*lead, i, Ellipsis)] for i in range(input.shape[where])]
+    return tuple([input[(*lead, i, Ellipsis)] for i in range(input.shape[where])])
 
 
-derivatives(unbind, input=lambda grads, dim: stack(grads, dim))
+derivatives(unbind, input=lambda grads, dim: direct(stack)(grads, dim))
 
 
 def _sections(value: Any, function: str) -> Any:
@@ -414,7 +414,7 @@ def _sections(value: Any, function: str) -> Any:
     return operator.index(value)
 
 
-def _cut(tensor: Any, sections: Any, dim: int) -> Any:
+def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
     total = tensor._data.shape[dim]
     if isinstance(sections, int):
         size, larger = divmod(total, sections)
@@ -461,7 +461,7 @@ def tensor_split(
     return _cut(input, found, where)
 
 
-def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> Any:
+def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tuple[Any, ...]:
     shape = _checked(input, function)._data.shape
     if len(shape) < least:
         raise RuntimeError(

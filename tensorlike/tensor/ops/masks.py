@@ -14,7 +14,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .basic import direct
 from .expanding import shared_shape
-from .joining import unbind
+from .joining import cat, unbind
 from .values import single_value
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "one_hot"]
@@ -23,8 +23,8 @@ __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzer
 def _check_mask(function: str, mask: Any) -> None:
     if mask.dtype.kind != "b":
         raise RuntimeError(
-            f"{function} only supports boolean masks, but got mask with dtype {dtype_name(mask.dtype)}: compare, or use "
-            ".bool()"
+            f"{function} only supports boolean masks, but got mask with dtype {dtype_name(mask.dtype)}: compare, or "
+            "use .bool()"
         )
 
 
@@ -140,9 +140,7 @@ def _taken(grad: Any, mask: Any, shape: tuple[int, ...]) -> Any:
     found = grad.masked_select(mask.expand(grad._data.shape))
     left = int(np.prod(shape)) - found._data.shape[0]
     if left:
-        from .joining import cat
-
-        found = cat([found, grad._zeros((left,), grad._data.dtype)])
+        found = direct(cat)([found, grad._zeros((left,), grad._data.dtype)])
     return found.reshape(shape)
 
 
@@ -168,7 +166,7 @@ def _places(input: Any, function: str) -> Any:
 
 @composite(guard=False, method=True)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """Return the indices of the elements that are not zero, one element in a row; as a tuple, one dimension in a tensor.
+    """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
     >>> import tensorlike as tl
     >>> tl.nonzero(tl.tensor([0, 1, 2]))
@@ -208,8 +206,8 @@ def argwhere(input: Tensor) -> Tensor:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Return, for each class number in `input`, zeros with a one at its place, as a last dimension.
 
-    `num_classes` is one more than the largest number unless given. Raises RuntimeError unless the numbers are int64, not
-    negative, and less than `num_classes`.
+    `num_classes` is one more than the largest number unless given. Raises RuntimeError unless the numbers are int64,
+    not negative, and less than `num_classes`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.one_hot(tl.tensor([0, 2]))

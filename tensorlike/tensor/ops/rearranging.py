@@ -91,7 +91,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
 @primitive(function=False, view=True)
 def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of the windows of `size` elements, `step` apart, along a dimension; each window is a last dimension.
+    """Return a view of the windows of `size` elements, `step` apart, along a dimension; windows are the last dimension.
 
     Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
 
@@ -146,7 +146,7 @@ def _as_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry, arra
     return array
 
 
-derivatives(_as_strided, input=lambda grad, layout, geometry: scatter_strided(grad, layout, geometry))
+derivatives(_as_strided, input=lambda grad, layout, geometry: direct(scatter_strided)(grad, layout, geometry))
 
 
 def _storage(tensor: Any) -> Any:
@@ -181,7 +181,9 @@ def as_strided(
             f"as_strided(): mismatch in length of strides and shape: size={list(shape)}, stride={list(steps)}"
         )
     if any(n < 0 for n in steps):
-        raise RuntimeError(f"as_strided(): Negative strides are not supported at the moment, got strides: {list(steps)}")
+        raise RuntimeError(
+            f"as_strided(): Negative strides are not supported at the moment, got strides: {list(steps)}"
+        )
     if any(n < 0 for n in shape):
         raise RuntimeError(f"as_strided(): sizes must not be negative, got {list(shape)}")
     array, storage = tensor._data, _storage(tensor)
@@ -300,8 +302,8 @@ def roll(
 ) -> Tensor:
     """Return `input` with its elements shifted along the dimensions `dims`, those at the end coming in at the start.
 
-    Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and dimensions
-    differ.
+    Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
+    dimensions differ.
 
     >>> import tensorlike as tl
     >>> tl.roll(tl.tensor([1, 2, 3]), 1)

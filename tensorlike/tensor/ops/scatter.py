@@ -13,7 +13,7 @@ from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
-from .basic import along, direct
+from .basic import INTERNAL, along, direct, place
 from .values import converted_number, single_value
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "index_fill",
     "index_select",
     "put",
-    "scatter",
     "scatter_add",
     "take",
     "take_along_dim",
@@ -34,7 +33,9 @@ def _is_index(array: Any, *, wide: bool = False) -> bool:
     return array.dtype == np.int64 or (not wide and array.dtype == np.int32)
 
 
-def check_range(xp: Any, index: Any, size: int, error: type[Exception], message: str, *, negative: bool = False) -> None:
+def check_range(
+    xp: Any, index: Any, size: int, error: type[Exception], message: str, *, negative: bool = False
+) -> None:
     """Raise `error` when an index is out of range. Devices that compute asynchronously are not asked."""
     if xp is not np or not index.size:
         return
@@ -42,6 +43,14 @@ def check_range(xp: Any, index: Any, size: int, error: type[Exception], message:
     if highest >= size or lowest < (-size if negative else 0):
         found = highest if highest >= size else lowest
         raise error(message.format(index=found, size=size))
+
+
+def check_bounds(
+    xp: Any, index: Any, shape: tuple[int, ...], dim: int, error: type[Exception], *, negative: bool = False
+) -> None:
+    """Raise `error` when an index is out of range along a dimension."""
+    message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
+    check_range(xp, index, shape[dim], error, message, negative=negative)
 
 
 # ------------------------------------------------------------------------------------------------------ slices by index
@@ -122,9 +131,7 @@ def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any =
     vector = _vector("index_add_", index)
     _check_slices("index_add", input, where, vector, source)
     target = input if input.ndim else input.reshape(1)
-    check_range(
-        xp, vector, target.shape[where], RuntimeError, f"index {{index}} is out of bounds for dimension {where} with size {{size}}"
-    )
+    check_bounds(xp, vector, target.shape, where, RuntimeError)
     values = source.reshape((*target.shape[:where], vector.shape[0], *target.shape[where + 1 :]))
     if alpha != 1:
         values = values * converted_number(alpha, input.dtype)
@@ -135,8 +142,8 @@ def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any =
 def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Return `input` with `alpha` times the slices of `source` added to those along `dim` that `index` names.
 
-    A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do not
-    fit.
+    A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
 
     >>> import tensorlike as tl
     >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
@@ -215,18 +222,13 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
     if index.ndim > 1:
         raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of shape {list(index.shape)}")
     number = single_value(
-        value, input.dtype, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {ndim} dimension(s)."
+        value,
+        input.dtype,
+        "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {ndim} dimension(s).",
     )
     vector = index.reshape(-1)
     target = input if input.ndim else input.reshape(1)
-    check_range(
-        xp,
-        vector,
-        target.shape[where],
-        IndexError,
-        f"index {{index}} is out of bounds for dimension {where} with size {{size}}",
-        negative=True,
-    )
+    check_bounds(xp, vector, target.shape, where, IndexError, negative=True)
     target[along(where, vector)] = number
 
 
@@ -256,7 +258,7 @@ derivatives(
 )
 
 
-# --------------------------------------------------------------------------------------------- elements of the flat tensor
+# ------------------------------------------------------------------------------------------ elements of the flat tensor
 
 _OUT_OF = "{function}(): out of range: tried to access index {{index}} on a tensor of {{size}} elements."
 
@@ -340,7 +342,7 @@ derivatives(
 )
 
 
-# ----------------------------------------------------------------------------------------------------- gather and scatter
+# --------------------------------------------------------------------------------------------------- gather and scatter
 
 
 def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
@@ -348,8 +350,8 @@ def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtype_name(index.dtype)}")
     if index.size and max(index.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError(
-            f"{function}(): Index tensor must have the same number of dimensions as {what} tensor, got {index.ndim} and "
-            f"{input.ndim}"
+            f"{function}(): Index tensor must have the same number of dimensions as {what} tensor, got {index.ndim} "
+            f"and {input.ndim}"
         )
 
 
@@ -374,14 +376,12 @@ def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool
     for d in range(input.ndim):
         if d != where and index.ndim and index.shape[d] > input.shape[d]:
             raise RuntimeError(
-                f"gather(): Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than "
-                f"self {list(input.shape)} apart from dimension {where}"
+                f"gather(): Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
+                f"than self {list(input.shape)} apart from dimension {where}"
             )
     source = input if input.ndim else input.reshape(1)
     places = index if index.ndim else index.reshape(1)
-    check_range(
-        xp, places, source.shape[where], RuntimeError, f"index {{index}} is out of bounds for dimension {where} with size {{size}}"
-    )
+    check_bounds(xp, places, source.shape, where, RuntimeError)
     corner = tuple(slice(None) if d == where else slice(n) for d, n in enumerate(places.shape))
     return xp.take_along_axis(source[corner], places, axis=where).reshape(index.shape)
 
@@ -419,12 +419,10 @@ def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any
         )
     if too_large or (is_tensor and any(n > m for n, m in zip(places.shape, values.shape, strict=True))):
         raise RuntimeError(
-            f"{function}(): Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
-            f"dimension {where}" + (f" and to be no larger size than src {list(src.shape)}" if is_tensor else "")
+            f"{function}(): Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart "
+            f"from dimension {where}" + (f" and to be no larger size than src {list(src.shape)}" if is_tensor else "")
         )
-    check_range(
-        xp, places, target.shape[where], RuntimeError, f"index {{index}} is out of bounds for dimension {where} with size {{size}}"
-    )
+    check_bounds(xp, places, target.shape, where, RuntimeError)
     if is_tensor:
         values = values[tuple(slice(n) for n in places.shape)]
     return target, grid_positions(xp, target.shape, where, places), values
@@ -447,7 +445,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@primitive(name="scatter", namespace="tensorlike._internal", method=False, write=_scatter)
+@primitive(name="scatter", namespace=INTERNAL, method=False, write=_scatter)
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` at the places that `index` names along `dim`."""
     result = input.copy()
@@ -466,7 +464,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
-@primitive(name="scatter_value", namespace="tensorlike._internal", method=False, write=_scatter_number)
+@primitive(name="scatter_value", namespace=INTERNAL, method=False, write=_scatter_number)
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number at the places that `index` names along `dim`."""
     result = input.copy()
@@ -483,9 +481,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
         return grad
     if not grad._data.size:
         return grad._zeros(shape, grad._data.dtype)
-    from .basic import place
-
-    return place(grad, shape, tuple(slice(n) for n in grad._data.shape))
+    return direct(place)(grad, shape, tuple(slice(n) for n in grad._data.shape))
 
 
 def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
@@ -499,8 +495,8 @@ def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` added at the places that `index` names along `dim`.
 
-    A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do not
-    fit.
+    A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
 
     >>> import tensorlike as tl
     >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
@@ -526,7 +522,8 @@ def take_along_dim(
 ) -> Tensor:
     """Return the elements of `input` that `indices` names along `dim`, the other dimensions broadcast.
 
-    Without `dim` the input is taken as if it had one dimension. Raises RuntimeError when the numbers of dimensions differ.
+    Without `dim` the input is taken as if it had one dimension. Raises RuntimeError when the numbers of dimensions
+    differ.
 
     >>> import tensorlike as tl
     >>> x = tl.tensor([[3, 1], [2, 4]])
@@ -547,7 +544,9 @@ def take_along_dim(
             )
     tensor, places = input, indices
     if places._data.dtype != np.int64:
-        raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._data.dtype)}")
+        raise RuntimeError(
+            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._data.dtype)}"
+        )
     if dim is None:
         shape = (tensor._data.size,)
         return direct(gather)(

@@ -14,8 +14,8 @@ from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, row_positions
-from .basic import direct
-from .scatter import into, scatter_tensor, scatter_value, assign_at, check_range, scatter_add, scattered
+from .basic import declared, direct
+from .scatter import assign_at, check_bounds, into, scatter_add, scatter_tensor, scatter_value, scattered
 
 __all__ = ["index_reduce", "scatter", "scatter_reduce"]
 
@@ -263,10 +263,10 @@ def scatter_(
         name = _reduced("scatter_", reduce)
         tensor = found if isinstance(found, TensorBase) else _filled(index, self, found)
         if name == "sum":
-            return scatter_add.declaration.write_in_place("scatter_", self, dim, index, tensor)
+            return declared(scatter_add).write_in_place("scatter_", self, dim, index, tensor)
         return direct(TensorType.scatter_reduce_)(self, dim, index, tensor, name)
-    operation = scatter_tensor if isinstance(found, TensorBase) else scatter_value
-    return operation.declaration.write_in_place("scatter_", self, dim, index, found)
+    operation: Any = scatter_tensor if isinstance(found, TensorBase) else scatter_value
+    return declared(operation).write_in_place("scatter_", self, dim, index, found)
 
 
 # --------------------------------------------------------------------------------------------------------- index_reduce
@@ -288,12 +288,10 @@ def _index_reduce(
     wide = (*target.shape[:where], vector.shape[0], *target.shape[where + 1 :])
     if source.size != int(np.prod(wide)) or (source.ndim and source.shape != wide):
         raise RuntimeError(
-            f"index_reduce_(): source tensor of shape {list(source.shape)} does not fit: with {vector.shape[0]} indices "
-            f"along dimension {where} of {list(input.shape)} it must have shape {list(wide)}"
+            f"index_reduce_(): source tensor of shape {list(source.shape)} does not fit: with {vector.shape[0]} "
+            f"indices along dimension {where} of {list(input.shape)} it must have shape {list(wide)}"
         )
-    check_range(
-        xp, vector, target.shape[where], RuntimeError, f"index {{index}} is out of bounds for dimension {where} with size {{size}}"
-    )
+    check_bounds(xp, vector, target.shape, where, RuntimeError)
     reduce_at(xp, target, row_positions(xp, target.shape, where, vector), source.reshape(wide), reduce, include_self)
 
 

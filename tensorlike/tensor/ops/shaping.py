@@ -76,7 +76,9 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
         else:
             return size
     if isinstance(size, (str, bytes, float)):
-        raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {type(size).__name__}: {size!r}")
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be tuple of ints, not {type(size).__name__}: {size!r}"
+        )
     if not isinstance(size, (tuple, list)):
         size = (size,)
     if len(size) == 1 and isinstance(size[0], (tuple, list)):

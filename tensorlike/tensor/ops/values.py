@@ -64,7 +64,7 @@ def converted_number(value: Any, dtype: Any) -> Any:
 
 
 def as_written(value: Any, dtype: Any) -> Any:
-    """Return an array or a number as it is written into an array of `dtype`: numbers checked, complex ones made real."""
+    """Return an array or a number as it is written into an array of `dtype`, checked, and made real if that is."""
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return converted_number(value, dtype)
     if value.dtype.kind == "c" and dtype.kind != "c":
@@ -80,7 +80,7 @@ def single_value(value: Any, dtype: Any, message: str) -> Any:
         return as_written(value, dtype)
     if isinstance(value, complex) and dtype.kind != "c" and value.imag:
         raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}, and "
-            f"the tensor is of type {dtype_name(dtype)}"
+            f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}, "
+            f"and the tensor is of type {dtype_name(dtype)}"
         )
     return converted_number(value, dtype)

@@ -27,7 +27,8 @@ def _(make: Make) -> Iterator[SampleInput]:
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), 0, make.integers(4, high=2), make(4, 3))
     yield SampleInput(make(2, 3), 1, make.integers(2), make(2, 2))
-    yield SampleInput(make(2, 3), -1, make.integers(2, dtype="int32"), make(2, 2), alpha=2 if make.dtype.kind != "b" else True)
+    alpha = True if make.dtype.kind == "b" else 2
+    yield SampleInput(make(2, 3), -1, make.integers(2, dtype="int32"), make(2, 2), alpha=alpha)
     yield SampleInput(make(3), 0, make.integers(0), make(0))
 
 
@@ -64,7 +65,8 @@ def _(make: Make) -> Iterator[SampleInput]:
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), 1, make.integers(2, 4))
     yield SampleInput(make(2, 3), 0, make.integers(1, 2, high=2))
-    yield SampleInput(make(2, 3), -1, make.integers(1, 1, dtype="int32"), sparse_grad=True, name="not in PyTorch: gradients are dense")
+    index = make.integers(1, 1, dtype="int32")
+    yield SampleInput(make(2, 3), -1, index, sparse_grad=True, name="not in PyTorch: gradients are dense")
     yield SampleInput(make(), 0, make.integers(high=1))
     yield SampleInput(make(2, 3), 1, make.integers(2, 0))
 
@@ -98,8 +100,9 @@ def _(make: Make) -> Iterator[SampleInput]:
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), 1, _index([[0, 2], [1, 0]]), make(2, 2))
     yield SampleInput(make(2, 3), 1, _index([[0, 2], [1, 0]]), value=2)
-    yield SampleInput(make(2, 3, requires_grad=False), 1, _index([[0, 0]]), make(1, 2, requires_grad=False), reduce="add")
-    yield SampleInput(make(2, 3, requires_grad=False), 1, _index([[0, 2]]), 2, reduce="multiply")
+    first, second = make(2, 3, requires_grad=False), make(1, 2, requires_grad=False)
+    yield SampleInput(first, 1, _index([[0, 0]]), second, reduce="add")
+    yield SampleInput(first, 1, _index([[0, 2]]), 2, reduce="multiply")
 
 
 @samples("tensorlike.scatter_add", dtypes=ALL)
