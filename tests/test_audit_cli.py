@@ -1,6 +1,7 @@
 """`tensorlike audit` as a user runs it: what it prints and writes, its exit status, and what it says of bad input."""
 
 import html.parser
+import io
 import json
 import os
 import pickle
@@ -17,6 +18,7 @@ import tensorlike as tl
 from tensorlike.__main__ import main
 from tensorlike.overrides.audit import AuditReport, Outcome
 from tensorlike.overrides.audit.html import to_html
+from tensorlike.overrides.audit.terminal import progress_bar
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALAR = f"{ROOT / 'examples' / 'scalar_tensor.py'}:ScalarTensor"
@@ -211,7 +213,11 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_html(folder: Path) -> None:
+NEEDS_JINJA = "HTML reports need Jinja2, of the extra 'report'"
+
+
+def test_html(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("jinja2", reason=NEEDS_JINJA)
     assert run("some_ducks:Boxed", *BOXED, "--html", "audit.html", "--json", "audit.json") == 0
     text = (folder / "audit.html").read_text(encoding="utf-8")
     report = AuditReport.from_json((folder / "audit.json").read_text(encoding="utf-8"))
@@ -234,9 +240,13 @@ def test_html(folder: Path) -> None:
         assert f'<span class="name">{namespace}</span>' in text
     # Every row opens to its call.
     assert text.count("<dt>Call</dt>") == sum(row.called for row in report.rows)
+    capsys.readouterr()
+    assert run("some_ducks:Boxed", *BOXED, "--only", "mul", "--html", "no/folder.html") == 2
+    assert "tensorlike audit: cannot write no/folder.html: No such file" in capsys.readouterr().err
 
 
 def test_html_shows_errors_and_signatures() -> None:
+    pytest.importorskip("jinja2", reason=NEEDS_JINJA)
     from examples.scalar_tensor import ScalarTensor
 
     functions = ("tensorlike.add", "tensorlike.mul")
@@ -267,6 +277,25 @@ def test_plain_text_without_rich(
     assert lines[4].split()[:2] == ["tensorlike", "6"]
     assert any(line.startswith("  tensorlike.add, input: signature: add() has no parameter 'alpha'") for line in lines)
     assert lines[-1].startswith("scalar_tensor.ScalarTensor: 1 of 6 calls of 2 functions answered")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich", reason="progress bars need rich, of the extra 'report'")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress_bar() as progress:
+        assert progress is not None
+        progress(1, 3, "tensorlike.mul")
+    assert "1/3 tensorlike.mul" in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress_bar() as progress:
+        assert progress is None
 
 
 def test_html_without_jinja(
@@ -320,7 +349,6 @@ def test_nothing_slow_is_imported_by_the_package() -> None:
         (["some_ducks:Boxed", *BOXED, "--baseline", "wrong.py"], "the baseline wrong.py is not usable: "),
         (["some_ducks:Boxed", *BOXED, "--baseline", "empty.json"], "not usable: no report of an audit"),
         (["some_ducks:Boxed", *BOXED, "--only", "mul", "--json", "no/folder.json"], "cannot write no/folder.json"),
-        (["some_ducks:Boxed", *BOXED, "--only", "mul", "--html", "no/folder.html"], "cannot write no/folder.html"),
         (["some_ducks:Boxed", "--fail-under", "120"], "must be a percentage from 0 to 100, not '120'"),
         (["some_ducks:Boxed", "--fail-under", "much"], "must be a percentage from 0 to 100, not 'much'"),
         (["some_ducks:Boxed", "--unknown"], "unrecognized arguments: --unknown"),

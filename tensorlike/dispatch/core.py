@@ -123,7 +123,7 @@ def leave_modes() -> None:
 class Entry:
     """One overridable function: what is handed to implementations, and what runs when nobody overrides it."""
 
-    __slots__ = ("check", "composite", "function", "implementation", "nowrap")
+    __slots__ = ("check", "composite", "function", "implementation", "inherited", "nowrap")
 
     def __init__(self, implementation: Callable[..., Any], *, composite: bool = False, nowrap: bool = False) -> None:
         self.implementation = implementation
@@ -131,6 +131,8 @@ class Entry:
         self.composite = composite
         self.nowrap = nowrap
         #: Complains of operands that are no tensors, for implementations that do not check them themselves.
+        #: Answers for a class that inherits the default implementation, or returns NotImplemented: a shortcut.
+        self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
 
 
@@ -265,6 +267,10 @@ def dispatch(
             entry.check(args, kwargs)
         return entry.implementation(*args, **kwargs)
     if plan.default is not None:
+        if entry.inherited is not None and not kwargs:
+            result = entry.inherited(plan.default, args)
+            if result is not NotImplemented:
+                return result
         return _propagate(entry, plan.default, args, kwargs)  # type: ignore[misc]
     return _ask_types(entry.function, plan, operands, args, kwargs)
 

@@ -176,7 +176,7 @@ def public_function(
 
     `hot_values` are the names that the source `hot` uses besides the wrapper's own.
     """
-    function = deferred(
+    function: Any = deferred(
         "wrapper", "wrapper", lambda: _written(entry, parameters, hot, hot_values, foreign)
     )
     function.__name__ = name

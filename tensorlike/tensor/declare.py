@@ -44,12 +44,14 @@ from .generate import (
     allows_number,
     hot_source,
     implementation_source,
+    inherited_source,
     inplace_source,
     node_source,
     record_source,
 )
+from .promotion import can_cast
 from .return_types import return_type
-from .tensor import Tensor
+from .tensor import Tensor, retyped
 from .views import OF_MANY, bump, check_inplace, rebase, refuse, view_of
 
 __all__ = ["Declaration", "composite", "derivatives", "factory", "pointwise", "primitive", "raw_derivatives", "tensor_method", "tensor_property"]
@@ -323,7 +325,7 @@ def _check_result(name: str, former: Any, result: Any) -> None:
         raise RuntimeError(
             f"{name}(): output with shape {list(former.shape)} doesn't match the broadcast shape {list(result.shape)}"
         )
-    if result.dtype is not former.dtype and not runtime.can_cast(result.dtype, former.dtype):
+    if result.dtype is not former.dtype and not can_cast(result.dtype, former.dtype):
         raise RuntimeError(
             f"{name}(): result type {runtime.dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{runtime.dtype_name(former.dtype)}"
@@ -450,6 +452,9 @@ def _publish(
     new_entry = entry is None
     if entry is None:
         entry = Entry(implementation)
+        if hot and d.elementwise and d.hot:
+            entry.inherited = deferred(f"{d.name} inherited", "inherited", lambda: _inherited(d, parameters))
+            d.late(entry.inherited)
 
     def source() -> str:
         text = hot_source(d, parameters) if hot else ""
@@ -481,6 +486,11 @@ def _publish(
     )
     d.rows.append(register(row))
     return function
+
+
+def _inherited(d: Declaration, parameters: tuple[Parameter, ...]) -> tuple[str, dict[str, Any]]:
+    source = inherited_source(d, parameters) or "def inherited(cls, args):\n    return NotImplemented"
+    return source, {**_hot_values(d, parameters), "retyped": retyped}
 
 
 def _acceptable(value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
@@ -12,6 +12,8 @@ from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import add_tensor_hooks, edge_of
 
 from .views import detached, retain
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
 
@@ -124,7 +126,7 @@ def root_edge(tensor: Any) -> Any:
     return edge
 
 
-def install(method: Callable[..., Any]) -> None:
+def install(method: Callable[..., Callable[[F], F]]) -> None:
     """Attach the methods of this module; `method` is the decorator that makes them overridable."""
 
     @method(composite=False)

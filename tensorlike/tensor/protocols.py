@@ -134,7 +134,7 @@ def _contains(self: Tensor, element: Any) -> bool:
     Same as PyTorch's method of that name.
     """
     if isinstance(element, (TensorBase, int, float, complex, np.generic)):
-        return bool(self.eq(element).any().item())
+        return bool(self.eq(element).any().item())  # type: ignore[arg-type]
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element).__name__}."
     )

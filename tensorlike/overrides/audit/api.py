@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.base import wrap
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
@@ -212,7 +212,7 @@ class TensorlikeApi:
         from tensorlike.tensor.tensor import Tensor
 
         with DisableTorchFunction():
-            return Tensor.as_subclass(value, Tensor) if isinstance(value, TensorBase) else as_tensor(value)
+            return Tensor.as_subclass(value, Tensor) if isinstance(value, Tensor) else as_tensor(value)
 
     def as_subclass(self, tensor: Any, kind: type) -> Any:
         """Return a leaf of a subclass that shares the memory of `tensor`."""
@@ -222,14 +222,17 @@ class TensorlikeApi:
 
     def stand_in(self, instance: Any) -> Any:
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
+        from tensorlike.tensor.dtypes import dtype
         from tensorlike.tensor.tensor import Tensor
 
         try:
             shape = tuple(map(int, Tensor.shape.__get__(instance)))
-            array = np.resize(np.linspace(0.5, 2.0, 7), shape)
-            return wrap(array).to(Tensor.dtype.__get__(instance))
+            kind = Tensor.dtype.__get__(instance)
         except Exception:  # Whatever the type does with the question: it does not say.
             return None
+        if not isinstance(kind, dtype):
+            return None
+        return wrap(np.resize(np.linspace(0.5, 2.0, 7), shape)).to(kind)
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:

@@ -10,7 +10,19 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["INTERNAL", "alias", "along", "declared", "direct", "part", "place", "select_view", "slice_view", "unsqueeze_view", "writable"]
+__all__ = [
+    "INTERNAL",
+    "alias",
+    "along",
+    "declared",
+    "direct",
+    "part",
+    "place",
+    "select_view",
+    "slice_view",
+    "unsqueeze_view",
+    "writable",
+]
 
 #: The namespace of operations that are nobody's business: types are not asked about them.
 INTERNAL = "tensorlike._internal"

@@ -136,6 +136,20 @@ def _two_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     return first, second
 
 
+def _diagonals(xp: Any, array: Any, offset: int, first: int, second: int) -> Any:
+    """Return the view of the diagonals, which may be written to."""
+    if xp is np:
+        return writable(array.diagonal(offset, first, second), array)
+    rows, columns = array.shape[first], array.shape[second]
+    length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    start: list[Any] = [slice(None)] * array.ndim
+    start[first], start[second] = slice(max(-offset, 0), None), slice(max(offset, 0), None)
+    rest = [d for d in range(array.ndim) if d not in (first, second)]
+    shape = (*(array.shape[d] for d in rest), length)
+    steps = (*(array.strides[d] for d in rest), array.strides[first] + array.strides[second])
+    return xp.lib.stride_tricks.as_strided(array[tuple(start)], shape, steps)
+
+
 @primitive(view=True)
 def diagonal(xp: Any, input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
@@ -146,14 +160,14 @@ def diagonal(xp: Any, input: Tensor, offset: int = 0, dim1: int = 0, dim2: int =
 
     Same as PyTorch's function of that name.
     """
-    return writable(input.diagonal(offset, *_two_dims(input.ndim, dim1, dim2)), input)
+    return _diagonals(xp, input, offset, *_two_dims(input.ndim, dim1, dim2))
 
 
 @primitive(namespace=INTERNAL, method=False)
 def diagonal_place(xp: Any, input: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
     """Return zeros of the given shape with `input` on the diagonals."""
     result = xp.zeros(shape, input.dtype)
-    writable(result.diagonal(offset, *_two_dims(len(shape), dim1, dim2)), result)[...] = input
+    _diagonals(xp, result, offset, *_two_dims(len(shape), dim1, dim2))[...] = input
     return result
 
 
@@ -183,7 +197,7 @@ def diag_embed(xp: Any, input: Tensor, offset: int = 0, dim1: int = -2, dim2: in
     for d in sorted((first, second)):
         shape.insert(d, size)
     result = xp.zeros(tuple(shape), input.dtype)
-    writable(result.diagonal(offset, first, second), result)[...] = input
+    _diagonals(xp, result, offset, first, second)[...] = input
     return result
 
 
@@ -267,7 +281,7 @@ def diagonal_scatter(
     Same as PyTorch's function of that name.
     """
     result = input.copy()
-    target = writable(result.diagonal(offset, *_two_dims(input.ndim, dim1, dim2)), result)
+    target = _diagonals(xp, result, offset, *_two_dims(input.ndim, dim1, dim2))
     if target.shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "

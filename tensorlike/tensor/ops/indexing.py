@@ -9,7 +9,6 @@ Here as there, an index is split: its basic part makes a view, its tensors a cop
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from types import EllipsisType, NoneType
 from typing import Any
@@ -19,7 +18,6 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.creation import array_from
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.runtime import as_array, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
@@ -28,194 +26,14 @@ from tensorlike.tensor.views import bump, check_overlap, view_of
 
 from .accumulation import accumulate
 from .basic import INTERNAL, alias, declared, direct, select_view, slice_view, unsqueeze_view
+from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .inplace import copy_into, fill
 from .shaping import reshape
 from .values import as_written, converted_number
 
 __all__ = ["elements", "index_put"]
 
-_EVERYTHING = slice(None)
 _DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
-
-
-class Parsed:
-    """An index split in two: the basic part, and tensors at dimensions of what that part makes."""
-
-    __slots__ = ("basic", "dims", "last", "tensors")
-
-    def __init__(self) -> None:
-        self.basic: list[Any] = []
-        self.tensors: list[Any] = []
-        self.dims: list[int] = []
-        #: The view that PyTorch makes last, which names the node.
-        self.last: Any = alias
-
-
-def _counts(item: Any) -> int:
-    """Return how many dimensions one part of an index speaks for."""
-    if item is None or item is Ellipsis or type(item) is bool:
-        return 0
-    if isinstance(item, TensorBase):
-        return item._data.ndim if item._data.dtype.kind == "b" else 1
-    return 1
-
-
-def _is_legacy_tuple(index: list[Any]) -> bool:
-    """Return whether a list is read as a tuple: PyTorch does so for short ones that hold more than numbers."""
-    return len(index) < 32 and any(
-        item is None or item is Ellipsis or isinstance(item, (slice, TensorBase, list, tuple, range, np.ndarray))
-        for item in index
-    )
-
-
-def _invalid(item: Any) -> IndexError:
-    return IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-        f"{type(item).__name__}: {item!r})"
-    )
-
-
-def _part(item: Any, array: Any) -> Any:
-    """Return one part of an index as an integer, a slice, None, Ellipsis, a bool, or a tensor of int64 or bool."""
-    kind = type(item)
-    if kind is int or kind is bool or item is None or item is Ellipsis:
-        return item
-    if kind is slice:
-        return _slice(item)
-    if isinstance(item, TensorBase):
-        found = item._data
-    elif isinstance(item, np.ndarray):
-        found = item
-    elif isinstance(item, (np.bool_, bool)):
-        return bool(item)
-    elif hasattr(kind, "__index__"):
-        return operator.index(item)
-    elif isinstance(item, str):
-        raise TypeError(f"new(): invalid data type 'str': a tensor cannot be indexed with {item!r}")
-    elif hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not isinstance(item, dict):
-        found = array_from(item, None, "__getitem__")
-        if found.dtype.kind != "b":
-            found = found.astype(np.int64)
-    else:
-        raise _invalid(item)
-    if found.dtype.kind not in "iub":
-        raise IndexError(
-            "tensors used as indices must be long, int, byte or bool tensors, got one of dtype "
-            f"{dtype_name(found.dtype)}"
-        )
-    if found.dtype == np.uint8:
-        warnings.warn(
-            "indexing with dtype uint8 is deprecated, it is taken for a mask: use dtype bool instead",
-            UserWarning,
-            stacklevel=4,
-        )
-        found = found != 0
-    if not found.ndim:
-        return bool(found) if found.dtype.kind == "b" else int(found)
-    if type(found) is not type(array):
-        found = transfer(found, device_of(array))
-    if (isinstance(item, TensorBase) and found is item._data and found.dtype.kind in "b") or found.dtype == np.int64:
-        # The tensor itself, so that the graph notices when it is modified before backward.
-        return item if isinstance(item, TensorBase) and found is item._data else wrap(found)
-    return wrap(found if found.dtype.kind == "b" else found.astype(np.int64))
-
-
-def _slice(item: slice) -> slice:
-    parts = (item.start, item.stop, item.step)
-    for value in parts:
-        if value is not None and type(value) is not int:
-            if not hasattr(type(value), "__index__"):
-                raise TypeError(
-                    "slice indices must be integers or None or have an __index__ method, got "
-                    f"{type(value).__name__}: {value!r}"
-                )
-            parts = tuple(None if v is None else operator.index(v) for v in parts)  # type: ignore[assignment]
-            break
-    step = parts[2]
-    if step is not None and step <= 0:
-        if step == 0:
-            raise ValueError("slice step cannot be zero")
-        raise ValueError(f"step must be greater than zero, got {step}: use flip() to reverse a dimension")
-    return slice(*parts)
-
-
-def parse(array: Any, index: Any) -> Parsed:
-    """Split an index for an array: see Note [What an index means]."""
-    if type(index) is tuple:
-        items: Sequence[Any] = index
-    elif isinstance(index, tuple) or (isinstance(index, list) and _is_legacy_tuple(index)):
-        if isinstance(index, list):
-            warnings.warn(
-                "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of "
-                "x[seq], or x[tensor(seq)] for the elements it names",
-                UserWarning,
-                stacklevel=4,
-            )
-        items = tuple(index)
-    else:
-        items = (index,)
-    parts = [_part(item, array) for item in items]
-    ndim = array.ndim
-    named = sum(map(_counts, parts))
-    if named > ndim:
-        if ndim == 0 and len(parts) == 1 and not isinstance(parts[0], TensorBase):
-            if isinstance(parts[0], slice):
-                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
-            )
-        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {named})")
-    parsed = Parsed()
-    place = 0
-    filled = False
-    dim = 0
-    for part in parts:
-        if part is Ellipsis:
-            if not filled:
-                filled = True
-                missing = ndim - named
-                parsed.basic += [_EVERYTHING] * missing
-                place += missing
-                dim += missing
-        elif part is None:
-            parsed.basic.append(None)
-            parsed.last = unsqueeze_view
-            place += 1
-        elif type(part) is slice:
-            parsed.basic.append(part)
-            if part != _EVERYTHING or len(parts) == 1:
-                parsed.last = slice_view
-            place += 1
-            dim += 1
-        elif type(part) is bool:
-            # A dimension of size 1 that is kept or not.
-            parsed.basic.append(None)
-            parsed.last = unsqueeze_view
-            parsed.tensors.append(wrap(array_like(array, part)))
-            parsed.dims.append(place)
-            place += 1
-        elif isinstance(part, TensorBase):
-            width = part._data.ndim if part._data.dtype.kind == "b" else 1
-            parsed.basic += [_EVERYTHING] * width
-            parsed.tensors.append(part)
-            parsed.dims.append(place)
-            place += width
-            dim += width
-        else:
-            size = array.shape[dim]
-            if not -size <= part < size:
-                if not -(2**63) <= part < 2**63:
-                    raise ValueError(f"Overflow when unpacking long long: {part}")
-                raise IndexError(f"index {part} is out of bounds for dimension {dim} with size {size}")
-            parsed.basic.append(part)
-            parsed.last = select_view
-            dim += 1
-    return parsed
-
-
-def array_like(array: Any, flag: bool) -> Any:
-    """Return a mask of one element on the device of `array`."""
-    return transfer(np.array([flag]), device_of(array))
 
 
 # ------------------------------------------------------------------------------------------------ elements by tensors
@@ -225,7 +43,7 @@ def _index_tuple(indices: Sequence[Any], dims: Sequence[int]) -> tuple[Any, ...]
     found: list[Any] = []
     for array, dim in zip(indices, dims, strict=True):
         while len(found) < dim:
-            found.append(_EVERYTHING)
+            found.append(EVERYTHING)
         found.append(array)
         found += [None] * (array.ndim - 1 if array.dtype.kind == "b" else 0)
     # Where a mask speaks for several dimensions, they are counted but not named.
@@ -333,7 +151,7 @@ def _viewed(tensor: Any, parsed: Parsed) -> Any:
 
 
 def _is_trivial(parsed: Parsed) -> bool:
-    return all(type(part) is slice and part == _EVERYTHING for part in parsed.basic)
+    return all(type(part) is slice and part == EVERYTHING for part in parsed.basic)
 
 
 _SIMPLE = frozenset((int, NoneType, EllipsisType))
@@ -389,6 +207,11 @@ def _basic_view(array: Any, index: Any) -> Any:
     return result
 
 
+def _names_elements(array: Any, index: Any) -> bool:
+    """Return whether a tensor alone is an index that needs no more looks: a vector of indices, or a mask."""
+    return index.dtype in _DIRECT and 0 < index.ndim <= max(array.ndim, 1) and type(index) is type(array)
+
+
 def _last_view(index: Any) -> Any:
     """Return the view that PyTorch makes last for a basic index, which names the node."""
     if type(index) is not tuple:
@@ -398,7 +221,7 @@ def _last_view(index: Any) -> Any:
             return select_view
         if part is None:
             return unsqueeze_view
-        if part is not Ellipsis and (part != _EVERYTHING or len(index) == 1):
+        if part is not Ellipsis and (part != EVERYTHING or len(index) == 1):
             return slice_view
     return alias
 
@@ -427,7 +250,7 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
     if view is not None:
         complete = (*index, Ellipsis) if type(index) is tuple and Ellipsis not in index else index
         return _last_view(index).record_view(view, self, complete)
-    if type(index) is TensorType and index._data.dtype in _DIRECT and 0 < index._data.ndim <= max(array.ndim, 1):
+    if type(index) is TensorType and _names_elements(array, index._data):
         # The one most common: a vector of indices, or a mask.
         return elements(self, [index], [0])
     parsed = parse(array, index)
@@ -467,7 +290,7 @@ def _assigned(value: Any, target: Any) -> Any:
     """Return what is to be written: a tensor on the device of `target`, or a number."""
     if isinstance(value, TensorBase):
         array = value._data
-        if type(array) is not type(target) and array.ndim == 0:
+        if type(array) is not type(target):
             tensor: Any = value
             return tensor._transfer(device_of(target))
         return value
@@ -576,9 +399,9 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
     array = input._data
     parts = []
     for index in indices:
-        part = _part(index, array)
+        part = part_of(index, array)
         parts.append(part if isinstance(part, TensorBase) else wrap(transfer(np.asarray(part), device_of(array))))
-    named = sum(map(_counts, parts))
+    named = sum(map(counts, parts))
     if named > array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {array.ndim} (got {named})")
     if values._data.dtype != array.dtype:
@@ -590,7 +413,7 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
     place = 0
     for part in parts:
         dims.append(place)
-        place += _counts(part)
+        place += counts(part)
     return parts, dims, values
 
 

@@ -117,7 +117,7 @@ derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda 
 
 
 @tensor_method(composite=False)
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` into this tensor, converted and broadcast, and return this tensor.
 
     Gradients go to `src`. Raises RuntimeError when the shapes do not fit.

@@ -41,7 +41,7 @@ def reduce_at(xp: Any, target: Any, positions: Any, values: Any, reduce: str, in
     combine_at(xp, ufunc, target, positions, values)
     if reduce == "mean":
         counts = xp.zeros(target.shape, np.int64) + (1 if include_self else 0)
-        combine_at(xp, xp.add, counts, positions, 1)
+        combine_at(xp, xp.add, counts, positions, xp.ones((), np.int64))
         counts = xp.where(counts < 1, 1, counts)
         if target.dtype.kind in "iu":
             target[...] = target // counts.astype(target.dtype)
