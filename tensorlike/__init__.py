@@ -23,7 +23,35 @@ from .autograd import (
 from .dispatch import TorchFunctionMode, overridable
 from .tensor import Parameter, Tensor
 from .tensor.device import device
-from .tensor.dtypes import *  # noqa: F403
+from .tensor.dtypes import (
+    bool,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    dtype,
+    finfo,
+    float,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    iinfo,
+    int,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    set_default_dtype,
+    short,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from .tensor.generator import Generator, default_generator
 from .tensor.namespaces import fill as _fill
 from .tensor.printing import set_printoptions
@@ -34,14 +62,9 @@ LAZY = ("_C", "_overrides", "nn", "optim", "overrides", "random", "special", "te
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of
 # that name stays importable from (`from tensorlike.tensor import ...`).
-__all__ = [
-    *_fill(__name__),
-    *("Generator", "Parameter", "Size", "Tensor", "TorchFunctionMode", "autograd", "default_generator", "device"),
-    *("dispatch",),
-    *("e", "enable_grad", "inf", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "nan", "no_grad"),
-    *("overridable", "pi", "set_grad_enabled", "set_printoptions"),
-    *(name for name in LAZY if not name.startswith("_")),
-]
+_fill(__name__)
+__all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
+__all__ += [name for name in LAZY if name[0] != "_"]
 
 
 def __getattr__(name: str) -> object:

@@ -39,6 +39,7 @@ ABOUT_MEMORY = {
     "tensorlike.Tensor.stride",
     "tensorlike.Tensor.is_contiguous",
     "tensorlike.as_strided",
+    "tensorlike.as_strided_scatter",
     "tensorlike.view_as_complex",
 }
 

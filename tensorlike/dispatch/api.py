@@ -148,7 +148,7 @@ def overridable(
             f"overridable(): {function.__qualname__}{_shown(parameters)} has no parameter annotated with Tensor; "
             f'annotate one, or name the operands: @overridable(operands=("input",))'
         )
-    module = namespace or function.__module__
+    module = namespace or function.__module__ or "__main__"
     entry = Entry(function, composite=True)
     public = public_function(
         entry,

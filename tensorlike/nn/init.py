@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorlike as tl
 from tensorlike.dispatch import overridable
+from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor import Tensor
 
 __all__ = [
@@ -90,6 +91,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
         return tensor.normal_(mean, std, generator=generator)
 
 
+@overridable
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
@@ -136,6 +138,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
         return tensor.fill_(val)
 
 
+@overridable
 def ones_(tensor: Tensor) -> Tensor:
     """Fill `tensor` with ones, and return it.
 
@@ -149,6 +152,7 @@ def ones_(tensor: Tensor) -> Tensor:
         return tensor.fill_(1.0)
 
 
+@overridable
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill `tensor` with zeros, and return it.
 
@@ -162,6 +166,7 @@ def zeros_(tensor: Tensor) -> Tensor:
         return tensor.zero_()
 
 
+@overridable
 def eye_(tensor: Tensor) -> Tensor:
     """Fill the matrix `tensor` with ones on the diagonal and zeros elsewhere, and return it.
 
@@ -179,6 +184,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
+@overridable
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the convolution weight `tensor` so that channels pass unchanged as far as there are any; return it.
 
@@ -219,6 +225,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
+@overridable
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill `tensor` uniformly so that signals keep their variance forward and backward, and return it.
 
@@ -237,6 +244,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
         return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@overridable
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill `tensor` normally so that signals keep their variance forward and backward, and return it.
 
@@ -289,6 +297,7 @@ def kaiming_uniform_(
         return tensor.uniform_(-bound, bound, generator=generator)
 
 
+@overridable
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -313,6 +322,7 @@ def kaiming_normal_(
         return tensor.normal_(0.0, std, generator=generator)
 
 
+@overridable
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill `tensor` with a random orthogonal matrix times `gain`, and return it.
 
@@ -342,6 +352,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         return tensor.mul_(gain)
 
 
+@overridable
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill the matrix `tensor` normally, with the fraction `sparsity` of each column zero, and return it.
 
@@ -361,3 +372,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         for column in range(columns):
             tensor[tl.randperm(rows, generator=generator)[:zeros], column] = 0.0
     return tensor
+
+
+ignore(calculate_gain, f"{__name__}.calculate_gain", "takes a name and a number; no tensor takes part")

@@ -183,6 +183,10 @@ def dim(self: Tensor) -> int:
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
+    >>> import tensorlike as tl
+    >>> tl.ones(2).get_device()
+    -1
+
     Same as PyTorch's method of that name.
     """
     found = device_of(self._data)
@@ -271,7 +275,14 @@ def _is_view(self: Tensor) -> bool:
 
 @tensor_method(composite=False)
 def is_shared(self: Tensor) -> bool:
-    """Return whether the memory is shared between processes, which it never is."""
+    """Return whether the memory is shared between processes, which it never is.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).is_shared()
+    False
+
+    Same as PyTorch's method of that name.
+    """
     return False
 
 

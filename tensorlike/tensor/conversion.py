@@ -125,6 +125,9 @@ def _dtype_method(name: str, dtype_text: str) -> None:
 
     convert.__doc__ = (
         f"Return this tensor with dtype `{dtype_text}`; itself if it has that already.\n\n"
+        "    >>> import tensorlike as tl\n"
+        f"    >>> tl.tensor([1, 0]).{name}().dtype\n"
+        f"    tensorlike.{dtype_text}\n\n"
         "    Same as PyTorch's method of that name.\n    "
     )
     convert.__name__ = name
@@ -176,7 +179,7 @@ def cuda(
 
 
 @tensor_method
-def type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
     >>> import tensorlike as tl

@@ -560,6 +560,8 @@ def full_like(
 
 
 def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    if size == () and name != "new_full":  # The others take the sizes one by one, and at least one.
+        raise TypeError(f"{name}(): missing 1 required positional argument: 'size'")
     array = self._data
     wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
     where = device_of(array) if device is None else device

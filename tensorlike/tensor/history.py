@@ -179,6 +179,10 @@ def install(method: Callable[..., Callable[[F], F]]) -> None:
 
         Raises RuntimeError for a view.
 
+        >>> import tensorlike as tl
+        >>> (tl.ones(2, requires_grad=True) * 2).detach_().is_leaf
+        True
+
         Same as PyTorch's method of that name.
         """
         if self._view_base is not None:

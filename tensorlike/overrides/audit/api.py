@@ -141,7 +141,7 @@ class TensorlikeApi:
         if rows is not None:
             yield row.declaration.full_name
             yield from (other.full_name for other in rows)
-        else:
+        elif row.form in ("method", "alias"):
             # A composite's method and aliases are made from the source of the function.
             yield from (other.full_name for other in self._by_place[_place(row)])
         short = row.name.removeprefix("Tensor.").removesuffix("_")
@@ -307,6 +307,7 @@ def _adapted(
 #: Arguments for parameters of functions that have no samples, by the parameter's name.
 _GUESSES: dict[str, Any] = {
     "args": "float64",
+    "array": np.ones((2, 2), dtype=np.float32),
     "cls": "Tensor",
     "data": [1.0, 2.0],
     "device": "cpu",
@@ -328,7 +329,7 @@ def _guess(name: str) -> Any:
     import tensorlike
 
     value = _GUESSES[name]
-    if value in ("float64", "Tensor"):
+    if isinstance(value, str) and name in ("args", "cls", "dtype"):
         return getattr(tensorlike, value)
     return {} if name == "memo" else value
 

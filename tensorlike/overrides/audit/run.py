@@ -246,14 +246,13 @@ class Auditor:
 
     def _place_of(self, function: AuditedFunction, call: Call, operand: str) -> Place | None:
         """Return where an operand that the sample does not pass, or passes as a number, is put."""
-        parameter = next(p for p in function.parameters if p.name == operand)
         names = [p.name for p in function.parameters if p.kind == "positional"]
         if operand in names[: len(call.args)]:
             index = names.index(operand)
             return (index,) if _is_number(call.args[index]) else None
         if operand in call.kwargs:
             return (operand,) if _is_number(call.kwargs[operand]) else None
-        return (operand,) if operand == "out" and parameter.kind == "keyword" else None
+        return (operand,) if operand == "out" else None
 
     def _with_instance(self, function: AuditedFunction, call: Call, place: Place) -> Iterator[_Attempt | str]:
         for from_sample in (True, False):

@@ -15,6 +15,12 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), 2)
 
 
+@samples("tensorlike.fill_", dtypes=ALL)
+def _(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3), 1)
+    yield SampleInput(make(2, 3), make())
+
+
 @samples("tensorlike.zero_", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))

@@ -19,6 +19,7 @@ __all__ = [
     "INTERNAL",
     "array_of",
     "broadcast_shape",
+    "chosen",
     "counted",
     "functional",
     "inplace_form",
@@ -32,6 +33,7 @@ __all__ = [
     "reduced",
     "reduction_of",
     "widened",
+    "written",
 ]
 
 #: Where types are asked about these functions.
@@ -105,13 +107,51 @@ def narrowed(array: Any, like: Any) -> Any:
     return array if array.dtype == like.dtype else array.astype(like.dtype)
 
 
+# Note [Choosing without branches]
+# `where` and masked copies take ten times as long on a CPU when the condition is as random as the sign of a weight: the
+# processor guesses wrong. Large arrays are therefore chosen from by their bits. A product with the condition would not
+# be right for infinities and nans.
+
+_BRANCHLESS_FROM = 2048
+
+
+def _by_bits(xp: Any, *arrays: Any) -> bool:
+    first = arrays[0]
+    return (
+        xp is np
+        and first.size >= _BRANCHLESS_FROM
+        and all(a.shape == first.shape for a in arrays)
+        and all(a.dtype.kind == "f" and a.dtype == arrays[1].dtype for a in arrays[1:])
+    )
+
+
 def masked(xp: Any, array: Any, dropped: Any) -> Any:
-    """Return `array` with zeros where `dropped`, infinities and nans among them."""
-    if xp is not np or array.size < 2048 or array.dtype.kind != "f" or array.shape != dropped.shape:
+    """Return `array` with zeros where `dropped`: see Note [Choosing without branches]."""
+    if not _by_bits(xp, dropped, array):
         return xp.where(dropped, xp.zeros((), array.dtype), array)
-    # As bits: three times as fast as `where`, and unlike a product right for what is not finite.
     kept = np.subtract(dropped.view(np.int8), np.int8(1))
     return np.bitwise_and(array.view(f"i{array.dtype.itemsize}"), kept).view(array.dtype)
+
+
+def chosen(xp: Any, condition: Any, array: Any, other: Any) -> Any:
+    """Return `array` where `condition`, `other` elsewhere: see Note [Choosing without branches]."""
+    if not _by_bits(xp, condition, array, other):
+        return xp.where(condition, array, other)
+    integers = f"i{array.dtype.itemsize}"
+    one, two = array.view(integers), other.view(integers)
+    result = np.bitwise_xor(one, two)
+    result &= np.negative(condition.view(np.int8))
+    result ^= two
+    return result.view(array.dtype)
+
+
+def written(xp: Any, out: Any, array: Any, kept: Any) -> None:
+    """Write `array` into `out`, of the same shape, zeros where not `kept`."""
+    if not _by_bits(xp, kept, array) or out.dtype != array.dtype:
+        out[...] = xp.where(kept, array, xp.zeros((), array.dtype))
+        return
+    integers = f"i{array.dtype.itemsize}"
+    np.bitwise_and(array.view(integers), np.negative(kept.view(np.int8)), out=out.view(integers))
 
 
 # ------------------------------------------------------------------------------------------------------------- losses

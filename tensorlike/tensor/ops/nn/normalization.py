@@ -40,7 +40,7 @@ def _standardized(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[A
     count = math.prod(x.shape[a] for a in axes)
     mean = x.sum(axis=axes, keepdims=True) / count
     centered = x - mean
-    variance = xp.square(centered).sum(axis=axes, keepdims=True) / count
+    variance = (centered * centered).sum(axis=axes, keepdims=True) / count
     inverse = 1 / xp.sqrt(variance + eps)
     centered *= inverse
     return centered, mean, inverse, variance
@@ -75,19 +75,23 @@ def layer_norm_input_grad(
     xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, count: int
 ) -> Tensor:
     """Return the gradient of the input of layer_norm."""
-    axes = tuple(range(input.ndim - count, input.ndim))
     size = math.prod(input.shape[input.ndim - count :])
     g = widened(upstream)
     if weight is not None:
         g = g * widened(weight)
-    standard = (widened(input) - mean) * inverse
-    slope = (g * standard).sum(axis=axes, keepdims=True) / size
-    level = g.sum(axis=axes, keepdims=True) / size
-    standard *= slope
-    result = g - level
-    result -= standard
-    result *= inverse
-    return narrowed(result, input)
+    g = g.reshape((-1, size)) if size else g.reshape(mean.size, 0)
+    x = widened(input).reshape(g.shape)
+    mean, inverse = mean.reshape((-1, 1)), inverse.reshape((-1, 1))
+    # (g - level - standard * slope) * inverse, with all that is one number a row taken together.
+    level = g.sum(axis=1, keepdims=True) / max(size, 1)
+    slope = xp.vecdot(g, x)[:, None] / max(size, 1) - mean * level
+    slope *= inverse
+    slope *= inverse
+    slope *= inverse
+    result = g * inverse
+    result -= x * slope
+    result += mean * slope - level * inverse
+    return narrowed(result.reshape(input.shape), input)
 
 
 @internal(differentiable=False)
@@ -95,9 +99,11 @@ def layer_norm_weight_grad(
     xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, count: int
 ) -> Tensor:
     """Return the gradient of the weight of layer_norm."""
-    product = (widened(input) - mean) * inverse
-    product *= widened(upstream)
-    return product.sum(axis=tuple(range(input.ndim - count)))
+    shape = input.shape[input.ndim - count :]
+    g = widened(upstream).reshape((mean.size, math.prod(shape)))
+    standard = widened(input).reshape(g.shape) - mean.reshape((-1, 1))
+    standard *= inverse.reshape((-1, 1))
+    return xp.einsum("ij,ij->j", g, standard).reshape(shape)
 
 
 _layer_input_fused = raw(layer_norm_input_grad)
@@ -253,6 +259,18 @@ def _batch_norm_op(
     return narrowed(_affine(channels, scale, shift), input), mean, inverse
 
 
+def _channel_dot(xp: Any, a: Any, b: Any) -> Any:
+    """Return for each channel the sum of `a`, or of `a * b`: without the product in memory."""
+    if a.ndim == 2:
+        return a.sum(axis=0) if b is None else xp.einsum("ij,ij->j", a, b)
+    shape = (*a.shape[:2], math.prod(a.shape[2:]))
+    a = a.reshape(shape)
+    if b is None:
+        return xp.einsum("ijk->j", a)
+    b = b.reshape(shape)
+    return xp.vecdot(a, b).sum(axis=0) if shape[2] >= 16 else xp.einsum("ijk,ijk->j", a, b)
+
+
 @internal(differentiable=False)
 def batch_norm_input_grad(
     xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, training: bool
@@ -262,24 +280,23 @@ def batch_norm_input_grad(
     scale = inverse if weight is None else inverse * _along_channels(widened(weight), input.ndim)
     if not training:
         return narrowed(g * scale, input)
-    axes = (0, *range(2, input.ndim))
     count = input.size // max(input.shape[1], 1)
-    standard = (widened(input) - mean) * inverse
-    slope = (g * standard).sum(axis=axes, keepdims=True) / count
-    level = g.sum(axis=axes, keepdims=True) / count
-    standard *= slope
-    result = g - level
-    result -= standard
-    result *= scale
+    x = widened(input)
+    # (g - level - standard * slope) * scale, with all that is one number a channel taken together.
+    level = _channel_dot(xp, g, None).reshape(mean.shape) / count
+    slope = (_channel_dot(xp, g, x).reshape(mean.shape) / count - mean * level) * inverse * inverse * scale
+    result = g * scale
+    result -= x * slope
+    result += mean * slope - level * scale
     return narrowed(result, input)
 
 
 @internal(differentiable=False)
 def batch_norm_weight_grad(xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor) -> Tensor:
     """Return the gradient of the weight of batch_norm."""
-    product = (widened(input) - mean) * inverse
-    product *= widened(upstream)
-    return product.sum(axis=(0, *range(2, input.ndim)))
+    standard = widened(input) - mean
+    standard *= inverse
+    return _channel_dot(xp, widened(upstream), standard)
 
 
 _batch_input_fused = raw(batch_norm_input_grad)

@@ -13,7 +13,7 @@ from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, masked, need_float, raw
+from .common import array_of, functional, internal, masked, need_float, raw, written
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 __all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
@@ -51,17 +51,22 @@ def max_pool_positions(xp: Any, input: Tensor, largest: Tensor, windows: Windows
     """Return where in its window each largest element was, the first of several: numbered row by row."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     found = positions(windows.kernel)
-    where = xp.zeros(largest.shape, np.uint8 if len(found) <= 256 else np.int32)
+    dtype = np.uint8 if len(found) < 256 else np.int32
+    nowhere = np.iinfo(dtype).max
+    where = xp.full(largest.shape, nowhere, dtype)
     undefined = xp.isnan(largest) if largest.dtype.kind in "fV" else None
     if undefined is not None and not bool(undefined.any()):
         undefined = None
-    # Backwards, so that the first place remains.
-    for number in range(len(found) - 1, -1, -1):
-        part = x[places(found[number], windows.stride, windows.dilation, windows.out)]
-        same = part == largest
+    for number, position in enumerate(found):
+        part = x[places(position, windows.stride, windows.dilation, windows.out)]
+        other = part != largest
         if undefined is not None:
-            same |= undefined & xp.isnan(part)
-        xp.copyto(where, where.dtype.type(number), where=same)
+            other &= ~(undefined & xp.isnan(part))
+        # The number of this place, or one that is larger than all: the least of these is the first place.
+        candidate = other.astype(dtype)
+        candidate *= nowhere
+        candidate |= dtype(number)
+        xp.minimum(where, candidate, out=where)
     return where
 
 
@@ -71,10 +76,13 @@ def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows)
     count = len(windows.kernel)
     shape = [n + b + a for n, (b, a) in zip(windows.spatial, windows.pads)]
     result = xp.zeros((*upstream.shape[: upstream.ndim - count], *shape), upstream.dtype)
+    apart = all(s > d * (k - 1) for s, d, k in zip(windows.stride, windows.dilation, windows.kernel))
     for number, position in enumerate(positions(windows.kernel)):
-        result[places(position, windows.stride, windows.dilation, windows.out)] += masked(
-            xp, upstream, where != number
-        )
+        part = result[places(position, windows.stride, windows.dilation, windows.out)]
+        if apart:
+            written(xp, part, upstream, where == number)
+        else:
+            part += masked(xp, upstream, where != number)
     if all(p == (0, 0) for p in windows.pads):
         return result
     return xp.ascontiguousarray(crop(result, windows.pads, windows.spatial))

@@ -9,7 +9,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import array_of, functional, inplace_form, internal_pointwise, masked, need_float, raw
+from .common import array_of, chosen, functional, inplace_form, internal_pointwise, masked, need_float, raw
 
 __all__ = [
     "hardshrink",
@@ -235,7 +235,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @internal_pointwise()
 def leaky_relu_backward(xp: Any, upstream: Tensor, input: Tensor, negative_slope: Number) -> Tensor:
     """Return `upstream`, times `negative_slope` where `input` is not positive."""
-    return xp.where(input > 0, upstream, upstream * negative_slope)
+    return chosen(xp, input > 0, upstream, upstream * negative_slope)
 
 
 derivatives(
@@ -248,7 +248,7 @@ derivatives(
 def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
     """Return `input`, times `negative_slope` where it is not positive."""
     need_float("leaky_relu", input)
-    return xp.where(input > 0, input, input * negative_slope)
+    return chosen(xp, input > 0, input, input * negative_slope)
 
 
 derivatives(
@@ -324,8 +324,8 @@ def _hardswish_op(xp: Any, input: Tensor) -> Tensor:
 @internal_pointwise()
 def hardswish_backward(xp: Any, upstream: Tensor, input: Tensor) -> Tensor:
     """Return `upstream` times the derivative of hardswish at `input`."""
-    slope = xp.where(input < 3, input / 3 + 0.5, xp.ones((), input.dtype))
-    return masked(xp, upstream * slope, input <= -3)
+    sloped = chosen(xp, input < 3, (input / 3 + 0.5) * upstream, upstream)
+    return masked(xp, sloped, input <= -3)
 
 
 derivatives(
@@ -389,8 +389,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
     """Return `input` moved towards zero by `lambd`, and zero where that crosses it."""
     need_float("softshrink", input)
-    moved = xp.where(input > lambd, input - lambd, xp.where(input < -lambd, input + lambd, xp.zeros((), input.dtype)))
-    return xp.where(xp.isnan(input), input, moved)
+    # What is nearer than lambd is zero minus zero.
+    return input - xp.clip(input, -lambd, lambd)
 
 
 derivatives(_softshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 __all__ = [
     "accumulate_windows",
@@ -95,11 +95,13 @@ def windows(xp: Any, array: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, 
     )
 
 
-def positions(kernel: Sizes) -> list[Sizes]:
+@functools.lru_cache(maxsize=256)
+def positions(kernel: Sizes) -> tuple[Sizes, ...]:
     """Return the places inside a window, row by row."""
-    return [tuple(int(i) for i in index) for index in np.ndindex(*kernel)]
+    return tuple(itertools.product(*(range(k) for k in kernel)))
 
 
+@functools.lru_cache(maxsize=4096)
 def places(position: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, ...]:
     """Return the index of that place in every window at once."""
     return (

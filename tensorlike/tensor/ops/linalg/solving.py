@@ -1,0 +1,260 @@
+"""Inverses and solutions of systems of linear equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.backends import scipy_linalg
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.tensor import Tensor
+
+from .common import (
+    NAMESPACE,
+    LinAlgError,
+    batch_element,
+    check_inexact,
+    check_matrices,
+    check_same_dtype,
+    check_square,
+    common_batch,
+    flat_matrices,
+    into,
+    into_each,
+    on_host,
+    require_tensor,
+    zero_pivots,
+)
+
+__all__ = ["inv", "inv_ex", "solve", "solve_ex", "solve_triangular"]
+
+# ------------------------------------------------------------------------------------------------------------- inverses
+
+
+def singular(function: str, shape: Any, pivots: list[int]) -> None:
+    """Raise the error about the first matrix with a pivot that is zero, if there is one."""
+    for index, pivot in enumerate(pivots):
+        if pivot:
+            raise LinAlgError(
+                f"{function}: {batch_element(shape, index)}The diagonal element {pivot} is zero, the inversion could "
+                "not be completed because the input matrix is singular."
+            )
+
+
+def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
+    """Return the inverses of those matrices that have one, infinities for the others, and the pivots that are zero."""
+    pivots = zero_pivots(array)
+    matrices = flat_matrices(array)
+    result = xp.empty_like(matrices)
+    for index in range(len(matrices)):
+        try:
+            result[index] = xp.linalg.inv(matrices[index])
+        except np.linalg.LinAlgError:
+            finite = bool(xp.isfinite(matrices[index]).all())
+            result[index] = np.inf if finite else np.nan
+            pivots[index] = pivots[index] if finite else 0
+    return result.reshape(array.shape), pivots
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def inv(xp: Any, A: Tensor) -> Tensor:
+    """Return the inverse of a square matrix, or of each of a batch.
+
+    Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and
+    RuntimeError for what are no square matrices.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.inv", A)
+    try:
+        return xp.linalg.inv(A)  # type: ignore[no-any-return]
+    except np.linalg.LinAlgError:
+        result, pivots = _inverse_of_some(xp, A)
+        singular("linalg.inv", A.shape, pivots)
+        return result  # type: ignore[no-any-return]
+
+
+derivatives(inv, A=lambda grad, result: -(result.mH @ (grad @ result.mH)))
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True, several=("inverse", "info"))
+def inv_ex(xp: Any, A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the inverse of each matrix, and for each an integer that is 0 when it exists.
+
+    Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse is
+    filled with infinities; with `check_errors` a singular matrix raises `LinAlgError`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.inv_ex(tl.tensor([[1.0, 1.0], [1.0, 1.0]])).info
+    tensor(2, dtype=tensorlike.int32)
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.inv", A)
+    pivots: list[int] | None = None
+    try:
+        result = xp.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        result, pivots = _inverse_of_some(xp, A)
+        if check_errors:
+            singular("linalg.inv_ex", A.shape, pivots)
+    return result, _info(xp, A.shape[:-2], pivots)
+
+
+def _info(xp: Any, shape: tuple[int, ...], pivots: list[int] | None) -> Any:
+    if pivots is None:
+        return xp.zeros(shape, np.int32)
+    return xp.asarray(np.array(pivots, np.int32).reshape(shape))
+
+
+derivatives(inv_ex, A=lambda grads, inverse: -(inverse.mH @ (grads[0] @ inverse.mH)))
+
+# -------------------------------------------------------------------------------------------------------------- systems
+
+
+@primitive(namespace="tensorlike._internal", method=False, several=("result", "info"))
+def solution(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -> tuple[Tensor, Tensor]:
+    """Return the matrices X with A X = B, and for each matrix A the number of a pivot that is zero, or 0."""
+    batch = common_batch(function, A, B)
+    # CuPy does not broadcast the batches.
+    a = xp.broadcast_to(A, (*batch, *A.shape[-2:]))
+    b = xp.broadcast_to(B, (*batch, *B.shape[-2:]))
+    try:
+        return xp.linalg.solve(a, b), xp.zeros(batch, np.int32)
+    except np.linalg.LinAlgError:
+        inverses, pivots = _inverse_of_some(xp, a)
+        if check_errors:
+            for index, pivot in enumerate(pivots):
+                if pivot:
+                    raise LinAlgError(
+                        f"{function}: {batch_element(a.shape, index)}The solver failed because the input matrix is "
+                        "singular."
+                    ) from None
+        return xp.matmul(inverses, b), _info(xp, batch, pivots)
+
+
+derivatives(
+    solution,
+    A=lambda grads, A, result: -(_solve_adjoint(A, grads[0]) @ result.mH),
+    B=lambda grads, A: _solve_adjoint(A, grads[0]),
+)
+
+
+def _solve_adjoint(A: Any, grad: Any) -> Any:
+    return solution(A.mH, grad, "linalg.solve", False)[0]
+
+
+def _is_vector(A: Any, B: Any) -> bool:
+    """Return whether B holds one right-hand side for each matrix of A, rather than a matrix of them."""
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(A.shape[:-1]) == tuple(B.shape))
+
+
+def _check_system(function: str, A: Any, B: Any, left: bool, vector: bool) -> None:
+    check_square(function, A)
+    columns = (B.shape[-1], 1) if vector else tuple(B.shape[-2:])
+    if not vector and B.ndim < 2:
+        raise RuntimeError(f"{function}: The input tensor B must have at least 2 dimensions.")
+    if A.shape[-1] != columns[0 if left else 1]:
+        raise RuntimeError(
+            f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {columns[0]}x{columns[1]})"
+        )
+
+
+def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Any, Any]:
+    require_tensor(name, "A", A, 1)
+    require_tensor(name, "B", B, 2)
+    function = f"linalg.{name}"
+    check_same_dtype(function, A._data, B._data)
+    vector = _is_vector(A._data, B._data)
+    _check_system(function, A._data, B._data, left, vector)
+    columns = B.unsqueeze(-1) if vector else B
+    if left:
+        result, info = solution(A, columns, f"torch.{function}", check_errors)
+    else:
+        result, info = solution(A.mT, columns.mT, f"torch.{function}", check_errors)
+        result = result.mT
+    return (result.squeeze(-1) if vector else result), info
+
+
+@composite(namespace=NAMESPACE)
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """Return the solution X of A X = B, or of X A = B if `left` is False, for square matrices A.
+
+    A has shape (..., n, n); B (..., n, k), or one vector for each matrix; batches broadcast. Raises `LinAlgError` for a
+    singular matrix and RuntimeError for shapes or dtypes that do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.solve(tl.tensor([[2.0, 0.0], [0.0, 4.0]]), tl.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return into("solve", out, _solved("solve", A, B, left, True)[0], A, B)  # type: ignore[no-any-return]
+
+
+@composite(namespace=NAMESPACE)
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the solution of `linalg.solve`, and for each matrix an integer that is 0 when there is one.
+
+    Raises `LinAlgError` for a singular matrix only with `check_errors`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.solve_ex(tl.zeros(2, 2), tl.ones(2)).info
+    tensor(1, dtype=tensorlike.int32)
+
+    Same as PyTorch's function of that name.
+    """
+    results = return_type("linalg_solve_ex", ("result", "info"))(_solved("solve_ex", A, B, left, check_errors))
+    return into_each("solve_ex", out, results, A, B)  # type: ignore[no-any-return]
+
+
+# --------------------------------------------------------------------------------------------------- triangular systems
+
+
+def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
+    """Return the solutions by substitution, one row after the other for the whole batch at once."""
+    size = a.shape[-1]
+    result = b.copy()
+    for row in range(size) if lower else reversed(range(size)):
+        known = slice(0, row) if lower else slice(row + 1, size)
+        part = b[..., row : row + 1, :] - xp.matmul(a[..., row : row + 1, known], result[..., known, :])
+        result[..., row : row + 1, :] = part if unit else part / a[..., row : row + 1, row : row + 1]
+    return result
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def solve_triangular(
+    xp: Any, A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:  # fmt: skip
+    """Return the solution X of A X = B, or of X A = B if `left` is False, for triangular matrices A.
+
+    Only the triangle that `upper` names is read, and with `unitriangular` the diagonal is taken to be one. A has shape
+    (..., n, n), B (..., n, k); batches broadcast. A zero on the diagonal gives infinities or NaN.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.solve_triangular(tl.tensor([[1.0, 1.0], [0.0, 2.0]]), tl.tensor([[3.0], [4.0]]), upper=True)
+    tensor([[1.],
+            [2.]])
+
+    Same as PyTorch's function of that name.
+    """
+    function = "linalg.solve_triangular"
+    check_square(function, A)
+    check_matrices(function, B, "B")
+    check_same_dtype(function, A, B)
+    _check_system(function, A, B, left, False)
+    batch = common_batch(function, A, B)
+    if not left:
+        A, B = xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2)
+    result = _triangular(xp, A, B, batch, upper is not left and not upper or upper is left and not left or False)
+    return result if left else xp.swapaxes(result, -1, -2)  # type: ignore[no-any-return]
