@@ -14,6 +14,7 @@ import contextlib
 import contextvars
 import functools
 import operator
+import threading
 import warnings
 from types import ModuleType, SimpleNamespace
 
@@ -27,7 +28,24 @@ import strict_cupy_names as names
 cupy = ModuleType("strict_cupy", __doc__)
 
 _device_count = 2
-_current_device = contextvars.ContextVar("current device", default=0)
+
+
+class _CurrentDevice(threading.local):
+    """The driver keeps the current device with the thread, and knows nothing of Python's contexts."""
+
+    number = 0
+
+    def get(self):
+        return self.number
+
+    def set(self, number):
+        self.number, former = number, self.number
+        return former
+
+    reset = set
+
+
+_current_device = _CurrentDevice()
 _linalg_errors = contextvars.ContextVar("linalg errors", default="ignore")
 SCALARS = (bool, int, float, complex, np.bool_, np.number)
 

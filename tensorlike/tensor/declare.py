@@ -246,7 +246,9 @@ class Declaration:
         return tuple(tensors) if self.several else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
-        """Return the node of an in-place operation about to overwrite `tensor`."""
+        """Return the node of an in-place operation about to overwrite `tensor`, None where there is no gradient."""
+        if tensor._data.dtype.kind not in _DIFFERENTIABLE:
+            return None
         recorded = self.recorded()
         name = self.parameters[0].name
         # A formula that names the overwritten input needs it as it was.
@@ -368,6 +370,8 @@ def _written(
         "again": runtime.again,
         "run_elementwise": runtime.run_elementwise,
         "space": runtime.space,
+        "elsewhere": runtime.elsewhere,
+        "scalars_moved": runtime.scalars_moved,
         "as_array": runtime.as_array,
         "as_arrays": runtime.as_arrays,
         "many": runtime.many,
@@ -428,7 +432,7 @@ def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, An
         "FLOATS": _FLOATS,
         "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
         "quiet": runtime.quiet,
-        "as_array": runtime.as_array,
+        "hot_array": runtime.hot_array,
         "record": d.record_now(),
         **{f"default_{p.name}": p.default for p in parameters if not p.operand},
     }

@@ -105,17 +105,48 @@ def d_single(parameters: Sequence[Parameter]) -> bool:
     return all(p.operand == ONE for p in _operands(parameters))
 
 
-def _space_lines(parameters: Sequence[Parameter]) -> list[str]:
-    raws = ["_" + p.name for p in _operands(parameters)]
+def _space_lines(d: Declaration, parameters: Sequence[Parameter], inplace: bool = False) -> list[str]:
+    operands = _operands(parameters)
+    raws = ["_" + p.name for p in operands]
     if not raws:
         return ["xp = space(NAME)"]
-    first = _operands(parameters)[0]
+    first = operands[0]
     if len(raws) == 1 and first.operand == ONE and not allows_none(first) and not allows_number(first):
-        return [f"xp = numpy if type({raws[0]}) is ndarray else space(NAME, {raws[0]})"]
-    if len(raws) == 2 and d_single(parameters):
-        a, b = raws
-        return [f"xp = numpy if type({a}) is ndarray and type({b}) is ndarray else space(NAME, {a}, {b})"]
-    return [f"xp = space(NAME, {', '.join(raws)})"]
+        on_host = [f"type({raws[0]}) is ndarray"]
+    elif len(raws) == 2 and d_single(parameters):
+        on_host = [f"type({raw}) is ndarray" for raw in raws]
+    else:
+        on_host = []
+    # See Note [The current device] in `runtime`.
+    once_more = f"return __function__({_same_call(parameters)})"
+    lines = [f"xp = space(NAME, {', '.join(raws)})"]
+    if d.elementwise and len(raws) > 1 and d_single(parameters):
+        names = ", ".join(p.name for p in operands)
+        lines = [
+            "try:",
+            f"    {lines[0]}",
+            "except RuntimeError:",
+            f"    moved = scalars_moved({inplace}, {names})",
+            "    if moved is None:",
+            "        raise",
+            f"    {names} = moved",
+            f"    {once_more}",
+        ]
+    lines += [
+        "if xp is not numpy:",
+        f"    guard = elsewhere({', '.join(raws)})",
+        "    if guard is not None:",
+        "        with guard:",
+        f"            {once_more}",
+    ]
+    if not on_host:
+        return lines
+    return [f"if {' and '.join(on_host)}:", "    xp = numpy", "else:", *["    " + line for line in lines]]
+
+
+def _same_call(parameters: Sequence[Parameter]) -> str:
+    # A variadic argument has been brought into one sequence by now, which is another way to pass it.
+    return ", ".join(f"{p.name}={p.name}" if p.kind == KEYWORD else p.name for p in parameters)
 
 
 def _promote_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
@@ -224,7 +255,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         lines.append(f"if len({spread}) == 1 and not isinstance({spread}[0], int):")
         lines.append(f"    {spread} = {spread}[0]")
     lines += _unwrap_lines(d, parameters)
-    lines += _space_lines(parameters)
+    lines += _space_lines(d, parameters)
     lines += _promote_lines(d, parameters)
     lines += _call_lines(d, parameters)
     operands = _forward(parameters)
@@ -260,7 +291,7 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     me = parameters[0].name
     lines: list[str] = _unwrap_lines(d, parameters)
     lines.append(f"check_inplace({me}, NAME)")
-    lines += _space_lines(parameters)
+    lines += _space_lines(d, parameters, inplace=True)
     lines.append(f"former = _{me}")
     lines += _promote_lines(d, parameters)
     if d.write is not None:
@@ -355,8 +386,12 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
 
-    def finish(tracked: str, indent: str) -> list[str]:
-        lines = [f"{indent}if type(result) is not ndarray:", f"{indent}    result = as_array(result)", f"{indent}if {same}:"]
+    def finish(tracked: str, indent: str, arrays: str = "a") -> list[str]:
+        lines = [
+            f"{indent}if type(result) is not ndarray:",
+            f"{indent}    result = hot_array(result, {arrays})",
+            f"{indent}if {same}:",
+        ]
         if d.differentiable:
             lines += [f"{indent}    if {tracked}:", f"{indent}        return {record}"]
         lines += [
@@ -391,7 +426,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         "            except Exception:",
         "                pass",
         "            else:",
-        *finish(f"{a}._tracked or {b}._tracked", "                "),
+        *finish(f"{a}._tracked or {b}._tracked", "                ", "a, b"),
     ]
     if d.hot and d.weak_numbers and allows_number(operands[1]):
         # NumPy 2 treats a Python number as weak, as PyTorch does; where the two disagree the dtype of the result does
@@ -444,7 +479,7 @@ def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         "    except Exception:",
         "        return NotImplemented",
         "    if type(result) is not ndarray:",
-        "        result = as_array(result)",
+        f"        result = hot_array(result, a{', b' if len(names) == 2 else ''})",
         f"    if not ({same}):",
         "        return NotImplemented",
     ]

@@ -5,6 +5,13 @@ PyTorch gives inf and nan without a word where NumPy warns, and the user's `np.s
 heard. NumPy keeps that state in a ContextVar, so kernels run inside one `contextvars.Context` whose only content is
 "ignore everything": 20 to 40 ns, where `with np.errstate(...)` takes 1300. A Context can be entered once at a time; a
 kernel that finds another thread in it (kernels release the GIL) runs under `np.errstate` instead.
+
+# Note [The current device]
+CuPy computes on the device that is current in a thread, and gives results there. Whatever works on device arrays makes
+theirs the current one first: a generated implementation that finds them elsewhere calls itself once more inside that
+device's context. The fast paths try, and look where the result is. Zero-dimensional tensors of the CPU may go with
+tensors of a GPU where an operation is pointwise; they are moved there first, recorded, so that their gradients come
+back.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ import contextvars
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,11 +29,11 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
 
-from .backends import backend_of, check_same_device, namespace_of
+from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 
-__all__ = ["again", "as_array", "quiet", "space", "write_out", "wrong_type"]
+__all__ = ["again", "as_array", "elsewhere", "hot_array", "quiet", "scalars_moved", "space", "write_out", "wrong_type"]
 
 _silent = contextvars.Context()
 _silent.run(np.seterr, all="ignore")
@@ -58,6 +66,50 @@ def as_array(value: Any) -> Any:
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
     return value
+
+
+class _Elsewhere:
+    """What a fast path takes for a result that is not where its operands are: no dtype that it accepts."""
+
+    dtype = None
+
+
+_ELSEWHERE = _Elsewhere()
+
+
+def hot_array(value: Any, *operands: Any) -> Any:
+    """Return the result of a fast path as an array, or what the path refuses: see Note [The current device]."""
+    if isinstance(value, (np.generic, int, float, complex)):
+        return np.asarray(value)
+    here = device_of(value)
+    return value if all(device_of(operand) is here for operand in operands) else _ELSEWHERE
+
+
+def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
+    """Return the context that device arrays are computed with in; None when their device is the current one already."""
+    for array in arrays:
+        for item in array if isinstance(array, (list, tuple)) else (array,):
+            if hasattr(item, "dtype") and not isinstance(item, (ndarray, np.generic)):
+                backend = backend_of(item)
+                device = backend.device_of(item)
+                return None if device is backend.current_device() else backend.device_guard(device)
+    return None
+
+
+def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
+    """Return operands whose zero-dimensional tensors of the CPU are moved to the device of the others, None if none are.
+
+    What is to be written to in place stays where it is.
+    """
+    tensors = [o for o in operands if isinstance(o, TensorBase)]
+    there = next((device_of(t._data) for t in tensors if type(t._data) is not ndarray), None)
+    moves = [
+        isinstance(o, TensorBase) and type(o._data) is ndarray and not o._data.ndim and not (inplace and i == 0)
+        for i, o in enumerate(operands)
+    ]
+    if there is None or not any(moves):
+        return None
+    return tuple(o._transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
 def as_arrays(values: Any) -> list[Any]:

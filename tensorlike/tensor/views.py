@@ -219,8 +219,13 @@ def _follow(tensor: Any) -> Any:
     node.dtype = tensor._data.dtype
     node.layout = layout_of(base._data)
     node.geometry = geometry_of(tensor._data, base._data)
+    former = tensor._edge
     tensor._edge = (node, 0)
     tensor._view_version = tensor._counter[0]
+    if tensor._retains_grad:
+        if former is not None and former[0].retained:
+            former[0].retained.pop(former[1], None)
+        retain(tensor)
     return tensor._edge
 
 
@@ -273,7 +278,7 @@ def check_inplace(tensor: Any, name: str) -> None:
                 "Write to it under no_grad(), or clone() it first."
             )
         return
-    if base._requires_grad and base._edge is None:
+    if (base._requires_grad and base._edge is None) or (tensor._requires_grad and tensor._edge is None):
         raise RuntimeError(
             f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
             "Write to it under no_grad(), or clone() it first."

@@ -42,7 +42,7 @@ def _relu(make: Make) -> Iterator[SampleInput]:
 
 
 @samples(
-    f"{_F}.hardswish", f"{_F}.selu", f"{_F}.selu_", f"{_F}.silu", f"{_F}.mish", f"{_F}.logsigmoid",
+    f"{_F}.hardswish", f"{_F}.selu", f"{_F}.selu_", "tensorlike.selu", "tensorlike.selu_", f"{_F}.silu", f"{_F}.mish", f"{_F}.logsigmoid",
     f"{_F}.tanhshrink", f"{_F}.softsign",
 )  # fmt: skip
 def _without_parameters(make: Make) -> Iterator[SampleInput]:
@@ -62,7 +62,7 @@ def _of_tensorlike(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3))
 
 
-@samples(f"{_F}.threshold", f"{_F}.threshold_", dtypes=REAL)
+@samples(f"{_F}.threshold", f"{_F}.threshold_", "tensorlike.threshold", "tensorlike.threshold_", dtypes=REAL)
 def _threshold(make: Make) -> Iterator[SampleInput]:
     yield _with(make, 1, 20)
     yield _with(make, threshold=0, value=5)
@@ -83,7 +83,7 @@ def _leaky_relu(make: Make) -> Iterator[SampleInput]:
     yield _with(make, negative_slope=0.5)
 
 
-@samples(f"{_F}.hardshrink", f"{_F}.softshrink")
+@samples(f"{_F}.hardshrink", f"{_F}.softshrink", "tensorlike.hardshrink")
 def _shrink(make: Make) -> Iterator[SampleInput]:
     yield from _plain(make)
     yield _with(make, 1)
@@ -107,7 +107,7 @@ def _gelu(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 4), approximate="tanh")
 
 
-@samples(f"{_F}.elu", f"{_F}.elu_", f"{_F}.celu", f"{_F}.celu_")
+@samples(f"{_F}.elu", f"{_F}.elu_", f"{_F}.celu", f"{_F}.celu_", "tensorlike.celu", "tensorlike.celu_")
 def _elu(make: Make) -> Iterator[SampleInput]:
     yield from _plain(make)
     yield _with(make, 0.5)
@@ -150,7 +150,7 @@ def _gumbel_softmax(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 4), tau=2.0, hard=True, eps=1e-9, dim=0)
 
 
-@samples(f"{_F}.rrelu", f"{_F}.rrelu_")
+@samples(f"{_F}.rrelu", f"{_F}.rrelu_", "tensorlike.rrelu", "tensorlike.rrelu_")
 def _rrelu(make: Make) -> Iterator[SampleInput]:
     yield from _plain(make)
     yield _with(make, 0.25, 0.5)

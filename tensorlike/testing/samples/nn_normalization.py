@@ -36,7 +36,7 @@ def _layer_norm(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), (3,), make(3), make(3))
 
 
-@samples(f"{_F}.rms_norm", dtypes=(*FLOATING, "complex64", "complex128"))
+@samples(f"{_F}.rms_norm", "tensorlike.rms_norm", dtypes=(*FLOATING, "complex64", "complex128"))
 def _rms_norm(make: Make) -> Iterator[SampleInput]:
     # Not around zero: the mean of squares of complex numbers may vanish.
     yield SampleInput(make(2, 3, low=1, high=2), (3,))

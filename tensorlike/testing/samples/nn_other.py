@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import ALL, Make, SampleInput, samples
+from .base import ALL, FLOATING, Make, SampleInput, samples
 
 __all__: list[str] = []
 
@@ -147,10 +147,17 @@ def _pixel_unshuffle(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 1, 3, 6), downscale_factor=3)
 
 
-@samples(f"{_F}.channel_shuffle", dtypes=ALL)
+@samples(f"{_F}.channel_shuffle", "tensorlike.channel_shuffle", dtypes=ALL)
 def _channel_shuffle(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 6, 3), 2)
     yield SampleInput(make(1, 6, 2, 2), groups=3)
+
+
+@samples(f"{_F}.bilinear", dtypes=(*FLOATING, "int64"))
+def _bilinear(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(4, 2), make(4, 3), make(5, 2, 3))
+    yield SampleInput(make(2, 2, 2), make(2, 2, 3), make(4, 2, 3), make(4))
+    yield SampleInput(make(2), make(3), make(4, 2, 3), bias=make(4))
 
 
 @samples(f"{_F}.interpolate")

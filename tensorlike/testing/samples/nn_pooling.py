@@ -85,7 +85,7 @@ def _average(make: Make, count: int) -> Iterator[SampleInput]:
         yield SampleInput(make(1, 2, *long), 2, 1, divisor_override=3)
 
 
-@samples(f"{_F}.avg_pool1d")
+@samples(f"{_F}.avg_pool1d", "tensorlike.avg_pool1d")
 def _avg_pool1d(make: Make) -> Iterator[SampleInput]:
     yield from _average(make, 1)
 
@@ -135,7 +135,7 @@ def _adaptive(make: Make, count: int, *, indices: bool) -> Iterator[SampleInput]
         yield SampleInput(make.distinct(1, 2, *long), 2, return_indices=True)
 
 
-@samples(f"{_F}.adaptive_avg_pool1d")
+@samples(f"{_F}.adaptive_avg_pool1d", "tensorlike.adaptive_avg_pool1d")
 def _adaptive_avg_pool1d(make: Make) -> Iterator[SampleInput]:
     yield from _adaptive(make, 1, indices=False)
 

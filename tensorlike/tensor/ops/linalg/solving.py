@@ -119,8 +119,8 @@ derivatives(inv_ex, A=lambda grads, inverse: -(inverse.mH @ (grads[0] @ inverse.
 # -------------------------------------------------------------------------------------------------------------- systems
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=("result", "info"))
-def solution(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -> tuple[Tensor, Tensor]:
+@primitive(namespace="tensorlike._internal", method=False, several=("solution", "info"))
+def solve_matrices(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -> tuple[Tensor, Tensor]:
     """Return the matrices X with A X = B, and for each matrix A the number of a pivot that is zero, or 0."""
     batch = common_batch(function, A, B)
     # CuPy does not broadcast the batches.
@@ -141,14 +141,14 @@ def solution(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -
 
 
 derivatives(
-    solution,
-    A=lambda grads, A, result: -(_solve_adjoint(A, grads[0]) @ result.mH),
+    solve_matrices,
+    A=lambda grads, A, solution: -(_solve_adjoint(A, grads[0]) @ solution.mH),
     B=lambda grads, A: _solve_adjoint(A, grads[0]),
 )
 
 
 def _solve_adjoint(A: Any, grad: Any) -> Any:
-    return solution(A.mH, grad, "linalg.solve", False)[0]
+    return solve_matrices(A.mH, grad, "linalg.solve", False)[0]
 
 
 def _is_vector(A: Any, B: Any) -> bool:
@@ -177,9 +177,9 @@ def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[
     _check_system(function, A._data, B._data, left, vector)
     columns = B.unsqueeze(-1) if vector else B
     if left:
-        result, info = solution(A, columns, f"torch.{function}", check_errors)
+        result, info = solve_matrices(A, columns, f"torch.{function}", check_errors)
     else:
-        result, info = solution(A.mT, columns.mT, f"torch.{function}", check_errors)
+        result, info = solve_matrices(A.mT, columns.mT, f"torch.{function}", check_errors)
         result = result.mT
     return (result.squeeze(-1) if vector else result), info
 
@@ -232,6 +232,25 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
     return result
 
 
+def _triangular(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool, unit: bool) -> Any:
+    a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
+    b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
+    if not b.size or len(batch) and np.prod(batch) > a.shape[-1]:
+        return _substituted(xp, a, b, lower, unit)
+    module = scipy_linalg(a)
+    result = xp.empty_like(b, order="C")
+    pairs = zip(flat_matrices(a), flat_matrices(b), flat_matrices(result))
+    if xp is np:
+        # LAPACK's solver, which SciPy's function calls, refuses zeros on the diagonal; BLAS divides by them.
+        (solver,) = module.get_blas_funcs(("trsm",), (a, b))
+        for triangle, columns, found in pairs:
+            found[...] = solver(1, triangle, columns, lower=lower, diag=unit)
+    else:
+        for triangle, columns, found in pairs:
+            found[...] = module.solve_triangular(triangle, columns, lower=lower, unit_diagonal=unit)
+    return result
+
+
 @primitive(namespace=NAMESPACE, method=False, out=True)
 def solve_triangular(
     xp: Any, A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
@@ -256,5 +275,24 @@ def solve_triangular(
     batch = common_batch(function, A, B)
     if not left:
         A, B = xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2)
-    result = _triangular(xp, A, B, batch, upper is not left and not upper or upper is left and not left or False)
+    result = _triangular(xp, A, B, batch, bool(upper) != bool(left), bool(unitriangular))
     return result if left else xp.swapaxes(result, -1, -2)  # type: ignore[no-any-return]
+
+
+def _triangular_gradients(grad: Any, A: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    """Return the gradient of the right-hand side, and from it that of the triangular matrix."""
+    of_right = solve_triangular(A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular)
+    if result is None:
+        return of_right
+    full = of_right @ result.mH if left else result.mH @ of_right
+    # A diagonal of ones is not read.
+    return -(full.triu(int(unitriangular)) if upper else full.tril(-int(unitriangular)))
+
+
+derivatives(
+    solve_triangular,
+    A=lambda grad, A, result, upper, left, unitriangular: _triangular_gradients(
+        grad, A, result, upper, left, unitriangular
+    ),
+    B=lambda grad, A, upper, left, unitriangular: _triangular_gradients(grad, A, None, upper, left, unitriangular),
+)

@@ -18,6 +18,7 @@ from . import (
     ranking,
     rectifier,
     resampling,
+    toplevel,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "ranking",
     "rectifier",
     "resampling",
+    "toplevel",
 ]

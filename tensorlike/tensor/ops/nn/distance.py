@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional
 
-__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
+__all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 
 
 def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
@@ -127,3 +127,35 @@ def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
     Same as PyTorch's function of that name.
     """
     return _all_pairs(input, p)
+
+
+@functional(guard=True)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return `input1 @ weight[k] @ input2` for each of the matrices that `weight` holds, plus `bias`.
+
+    The inputs have the shapes (*, m) and (*, n), `weight` (outputs, m, n), `bias` (outputs,), the result (*, outputs).
+    Raises RuntimeError where they do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.bilinear(tl.tensor([1.0, 2.0]), tl.tensor([10.0]), tl.tensor([[[1.0], [1.0]]]))
+    tensor([30.])
+
+    Same as PyTorch's function of that name.
+    """
+    shapes = []
+    for position, (name, value) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), 1):
+        shapes.append(array_of("bilinear", name, position, value).shape)
+    first, second, given = shapes
+    if len(first) != len(second):
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(first)} and {len(second)}")
+    if first[:-1] != second[:-1]:
+        raise RuntimeError(f"bilinear(): input batch dimensions do not match: got {list(first)} and {list(second)}")
+    if len(given) != 3 or given[1:] != (first[-1], second[-1]):
+        raise RuntimeError(
+            f"bilinear(): input1 size and input2 size do not match weight size: got {first[-1]} and {second[-1]}, and a "
+            f"weight of size {list(given)}"
+        )
+    left = input1.reshape((-1, first[-1])) @ weight.permute(1, 0, 2).reshape((first[-1], given[0] * given[2]))
+    right = input2.reshape((-1, 1, second[-1]))
+    result = (left.reshape((-1, given[0], given[2])) * right).sum(-1).reshape((*first[:-1], given[0]))
+    return result if bias is None else result + bias

@@ -1,0 +1,285 @@
+"""Singular values and eigenvalues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.tensor import Tensor
+
+from .common import (
+    NAMESPACE,
+    check_matrices,
+    check_phase,
+    check_square,
+    converging,
+    differences,
+    into_each,
+    is_complex,
+    require_tensor,
+    safe_quotient,
+    without_diagonal,
+)
+from .solving import solve_matrices
+
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
+
+# ------------------------------------------------------------------------------------------------------ singular values
+
+
+def _check_driver(function: str, driver: Any) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend: leave "
+            f"it out instead of passing {driver!r}"
+        )
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True, several=("U", "S", "Vh"))
+def svd(
+    xp: Any, A: Tensor, full_matrices: bool = True, *, driver: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Return unitary matrices U and Vh and the singular values S, in descending order, with A = U diag(S) Vh.
+
+    For A of shape (..., m, n) and k = min(m, n), S is real and has shape (..., k), U (..., m, m) and Vh (..., n, n), or
+    (..., m, k) and (..., k, n) unless `full_matrices`. Raises `LinAlgError` for numbers that are not finite. The gradient is
+    finite where the singular values differ; it must not depend on the phases of the vectors, which are arbitrary.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.svd(tl.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_matrices("linalg.svd", A)
+    _check_driver("linalg.svd", driver)
+    u, s, vh = converging("linalg.svd", xp.linalg.svd, A, full_matrices=bool(full_matrices))
+    return u, s, vh
+
+
+def _svd_gradient(grads: Any, U: Any, S: Any, Vh: Any) -> Any:
+    """Return the gradient of a matrix from those of its singular values and vectors."""
+    count = S.shape[-1]
+    rows, columns = U.shape[-2], Vh.shape[-1]
+    # The vectors beyond the singular values are an arbitrary basis of what is left, and have no gradient.
+    grad_u, grad_vh = grads[0][..., :count], grads[2][..., :count, :]
+    U, Vh = U[..., :count], Vh[..., :count, :]
+    of_u, of_v = U.mH @ grad_u, Vh @ grad_vh.mH
+    gaps = differences(S) * (S.unsqueeze(-2) + S.unsqueeze(-1))
+    across_u = safe_quotient(without_diagonal(of_u - of_u.mH), gaps)
+    across_v = safe_quotient(without_diagonal(of_v - of_v.mH), gaps)
+    middle = across_u * S.unsqueeze(-2) + S.unsqueeze(-1) * across_v + grads[1].diag_embed()
+    if is_complex(U):
+        phase_u, phase_v = of_u.diagonal(0, -2, -1), of_v.diagonal(0, -2, -1)
+        check_phase("svd_backward", "singular vectors", phase_u + phase_v)
+        # U and V turn together: one of the two gradients is enough.
+        along = (phase_u - phase_u.conj()) * 0.5
+        middle = middle + safe_quotient(along, S.to(along.dtype)).diag_embed()
+    result = U @ middle @ Vh
+    # What leaves the span of the columns, or of the rows.
+    if rows > count:
+        result = result + safe_quotient(grad_u - U @ of_u, _like(S.unsqueeze(-2), grad_u)) @ Vh
+    if columns > count:
+        result = result + U @ safe_quotient(grad_vh - of_v.mH @ Vh, _like(S.unsqueeze(-1), grad_vh))
+    return result
+
+
+def _like(values: Any, other: Any) -> Any:
+    """Return real values in the dtype and shape of `other`."""
+    return values.to(other.dtype).expand(other.shape)
+
+
+derivatives(svd, A=lambda grads, U, S, Vh: _svd_gradient(grads, U, S, Vh))
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def svdvals(xp: Any, A: Tensor, *, driver: str | None = None) -> Tensor:
+    """Return the singular values of a matrix, or of each of a batch, in descending order.
+
+    A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not finite.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.svdvals(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor([4., 3.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_matrices("linalg.svd", A)
+    _check_driver("linalg.svd", driver)
+    return converging("linalg.svd", xp.linalg.svd, A, compute_uv=False)  # type: ignore[no-any-return]
+
+
+def _svdvals_gradient(grad: Any, A: Any) -> Any:
+    left, _, right = svd(A, False)
+    return left @ (grad.unsqueeze(-1) * right)
+
+
+derivatives(svdvals, A=lambda grad, A: _svdvals_gradient(grad, A))
+
+
+@composite(method=True, name="svd")
+def _svd(
+    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the singular value decomposition of a matrix as U, S and V, where `linalg.svd` gives V's adjoint.
+
+    U and V are reduced if `some`, and zeros without `compute_uv`.
+
+    >>> import tensorlike as tl
+    >>> tl.svd(tl.ones(3, 2)).V.shape
+    tensorlike.Size([2, 2])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
+    """
+    require_tensor("svd", "input", input)
+    fields = return_type("svd", ("U", "S", "V"))
+    if compute_uv:
+        U, S, Vh = svd(input, not some)
+        found = fields((U, S, Vh.mH))
+    else:
+        S = svdvals(input)
+        batch, (rows, columns) = input.shape[:-2], input.shape[-2:]
+        found = fields((input.new_zeros((*batch, rows, rows)), S, input.new_zeros((*batch, columns, columns))))
+    return into_each("svd", out, found, input)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------- eigenvalues, Hermitian case
+
+
+def _triangle(UPLO: Any) -> str:
+    if not isinstance(UPLO, str):
+        raise TypeError(f"linalg_eigh(): argument 'UPLO' must be str, not {type(UPLO).__name__}")
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return UPLO.upper()
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True, several=("eigenvalues", "eigenvectors"))
+def eigh(xp: Any, A: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+    """Return the eigenvalues, real and ascending, and the eigenvectors, as columns, of a Hermitian matrix.
+
+    A has shape (..., n, n). Only its lower triangle is read, or the upper one if `UPLO` is "U". The gradient is finite where
+    the eigenvalues differ; it must not depend on the phases of the vectors, which are arbitrary.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.eigh(tl.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.eigh", A)
+    values, vectors = converging("linalg.eigh", xp.linalg.eigh, A, UPLO=_triangle(UPLO))
+    return values, vectors
+
+
+def _eigh_gradient(grads: Any, values: Any, vectors: Any) -> Any:
+    inner = vectors.mH @ grads[1]
+    if is_complex(vectors):
+        check_phase("linalg_eigh_backward", "eigenvectors", inner.diagonal(0, -2, -1))
+    middle = safe_quotient(without_diagonal(inner), differences(values)) + grads[0].diag_embed()
+    return vectors @ middle @ vectors.mH
+
+
+derivatives(
+    eigh,
+    A=lambda grads, eigenvalues, eigenvectors: _eigh_gradient(grads, eigenvalues, eigenvectors),
+)
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def eigvalsh(xp: Any, A: Tensor, UPLO: str = "L") -> Tensor:
+    """Return the eigenvalues of a Hermitian matrix, or of each of a batch, which are real, in ascending order.
+
+    A has shape (..., n, n), the result (..., n). Only the lower triangle is read, or the upper one if `UPLO` is "U".
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.eigvalsh(tl.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.eigh", A)
+    return converging("linalg.eigh", xp.linalg.eigvalsh, A, UPLO=_triangle(UPLO))  # type: ignore[no-any-return]
+
+
+def _eigvalsh_gradient(grad: Any, A: Any, UPLO: str) -> Any:
+    vectors = eigh(A, UPLO)[1]
+    return vectors @ (grad.unsqueeze(-1) * vectors.mH)
+
+
+derivatives(eigvalsh, A=lambda grad, A, UPLO: _eigvalsh_gradient(grad, A, UPLO))
+
+# --------------------------------------------------------------------------------------------- eigenvalues, general case
+
+
+def _complex(array: Any) -> Any:
+    """Return an array as complex numbers: NumPy gives real ones where no eigenvalue has an imaginary part."""
+    return array if array.dtype.kind == "c" else array.astype(np.result_type(array.dtype, np.complex64))
+
+
+def _check_finite(xp: Any, function: str, A: Any) -> None:
+    if not bool(xp.isfinite(A).all()):
+        raise RuntimeError(f"torch.{function}: input tensor should not contain infs or NaNs.")
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True, several=("eigenvalues", "eigenvectors"))
+def eig(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
+
+    A has shape (..., n, n). Raises RuntimeError for numbers that are not finite. The gradient is finite where the eigenvalues
+    differ; it must not depend on the phases of the vectors, which are arbitrary.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.eig(tl.tensor([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.imag
+    tensor([ 1., -1.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.eig", A)
+    _check_finite(xp, "linalg.eig", A)
+    values, vectors = converging("linalg.eig", xp.linalg.eig, A)
+    return _complex(values), _complex(vectors)
+
+
+def _eig_gradient(grads: Any, values: Any, vectors: Any) -> Any:
+    inner = vectors.mH @ grads[1]
+    along = inner.diagonal(0, -2, -1)
+    check_phase("linalg_eig_backward", "eigenvectors", along)
+    # The vectors keep the length one.
+    inner = inner - (vectors.mH @ vectors) * along.real.unsqueeze(-2)
+    middle = safe_quotient(without_diagonal(inner), differences(values).conj()) + grads[0].diag_embed()
+    return solve_matrices(vectors.mH, middle @ vectors.mH, "linalg.eig", True)[0]
+
+
+derivatives(
+    eig,
+    A=lambda grads, eigenvalues, eigenvectors: _eig_gradient(grads, eigenvalues, eigenvectors),
+)
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def eigvals(xp: Any, A: Tensor) -> Tensor:
+    """Return the eigenvalues of a square matrix, or of each of a batch, as complex numbers in no particular order.
+
+    A has shape (..., n, n), the result (..., n). Raises RuntimeError for numbers that are not finite.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.eigvals(tl.tensor([[0.0, -1.0], [1.0, 0.0]])).imag
+    tensor([ 1., -1.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.eigvals", A)
+    _check_finite(xp, "linalg.eig", A)
+    return _complex(converging("linalg.eig", xp.linalg.eigvals, A))  # type: ignore[no-any-return]
+
+
+def _eigvals_gradient(grad: Any, A: Any) -> Any:
+    vectors = eig(A)[1]
+    return solve_matrices(vectors.mH, grad.unsqueeze(-1) * vectors.mH, "linalg.eigvals", True)[0]
+
+
+derivatives(eigvals, A=lambda grad, A: _eigvals_gradient(grad, A))

@@ -1,0 +1,86 @@
+"""Functions of `nn.functional` that are in `tensorlike` itself as well."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.types import Tensor
+
+from . import activation, average_pooling, convolution, normalization, rectifier, resampling
+from .adaptive_pooling import adaptive_avg_pool1d
+
+__all__ = ["celu", "rrelu", "selu", "threshold"]
+
+
+def _again(function: Any, *, guard: bool = False) -> None:
+    """Publish `function` in `tensorlike`, as a function of its own."""
+    source = function.__wrapped__
+    copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
+    copy.__kwdefaults__ = source.__kwdefaults__
+    copy.__annotations__ = source.__annotations__
+    copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
+    composite(copy, guard=guard)
+
+
+for _function in (
+    convolution.conv1d, convolution.conv2d, convolution.conv3d, convolution.conv_transpose1d,
+    convolution.conv_transpose2d, convolution.conv_transpose3d, average_pooling.avg_pool1d, adaptive_avg_pool1d,
+    rectifier.hardshrink, rectifier.threshold_, activation.celu_, activation.selu_,
+):  # fmt: skip
+    _again(_function)
+for _function in (resampling.channel_shuffle, normalization.rms_norm, activation.rrelu_):
+    _again(_function, guard=True)
+
+
+@composite(guard=False)
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
+
+    >>> import tensorlike as tl
+    >>> tl.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
+    tensor([20.,  2.,  3.])
+
+    Same as PyTorch's function of that name.
+    """
+    return rectifier.threshold.__wrapped__(input, threshold, value)
+
+
+@composite(guard=False)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
+
+    >>> import tensorlike as tl
+    >>> tl.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return activation.celu.__wrapped__(input, alpha)
+
+
+@composite(guard=False)
+def selu(input: Tensor) -> Tensor:
+    """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
+
+    >>> import tensorlike as tl
+    >>> tl.selu(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+
+    Same as PyTorch's function of that name.
+    """
+    return activation.selu.__wrapped__(input)
+
+
+@composite
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
+
+    >>> import tensorlike as tl
+    >>> tl.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+
+    Same as PyTorch's function of that name.
+    """
+    return activation.rrelu.__wrapped__(input, lower, upper, training)
