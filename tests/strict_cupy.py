@@ -105,6 +105,8 @@ def _function(name, numpy_function, host=False, any_first=True):
             raise TypeError(f"Unsupported type {type(args[0])}: cupy.{name} takes a cupy.ndarray")
         if name in ("sort", "argsort"):
             _only_stable(kwargs)
+        if name == "repeat" and isinstance(args[1], ndarray):
+            raise ValueError("cupy.ndaray cannot be specified as `repeats` argument.")
         result = _call(numpy_function, args, kwargs, host)
         if name in ("allclose", "array_equal", "array_equiv"):
             return wrap(np.asarray(result))

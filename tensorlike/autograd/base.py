@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-__all__ = ["TensorBase", "add_arrays", "register_addition", "version_counter", "wrap"]
+__all__ = ["TensorBase", "add_arrays", "copy_array", "register_arithmetic", "version_counter", "wrap"]
 
 _new = object.__new__
 
@@ -71,6 +71,11 @@ def _no_addition(a: Any, b: Any, out: Any = None) -> Any:
 add_arrays: list[Callable[..., Any]] = [_no_addition]
 
 
-def register_addition(add: Callable[..., Any]) -> None:
-    """Name the function that adds two raw arrays, into a third if given."""
+#: `copy_array[0](a)` copies a raw array on the device that it is on.
+copy_array: list[Callable[[Any], Any]] = [_no_addition]
+
+
+def register_arithmetic(add: Callable[..., Any], copy: Callable[[Any], Any]) -> None:
+    """Name the functions that add two raw arrays, into a third if given, and that copy one."""
     add_arrays[0] = add
+    copy_array[0] = copy

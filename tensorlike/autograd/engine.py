@@ -14,7 +14,7 @@ from typing import Any
 
 from tensorlike.dispatch.core import CLEAR, STATE, State
 
-from .base import add_arrays, wrap
+from .base import add_arrays, copy_array, wrap
 from .grad_mode import grad_enabled, set_recording
 from .node import Edge, Node
 
@@ -262,7 +262,7 @@ def _tensor_hooks(node: Node, grad: Any) -> Any:
             if tensor._grad_value is not None:
                 tensor._grad_value = tensor._grad_value + grad_now
             else:
-                tensor._grad_value = grad_now if grad_enabled() else wrap(grad_now._data.copy())
+                tensor._grad_value = grad_now if grad_enabled() else wrap(copy_array[0](grad_now._data))
     return values[0] if single else values
 
 

@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from .base import TensorBase, add_arrays, wrap
+from .base import TensorBase, add_arrays, copy_array, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
 
@@ -150,7 +150,7 @@ class AccumulateGrad(Node):
                 if recording or _stealable(grad):
                     variable._grad_value = grad if recording else _detached(grad)
                 else:
-                    variable._grad_value = wrap(grad._data.copy())
+                    variable._grad_value = wrap(copy_array[0](grad._data))
             elif recording:
                 variable._grad_value = before + grad
             elif before._data.dtype is grad._data.dtype and before._edge is None and before._view_base is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorlike as tl
 from tensorlike.dispatch import overridable
-from tensorlike.dispatch.registry import ignore
+from tensorlike.dispatch.registry import ignore as _ignore
 from tensorlike.tensor import Tensor
 
 __all__ = [
@@ -374,4 +374,4 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
-ignore(calculate_gain, f"{__name__}.calculate_gain", "takes a name and a number; no tensor takes part")
+_ignore(calculate_gain, f"{__name__}.calculate_gain", "takes a name and a number; no tensor takes part")

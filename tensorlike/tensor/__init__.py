@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tensorlike.autograd import base as _base
 from tensorlike.autograd import functions as _functions
 
@@ -12,9 +10,9 @@ from .tensor import Tensor
 
 history.install(declare.tensor_method)
 _functions.register_roots(history.root_edge, history.grad_of_root)
-_base.register_addition(lambda a, b, out=None: runtime.run_quietly(np.add, a, b, out))
+_base.register_arithmetic(runtime.add_arrays, runtime.copied)
 
-from . import attributes, creation, conversion, ops, protocols, random  # noqa: E402, I001
+from . import attributes, creation, conversion, ops, protocols, queries, random  # noqa: E402, I001
 from .parameter import Parameter  # noqa: E402
 
-__all__ = ["Parameter", "Tensor", "attributes", "conversion", "creation", "ops", "protocols", "random"]
+__all__ = ["Parameter", "Tensor", "attributes", "conversion", "creation", "ops", "protocols", "queries", "random"]

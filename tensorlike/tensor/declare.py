@@ -205,7 +205,9 @@ class Declaration:
     def _pack(self, tensors: list[Any]) -> Any:
         if self.several is True:
             return tuple(tensors)
-        return return_type(self.name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        name = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
+        return return_type(name, tuple(self.several))(tensors)  # type: ignore[arg-type]
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]
@@ -252,7 +254,8 @@ class Declaration:
         recorded = self.recorded()
         name = self.parameters[0].name
         # A formula that names the overwritten input needs it as it was.
-        original = wrap(tensor._data.copy() if name in recorded.names else tensor._data)
+        with runtime.device_guard(tensor._data):
+            original = wrap(tensor._data.copy() if name in recorded.names else tensor._data)
         original._edge = edge_of(tensor)
         node = self.recording()[1](original, *rest)
         if node is not None:
@@ -274,7 +277,8 @@ class Declaration:
         arrays = [_raw(value) for value in rest]
         space = runtime.space(name, tensor._data, *(a for a, v in zip(arrays, rest, strict=True) if a is not v))
         assert self.write is not None
-        runtime.run_quietly(self.write, space, tensor._data, *arrays)
+        with runtime.device_guard(tensor._data):
+            runtime.run_quietly(self.write, space, tensor._data, *arrays)
         counter = bump(tensor)
         if node is not None:
             self.keep_result(node, tensor._data, counter)
@@ -302,6 +306,11 @@ def _raw(value: Any) -> Any:
 
 
 def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
+    if type(values[0]) is not np.ndarray:
+        guard = runtime.elsewhere(*values)
+        if guard is not None:
+            with guard:
+                return _wrap_raw(formula, *values)
     try:
         result = runtime.quiet(formula, *values)
     except RuntimeError as error:

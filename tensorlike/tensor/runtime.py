@@ -20,8 +20,9 @@ import contextvars
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -33,13 +34,27 @@ from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 
-__all__ = ["again", "as_array", "elsewhere", "hot_array", "quiet", "scalars_moved", "space", "write_out", "wrong_type"]
+__all__ = [
+    "again",
+    "as_array",
+    "device_guard",
+    "elsewhere",
+    "guarded",
+    "hot_array",
+    "quiet",
+    "scalars_moved",
+    "space",
+    "write_out",
+    "wrong_type",
+]
 
 _silent = contextvars.Context()
 _silent.run(np.seterr, all="ignore")
 
 #: `quiet(kernel, *args)` runs a kernel with floating-point warnings off: see Note [Kernels run quietly].
 quiet = _silent.run
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 ndarray = np.ndarray
 _new = object.__new__
@@ -89,11 +104,49 @@ def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
     """Return the context that device arrays are computed with in; None when their device is the current one already."""
     for array in arrays:
         for item in array if isinstance(array, (list, tuple)) else (array,):
-            if hasattr(item, "dtype") and not isinstance(item, (ndarray, np.generic)):
+            if type(item) is ndarray:
+                return None
+            if hasattr(item, "dtype") and not isinstance(item, np.generic):
                 backend = backend_of(item)
                 device = backend.device_of(item)
                 return None if device is backend.current_device() else backend.device_guard(device)
     return None
+
+
+def device_guard(array: Any) -> AbstractContextManager[Any]:
+    """Return the context that `array` is computed with in: for functions that work on raw arrays themselves."""
+    return (None if type(array) is ndarray else elsewhere(array)) or _NO_GUARD
+
+
+_NO_GUARD: AbstractContextManager[Any] = nullcontext()
+
+
+def guarded(function: F) -> F:
+    """Have a function that works on raw arrays run where its first tensor or array is."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        guard = elsewhere(*[a._data if isinstance(a, TensorBase) else a for a in args])
+        if guard is None:
+            return function(*args, **kwargs)
+        with guard:
+            return function(*args, **kwargs)
+
+    return run  # type: ignore[return-value]
+
+
+def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
+    """Add two raw arrays, into a third if given."""
+    if type(a) is ndarray:
+        return run_quietly(np.add, a, b, out)
+    with device_guard(a):
+        return namespace_of(a).add(a, b, out=out)
+
+
+def copied(array: Any) -> Any:
+    """Return a copy of a raw array, on its device."""
+    with device_guard(array):
+        return array.copy()
 
 
 def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
@@ -182,7 +235,8 @@ def number_tensor(number: Any, *others: Any) -> Any:
             dtype = weak_scalar_dtype(array.dtype, number)
             if isinstance(number, (bool, np.bool_)) or (dtype.kind in "iu" and array.ndim):
                 dtype = result_type(number)
-            return wrap(number_array(namespace_of(array), number, dtype))
+            with device_guard(array):
+                return wrap(number_array(namespace_of(array), number, dtype))
     return wrap(np.asarray(number, dtype=result_type(number)))
 
 
@@ -436,7 +490,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
                         "of the arguments requires grad. Call it without out=, or under no_grad()."
                     )
     target = out._data
-    if type(target) is not type(result):
+    if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)
     if not can_cast(result.dtype, target.dtype):
         raise RuntimeError(

@@ -320,6 +320,16 @@ class CupyNamespace:
             indices = self.clip(indices, 0, (a.size if axis is None else a.shape[axis]) - 1)
         return self._cupy.take(a, indices, axis=axis, out=out)
 
+    def repeat(self, a: Array, repeats: Any, axis: int | None = None) -> Array:
+        if isinstance(repeats, int | np.integer):
+            return self._cupy.repeat(a, int(repeats), axis)
+        # CuPy takes a list and copies slice by slice. The place of each element of the result is found at once.
+        a, axis = (a.ravel(), 0) if axis is None else (a, axis)
+        ends = self._cupy.cumsum(self._cupy.broadcast_to(self._cupy.asarray(repeats), (a.shape[axis],)))
+        count = int(ends[-1]) if ends.size else 0
+        places = self._cupy.searchsorted(ends, self._cupy.arange(count), side="right")
+        return self._cupy.take(a, places, axis=axis)
+
     def put_along_axis(self, arr: Array, indices: Array, values: Any, axis: int | None) -> None:
         if axis is None:
             # Through `flat`, since `ravel` copies an array that is not contiguous.

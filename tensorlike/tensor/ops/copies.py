@@ -13,7 +13,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import as_array, dtype_name, write_out
+from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import geometry_of, layout_of
 
@@ -218,6 +218,11 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if any(n < 0 for n in wanted):
         raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {wanted}")
     count = math.prod(wanted)
+    return _coordinates(array, wanted, count)
+
+
+@guarded
+def _coordinates(array: Any, wanted: tuple[int, ...], count: int) -> tuple[Any, ...]:
     if array.size and (int(array.min()) < 0 or int(array.max()) >= count):
         raise ValueError(f"unravel_index(): an index is out of bounds for shape {wanted}, which has {count} elements")
     found = []

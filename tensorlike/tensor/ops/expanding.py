@@ -13,7 +13,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import broadcast_error, dtype_name
+from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .basic import direct, writable
@@ -247,20 +247,16 @@ def repeat_interleave(
     [tensor] = _all_of((input,), "repeat_interleave")
     if repeats is None:
         counts = _counts(input)
-        xp = namespace_of(counts)
-        return wrap(xp.repeat(xp.arange(counts.shape[0]), counts))
+        return wrap(_repeated(counts, counts.shape[0], counts))
     if dim is None:
         tensor, dim = _reshape(tensor, (tensor._data.size,)), 0
     where = one_dim(dim, tensor._data.ndim)
     if tensor._data.ndim == 0:
         tensor = _reshape(tensor, (1,))
     size = tensor._data.shape[where]
-    xp = namespace_of(tensor._data)
     if isinstance(repeats, TensorBase):
         counts = _counts(repeats)
-        if counts.shape[0] == 1:
-            counts = xp.broadcast_to(counts, (size,))
-        elif counts.shape[0] != size:
+        if counts.shape[0] not in (1, size):
             raise RuntimeError(
                 "repeat_interleave(): repeats must have the same size as input along dim, but got repeats.size(0) = "
                 f"{counts.shape[0]} and input.size({where}) = {size}"
@@ -269,9 +265,19 @@ def repeat_interleave(
         counts = operator.index(repeats)
         if counts < 0:
             raise RuntimeError(f"repeat_interleave(): Repeats must be non-negative, got {counts}")
-    return direct(index_select)(tensor, where, wrap(xp.repeat(xp.arange(size), counts)))
+    return direct(index_select)(tensor, where, wrap(_repeated(tensor._data, size, counts)))
 
 
+@guarded
+def _repeated(array: Any, size: int, counts: Any) -> Any:
+    """Return the numbers up to `size`, where `array` is, each as often as `counts` says."""
+    xp = namespace_of(array)
+    if not isinstance(counts, int):
+        counts = xp.broadcast_to(counts, (size,))
+    return xp.repeat(xp.arange(size), counts)
+
+
+@guarded
 def _counts(repeats: Any) -> Any:
     array = repeats._data
     if array.ndim > 1:
@@ -376,14 +382,15 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(array.shape)}")
     if r < 0:
         raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
-    xp = namespace_of(array)
-    if r == 0:
-        return wrap(xp.empty((0,), array.dtype))
-    grid = xp.indices((array.shape[0],) * r).reshape(r, -1)
-    kept = xp.ones(grid.shape[1], dtype=bool)
-    for before, after in pairwise(grid):
-        kept &= before <= after if with_replacement else before < after
-    return elements(input, [wrap(grid[:, kept].T)], [0])
+    with device_guard(array):
+        xp = namespace_of(array)
+        if r == 0:
+            return wrap(xp.empty((0,), array.dtype))
+        grid = xp.indices((array.shape[0],) * r).reshape(r, -1)
+        kept = xp.ones(grid.shape[1], dtype=bool)
+        for before, after in pairwise(grid):
+            kept &= before <= after if with_replacement else before < after
+        return elements(input, [wrap(grid[:, kept].T)], [0])
 
 
 def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:

@@ -19,7 +19,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
-from tensorlike.tensor.runtime import as_array, dtype_name, many, run_quietly
+from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
 from tensorlike.tensor.views import bump, check_overlap, view_of
@@ -290,7 +290,7 @@ def _assigned(value: Any, target: Any) -> Any:
     """Return what is to be written: a tensor on the device of `target`, or a number."""
     if isinstance(value, TensorBase):
         array = value._data
-        if type(array) is not type(target):
+        if (type(array) is not np.ndarray or type(target) is not np.ndarray) and device_of(array) != device_of(target):
             tensor: Any = value
             return tensor._transfer(device_of(target))
         return value
@@ -325,8 +325,8 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     check_overlap(target, "__setitem__")
     if isinstance(value, TensorBase):
         value = _stripped(value, target.shape)._data
-    number = as_written(value, target.dtype)
-    run_quietly(operator.setitem, target, Ellipsis, number)
+    with device_guard(target):
+        run_quietly(operator.setitem, target, Ellipsis, as_written(value, target.dtype))
     bump(self)
 
 

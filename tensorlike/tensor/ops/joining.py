@@ -42,6 +42,12 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    if type(dim) is int and len({a.dtype for a in tensors}) == 1:
+        try:
+            return xp.concatenate(tensors, axis=dim)
+        except ValueError:
+            # Not that simple, or wrong: looked at below.
+            pass
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     for position, array in enumerate(tensors):

@@ -9,7 +9,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.runtime import dtype_name, write_out
+from tensorlike.tensor.runtime import dtype_name, guarded, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from .basic import direct
@@ -154,6 +154,7 @@ derivatives(
 # ------------------------------------------------------------------------------------------------------- where they are
 
 
+@guarded
 def _places(input: Any, function: str) -> Any:
     if not isinstance(input, TensorBase):
         raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -223,10 +224,15 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, got {dtype_name(array.dtype)}."
         )
+    return wrap(_one_hot(array, num_classes))
+
+
+@guarded
+def _one_hot(array: Any, num_classes: int) -> Any:
     if not array.size:
         if num_classes <= 0:
             raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")
-        return wrap(namespace_of(array).zeros((*array.shape, num_classes), np.int64))
+        return namespace_of(array).zeros((*array.shape, num_classes), np.int64)
     if int(array.min()) < 0:
         raise RuntimeError(f"one_hot(): Class values must be non-negative, got {int(array.min())}.")
     largest = int(array.max())
@@ -235,4 +241,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     elif largest >= num_classes:
         raise RuntimeError(f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}.")
     xp = namespace_of(array)
-    return wrap((array[..., None] == xp.arange(num_classes)).astype(np.int64))
+    return (array[..., None] == xp.arange(num_classes)).astype(np.int64)

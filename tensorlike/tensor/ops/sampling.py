@@ -22,7 +22,7 @@ from tensorlike.tensor.random import (
     no_gradient,
     real,
 )
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace
 
@@ -156,7 +156,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     if isinstance(p, TensorBase):
         chance = p._data
         check_same_device([array, chance], "bernoulli_")
-        check_probabilities("bernoulli_", chance)
+        with device_guard(chance):
+            check_probabilities("bernoulli_", chance)
         try:
             chance = namespace_of(array).broadcast_to(chance, array.shape)
         except ValueError:

@@ -13,7 +13,7 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.reduced import is_half, one_axis, unsupported, whole
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.runtime import dtype_name, guarded, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["bincount", "bucketize", "histc", "isin", "searchsorted", "unique", "unique_consecutive"]
@@ -66,10 +66,14 @@ def unique(
     """
     if not isinstance(input, TensorBase):
         wrong_type("unique", "input", 1, input)
-    array = input._data
+    if input._data.dtype.kind == "c":
+        unsupported("unique", input._data.dtype)
+    return _unique(input._data, return_inverse, return_counts, dim)
+
+
+@guarded
+def _unique(array: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     xp = namespace_of(array)
-    if array.dtype.kind == "c":
-        unsupported("unique", array.dtype)
     axis = None
     if dim is not None:
         axis = _distinct_axis("unique", array, dim)
@@ -103,10 +107,14 @@ def unique_consecutive(
     """
     if not isinstance(input, TensorBase):
         wrong_type("unique_consecutive", "input", 1, input)
-    array = input._data
+    if input._data.dtype.kind == "c":
+        unsupported("unique_consecutive", input._data.dtype)
+    return _runs(input._data, return_inverse, return_counts, dim)
+
+
+@guarded
+def _runs(array: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     xp = namespace_of(array)
-    if array.dtype.kind == "c":
-        unsupported("unique_consecutive", array.dtype)
     if dim is None:
         axis, lines = 0, array.reshape(-1)
     else:

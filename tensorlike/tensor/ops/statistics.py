@@ -22,7 +22,7 @@ from tensorlike.tensor.reduced import (
     restored,
     unsupported,
 )
-from tensorlike.tensor.runtime import write_out, wrong_type
+from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from .minmax import evenly
@@ -438,7 +438,8 @@ def _quantile(
                 f"{function}(): {function}() q tensor must be same dtype as the input tensor, got {q.dtype} and "
                 f"{input.dtype}"
             )
-        outside = bool(((q._data < 0) | (q._data > 1)).any())
+        with device_guard(q._data):
+            outside = bool(((q._data < 0) | (q._data > 1)).any())
     elif isinstance(q, (int, float)) and not isinstance(q, bool):
         outside = not 0 <= q <= 1
         if not outside:

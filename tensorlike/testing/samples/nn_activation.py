@@ -42,7 +42,8 @@ def _relu(make: Make) -> Iterator[SampleInput]:
 
 
 @samples(
-    f"{_F}.hardswish", f"{_F}.selu", f"{_F}.selu_", "tensorlike.selu", "tensorlike.selu_", f"{_F}.silu", f"{_F}.mish", f"{_F}.logsigmoid",
+    f"{_F}.hardswish", f"{_F}.selu", f"{_F}.selu_", "tensorlike.selu", "tensorlike.selu_",
+    f"{_F}.silu", f"{_F}.mish", f"{_F}.logsigmoid",
     f"{_F}.tanhshrink", f"{_F}.softsign",
 )  # fmt: skip
 def _without_parameters(make: Make) -> Iterator[SampleInput]:

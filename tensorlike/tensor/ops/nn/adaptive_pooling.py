@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .average_pooling import _average_pool
@@ -131,6 +132,7 @@ def _window_indices(size: int, out: int) -> Any:
     return np.minimum(start[:, None] + np.arange(longest), end[:, None] - 1)
 
 
+@guarded
 def _maximum(function: str, count: int, input: Any, output_size: Any, return_indices: bool) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)

@@ -152,10 +152,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(f"bilinear(): input batch dimensions do not match: got {list(first)} and {list(second)}")
     if len(given) != 3 or given[1:] != (first[-1], second[-1]):
         raise RuntimeError(
-            f"bilinear(): input1 size and input2 size do not match weight size: got {first[-1]} and {second[-1]}, and a "
-            f"weight of size {list(given)}"
+            f"bilinear(): input1 size and input2 size do not match weight size: got {first[-1]} and {second[-1]}, and "
+            f"a weight of size {list(given)}"
         )
     left = input1.reshape((-1, first[-1])) @ weight.permute(1, 0, 2).reshape((first[-1], given[0] * given[2]))
     right = input2.reshape((-1, 1, second[-1]))
-    result = (left.reshape((-1, given[0], given[2])) * right).sum(-1).reshape((*first[:-1], given[0]))
+    products = left.reshape((-1, given[0], given[2])) * right
+    result = products.sum(-1, dtype=input1.dtype).reshape((*first[:-1], given[0]))
     return result if bias is None else result + bias

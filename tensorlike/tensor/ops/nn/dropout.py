@@ -12,7 +12,7 @@ from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.ops.arithmetic import add, mul
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
@@ -49,6 +49,7 @@ def _check_dtype(array: Any) -> None:
     need_float("dropout", array)
 
 
+@guarded
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
     """Return `input` with places of `shape`, which broadcasts to it, set to zero and the others scaled up."""
     array = array_of("dropout", "input", 1, input)
@@ -63,6 +64,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[i
     return (_mul_into if inplace else _mul)(input, wrap(noise))
 
 
+@guarded
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
     """Return `input` with places set to what selu tends to, then scaled and moved so that mean and variance stay."""
     array = array_of("dropout", "input", 1, input)

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
@@ -240,8 +240,9 @@ def binary_cross_entropy(
     need_float("binary_cross_entropy", x)
     if t.dtype != x.dtype:
         raise RuntimeError(f"Found dtype {dtype_name(t.dtype)} but expected {dtype_name(x.dtype)}: the target's")
-    if x.size and not bool(((x >= 0) & (x <= 1)).all()):
-        raise RuntimeError("all elements of input should be between 0 and 1: apply sigmoid or use logits")
+    with device_guard(x):
+        if x.size and not bool(((x >= 0) & (x <= 1)).all()):
+            raise RuntimeError("all elements of input should be between 0 and 1: apply sigmoid or use logits")
     losses = _binary_op(input, target)
     return reduced(losses if weight is None else losses * weight, reduction)
 

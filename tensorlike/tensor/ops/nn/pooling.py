@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, internal, masked, need_float, raw, written
@@ -325,11 +325,12 @@ def _unpool(
     lead = shape[:-count]
     total = math.prod(spatial)
     array = indices._data
-    if array.size and bool(((array < 0) | (array >= total)).any()):
-        xp = namespace_of(array)
-        bad = int(xp.max(array) if int(xp.max(array)) >= total else xp.min(array))
-        volume = "x".join(map(str, spatial))
-        raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {volume})")
+    with device_guard(array):
+        if array.size and bool(((array < 0) | (array >= total)).any()):
+            xp = namespace_of(array)
+            bad = int(xp.max(array) if int(xp.max(array)) >= total else xp.min(array))
+            volume = "x".join(map(str, spatial))
+            raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {volume})")
     flat = input.new_zeros((*lead, total)).scatter(-1, indices.reshape((*lead, -1)), input.reshape((*lead, -1)))
     return flat.reshape((*lead, *spatial))
 

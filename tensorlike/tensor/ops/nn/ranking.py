@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.runtime import device_guard, guarded
 from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
@@ -237,16 +238,16 @@ def multi_margin_loss(
         raise RuntimeError(f"inconsistent target size, expected {rows.shape[0]} but got {list(target.shape)}")
     array = classes._data
     count = rows.shape[1]
-    if array.size and bool(((array < 0) | (array >= count)).any()):
-        raise RuntimeError(f"target out of range: there are {count} classes")
+    with device_guard(array):
+        if array.size and bool(((array < 0) | (array >= count)).any()):
+            raise RuntimeError(f"target out of range: there are {count} classes")
+        others = wrap(namespace_of(array).arange(count) != array[:, None])
     index = classes.unsqueeze(1)
     short = (margin - rows.gather(1, index) + rows).clamp(min=0)
     if p == 2:
         short = short * short
     if weight is not None:
         short = short * weight[classes].unsqueeze(1)
-    xp = namespace_of(array)
-    others = wrap(xp.arange(count) != array[:, None])
     losses = short.where(others, 0.0).sum(1) / count
     return reduced(losses if batched else losses.squeeze(0), reduction)
 
@@ -272,9 +273,18 @@ def multilabel_margin_loss(
     need_float("multilabel_margin_loss", x)
     if x.ndim > 2 or t.shape != x.shape:
         raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(x.shape)}")
-    xp = namespace_of(t)
     labels = t.reshape((-1, t.shape[-1] if t.ndim else 1))
     rows = input.reshape(labels.shape)
+    safe, pairs = _label_pairs(labels)
+    short = (1 - rows.gather(1, wrap(safe)).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
+    losses = short.where(wrap(pairs), 0.0).sum((1, 2)) / labels.shape[1]
+    return reduced(losses if x.ndim == 2 else losses.squeeze(0), reduction)
+
+
+@guarded
+def _label_pairs(labels: Any) -> tuple[Any, Any]:
+    """Return the labels with what does not count replaced by 0, and which pairs of a label and another class count."""
+    xp = namespace_of(labels)
     count = labels.shape[1]
     if labels.size and (int(labels.min()) < -1 or int(labels.max()) >= count):
         raise RuntimeError(f"target is out of range: labels go from -1 to {count - 1}")
@@ -282,7 +292,4 @@ def multilabel_margin_loss(
     given = xp.cumsum(labels < 0, axis=1) == 0
     safe = xp.where(given, labels, 0).astype(np.int64)
     is_label = (given[:, :, None] & (safe[:, :, None] == xp.arange(count))).any(axis=1)
-    pairs = wrap(given[:, :, None] & ~is_label[:, None, :])
-    short = (1 - rows.gather(1, wrap(safe)).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
-    losses = short.where(pairs, 0.0).sum((1, 2)) / count
-    return reduced(losses if x.ndim == 2 else losses.squeeze(0), reduction)
+    return safe, given[:, :, None] & ~is_label[:, None, :]

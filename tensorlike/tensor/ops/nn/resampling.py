@@ -11,6 +11,7 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
+from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .adaptive_pooling import _average
@@ -86,6 +87,7 @@ def _smooth_matrix(size: int, out: int, scale: float | None, align_corners: bool
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+@guarded
 def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
     result = input
     xp = namespace_of(input._data)

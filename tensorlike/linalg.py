@@ -1,0 +1,8 @@
+"""Linear algebra: decompositions, solutions of equations, norms, under the names that PyTorch gives them."""
+
+from __future__ import annotations
+
+from .tensor.namespaces import fill as _fill
+from .tensor.ops.linalg import LinAlgError
+
+__all__ = ["LinAlgError", *_fill(__name__)]

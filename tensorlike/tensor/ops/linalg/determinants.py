@@ -1,0 +1,127 @@
+"""Determinants and their logarithms."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.tensor import Tensor
+
+from .common import NAMESPACE, check_square, identity_like, is_complex, on_host, require_tensor
+from .solving import inv_ex
+from .spectral import svd
+
+__all__ = ["det", "logdet", "slogdet"]
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def det(xp: Any, A: Tensor) -> Tensor:
+    """Return the determinant of a square matrix, or of each of a batch.
+
+    A has shape (..., n, n), the result (...). Raises RuntimeError for what are no square matrices of floating-point or
+    complex numbers.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.det", A)
+    return xp.linalg.det(A)  # type: ignore[no-any-return]
+
+
+def _det_gradient(grad: Any, A: Any, result: Any) -> Any:
+    if not (on_host(result._data) == 0).any():
+        return inv_ex(A)[0].mH * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
+    # A singular matrix has no inverse, but cofactors: each singular value is replaced by the product of the others.
+    U, S, Vh = svd(A)
+    others = S.unsqueeze(-2).expand((*S.shape, S.shape[-1])).masked_fill(identity_like(A) == 1, 1).prod(-1)
+    turns = (det(U) * det(Vh)).conj() * grad
+    return (U * others.unsqueeze(-2)) @ Vh * turns.unsqueeze(-1).unsqueeze(-1)
+
+
+derivatives(det, A=lambda grad, A, result: _det_gradient(grad, A, result))
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True, several=("sign", "logabsdet"))
+def slogdet(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
+
+    They can be told where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign of a
+    complex determinant is a number on the unit circle. The logarithm for a singular matrix is minus infinity.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.slogdet(tl.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
+    tensor(-1.)
+
+    Same as PyTorch's function of that name.
+    """
+    check_square("linalg.slogdet", A)
+    sign, logarithm = xp.linalg.slogdet(A)
+    return sign, logarithm
+
+
+def _slogdet_gradient(grads: Any, A: Any, sign: Any) -> Any:
+    factor = grads[1]
+    if is_complex(A):
+        # What turns the sign is the imaginary part of the logarithm.
+        turned = (grads[0] * sign.conj()).imag
+        factor = sys.modules["tensorlike"].complex(factor, turned)
+    return inv_ex(A)[0].mH * factor.unsqueeze(-1).unsqueeze(-1)
+
+
+derivatives(slogdet, A=lambda grads, A, sign: _slogdet_gradient(grads, A, sign))
+
+# --------------------------------------------------------------------------------------------------- in the main namespace
+
+
+@composite(name="det", method=True)
+def _det(input: Tensor) -> Tensor:
+    """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
+
+    >>> import tensorlike as tl
+    >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
+
+    Same as PyTorch's function of that name.
+    """
+    return det(input)  # type: ignore[no-any-return]
+
+
+@composite(name="slogdet", method=True)
+def _slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
+
+    >>> import tensorlike as tl
+    >>> tl.slogdet(tl.eye(2)).logabsdet
+    tensor(0.)
+
+    Same as PyTorch's function of that name.
+    """
+    return return_type("slogdet", ("sign", "logabsdet"))(slogdet(input))  # type: ignore[no-any-return]
+
+
+@composite(method=True)
+def logdet(input: Tensor) -> Tensor:
+    """Return the logarithm of the determinant of a square matrix, or of each of a batch.
+
+    For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex. Composes
+    `linalg.slogdet`.
+
+    >>> import tensorlike as tl
+    >>> tl.logdet(tl.eye(3))
+    tensor(0.)
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("logdet", "input", input)
+    check_square("logdet", input._data)
+    sign, logarithm = slogdet(input)
+    if is_complex(input):
+        return sign.log() + logarithm  # type: ignore[no-any-return]
+    return logarithm.masked_fill(sign == -1, np.nan)  # type: ignore[no-any-return]

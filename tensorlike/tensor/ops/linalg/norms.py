@@ -1,0 +1,244 @@
+"""Norms of vectors and matrices, ranks and condition numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import composite, primitive
+from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.ops.norms import vector_norm as _vector_norm
+from tensorlike.tensor.reduced import reduced_axes
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Number
+
+from .common import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
+from .solving import inv_ex
+from .spectral import svdvals
+
+__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
+
+
+@composite(namespace=NAMESPACE)
+def vector_norm(
+    x: Tensor,
+    ord: Number = 2,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the norms of the vectors along the dimensions `dim`: the `ord`-th root of the sum of absolute powers.
+
+    `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how many
+    are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The result is
+    real. Raises RuntimeError for integers.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+    tensor([ 5., 10.])
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("vector_norm", "x", x)
+    return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)  # type: ignore[no-any-return]
+
+
+def _two_dims(function: str, A: Any, dim: Any) -> tuple[int, int]:
+    if A.ndim < 2:
+        raise RuntimeError(f"{function}: The input tensor A must have at least 2 dimensions. Got {A.ndim}")
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise RuntimeError(f"{function}: dim must be a 2-tuple. Got {dim!r}")
+    axes = reduced_axes(dim, A.ndim, "matrix_norm")
+    assert axes is not None
+    return axes[0], axes[1]
+
+
+def _kept(result: Any, dims: tuple[int, int], keepdim: bool) -> Any:
+    """Return a result without the two dimensions `dims` with these back, of size 1, if that is asked for."""
+    for dim in sorted(dims) if keepdim else ():
+        result = result.unsqueeze(dim)
+    return result
+
+
+def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    function = "linalg.matrix_norm"
+    first, second = _two_dims(function, A, dim)
+    if isinstance(ord, str):
+        if ord not in ("fro", "nuc"):
+            raise RuntimeError(f"{function}: Order {ord} not supported; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    elif abs(ord) not in (1, 2, math.inf):
+        raise RuntimeError(f"{function}: Order {ord} not supported; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    if ord == "fro":
+        return _vector_norm(A, 2, (first, second), keepdim, dtype=dtype)
+    if ord == "nuc" or abs(ord) == 2:
+        check_matrices("linalg.svd", A._data)
+        values = svdvals((A if dtype is None else A.to(dtype)).movedim((first, second), (-2, -1)))
+        if ord == "nuc":
+            return _kept(values.sum(-1), (first, second), keepdim)
+        return _kept(values.amax(-1) if ord > 0 else values.amin(-1), (first, second), keepdim)
+    summed, compared = (first, second) if abs(ord) == 1 else (second, first)
+    sums = _vector_norm(A, 1, summed, True, dtype=dtype)
+    result = sums.amax(compared, True) if ord > 0 else sums.amin(compared, True)
+    return result if keepdim else result.squeeze((first, second))
+
+
+@composite(namespace=NAMESPACE)
+def matrix_norm(
+    A: Tensor,
+    ord: Number | str = "fro",
+    dim: tuple[int, int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the norms of the matrices that lie in the two dimensions `dim`.
+
+    `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of the singular values), 2 and -2 (the greatest and the
+    least singular value), 1 and -1 (of the sums of the columns' absolute values) or inf and -inf (of the rows'). Composes
+    `linalg.vector_norm` or `linalg.svdvals`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.matrix_norm(tl.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
+    tensor(6.)
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("matrix_norm", "A", A)
+    return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)  # type: ignore[no-any-return]
+
+
+@composite(namespace=NAMESPACE)
+def norm(
+    input: Tensor,
+    ord: Number | str | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+) -> Tensor:
+    """Return a vector norm over one dimension, or a matrix norm over two.
+
+    Without `ord` it is the vector norm of order 2, over all dimensions unless `dim` names some. With `ord` and without `dim`
+    the input itself must be a vector or a matrix. Composes `linalg.vector_norm` or `linalg.matrix_norm`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.norm(tl.tensor([3.0, 4.0]))
+    tensor(5.)
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("norm", "input", input)
+    dims = (dim,) if isinstance(dim, int) else dim
+    if ord is not None:
+        if dims is not None and len(dims) not in (1, 2):
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+        if dims is None and input.ndim not in (1, 2):
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
+            )
+    if ord is None:
+        result = _vector_norm(input, 2, dims, keepdim, dtype=dtype)
+    elif isinstance(ord, str) or (len(dims) if dims is not None else input.ndim) == 2:
+        result = _matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype)
+    else:
+        result = _vector_norm(input, ord, dims, keepdim, dtype=dtype)
+    return into("norm", out, result, input)  # type: ignore[no-any-return]
+
+
+# -------------------------------------------------------------------------------------------- condition numbers and ranks
+
+
+@composite(namespace=NAMESPACE)
+def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return how much a matrix may magnify relative errors: its norm times that of its inverse, in the norm `p`.
+
+    `p` is one of the orders of `linalg.matrix_norm`, None the same as 2. A has shape (..., m, n), square unless `p` is None, 2
+    or -2. A singular matrix has the number infinity. Composes `linalg.svdvals` or `linalg.inv_ex`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.cond(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(2.)
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("cond", "A", A)
+    if A.ndim < 2:
+        raise RuntimeError(f"linalg.cond: The input tensor must have at least 2 dimensions. Got {A.ndim}")
+    if isinstance(p, str) and p not in ("fro", "nuc") or not isinstance(p, str) and p is not None and (
+        abs(p) not in (1, 2, math.inf)
+    ):  # fmt: skip
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}; use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    if A.numel() == 0:
+        real = np.dtype(A._data.real.dtype)
+        result = A.new_zeros(A.shape[:-2], dtype=_dtype_of(real))
+    elif p is None or p in (2, -2):
+        values = svdvals(A)
+        greatest, least = values[..., 0], values[..., -1]
+        result = least / greatest if p == -2 else greatest / least
+    else:
+        check_square("linalg.cond", A._data)
+        result = _matrix_norm(A, p, (-2, -1), False, None) * _matrix_norm(inv_ex(A)[0], p, (-2, -1), False, None)
+    return into("cond", out, result, A)  # type: ignore[no-any-return]
+
+
+def _dtype_of(dtype: Any) -> Any:
+    from tensorlike.tensor.dtypes import dtype_of
+
+    return dtype_of(dtype)
+
+
+def tolerance(xp: Any, values: Any, shape: tuple[int, ...], atol: Any, rtol: Any) -> Any:
+    """Return below what singular values, the greatest of which come first, count as zero: one number for each matrix."""
+    if rtol is None:
+        relative = max(shape[-2:]) * float(np.finfo(values.dtype).eps)
+        if atol is not None:
+            # An absolute tolerance above zero takes the place of the default, matrix by matrix.
+            relative = xp.where(xp.asarray(atol) > 0, 0.0, relative)
+    else:
+        relative = rtol
+    greatest = xp.max(values, axis=-1) if values.shape[-1] else xp.zeros(values.shape[:-1], values.dtype)
+    return xp.maximum(xp.asarray(0.0 if atol is None else atol), relative * greatest)
+
+
+def check_tolerances(function: str, atol: Any, rtol: Any) -> None:
+    """Refuse complex tolerances."""
+    for name, value in (("atol", atol), ("rtol", rtol)):
+        if getattr(getattr(value, "dtype", None), "kind", "") == "c" or isinstance(value, complex):
+            raise RuntimeError(f"{function}: {name} tensor of complex type is not supported.")
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True, differentiable=False)
+def matrix_rank(
+    xp: Any,
+    A: Tensor,
+    *,
+    atol: Tensor | Number | None = None,
+    rtol: Tensor | Number | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    """Return how many singular values of a matrix, or of each of a batch, are not zero.
+
+    Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of the
+    matrix times the precision of its dtype, and 0 if `atol` is given. For `hermitian` matrices eigenvalues are faster.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.matrix_rank(tl.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+
+    Same as PyTorch's function of that name.
+    """
+    (check_square if hermitian else check_matrices)("linalg.matrix_rank", A)
+    check_tolerances("linalg.matrix_rank", atol, rtol)
+    if hermitian:
+        values = xp.abs(converging("linalg.matrix_rank", xp.linalg.eigvalsh, A))
+    else:
+        values = converging("linalg.matrix_rank", xp.linalg.svd, A, compute_uv=False)
+    bound = tolerance(xp, values, A.shape, atol, rtol)
+    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)  # type: ignore[no-any-return]

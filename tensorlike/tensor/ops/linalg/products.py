@@ -1,0 +1,339 @@
+"""Products of vectors and matrices under the names of linear algebra, and what is made of powers."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.backends import scipy_linalg
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.ops.contractions import matrix_power as _matrix_power
+from tensorlike.tensor.ops.diagonals import diagonal as _diagonal
+from tensorlike.tensor.ops.products import c_name
+from tensorlike.tensor.ops.products import matmul as _matmul
+from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.tensor import Tensor
+
+from .common import NAMESPACE, check_square, flat_matrices, into, require_tensor
+from .solving import inv, solve
+
+__all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_dot", "tensorinv", "tensorsolve", "vander", "vecdot"]
+
+# ------------------------------------------------------------------------------------- functions of the main namespace
+
+
+@composite(namespace=NAMESPACE)
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix product of two tensors, as `matmul` in the main namespace does.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.matmul(tl.eye(2), tl.ones(2))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _matmul(input, other) if out is None else _matmul(input, other, out=out)  # type: ignore[no-any-return]
+
+
+@composite(namespace=NAMESPACE)
+def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """Return a square matrix, or each of a batch, multiplied `n` times by itself, as `matrix_power` does.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
+    tensor([[1, 5],
+            [0, 1]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _matrix_power(A, n, out=out)
+
+
+@composite(namespace=NAMESPACE)
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Return a view of the diagonals of the matrices in two dimensions, by default the last, as a last dimension.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.diagonal(tl.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+
+    Same as PyTorch's function of that name.
+    """
+    return _diagonal(A, offset, dim1, dim2)  # type: ignore[no-any-return]
+
+
+@composite(namespace=NAMESPACE)
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Return the cross products of vectors of three elements along dimension `dim`; the other dimensions broadcast.
+
+    Raises RuntimeError for vectors of another size, and for different numbers of dimensions or dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
+
+    Same as PyTorch's function of that name.
+    """
+    return into("cross", out, sys.modules["tensorlike"].cross(input, other, dim), input, other)  # type: ignore[no-any-return]
+
+
+@composite(namespace=NAMESPACE)
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Return the inner products of the vectors along dimension `dim`, with the conjugate of `x`; the rest broadcasts.
+
+    Composes a product and a sum.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.vecdot(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), tl.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("vecdot", "x", x, 1)
+    require_tensor("vecdot", "y", y, 2)
+    if x._data.dtype != y._data.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {dtype_name(x._data.dtype)} and y "
+            f"of type {dtype_name(y._data.dtype)} instead"
+        )
+    return into("vecdot", out, (x.conj() * y).sum(dim), x, y)  # type: ignore[no-any-return]
+
+
+# -------------------------------------------------------------------------------------------------------------- chains
+
+
+@composite(namespace=NAMESPACE)
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Return the product of two or more matrices, in the order that costs least; the first and the last may be vectors.
+
+    A vector at the beginning is a row, one at the end a column, and the result has none of the dimension of size 1 that
+    would come of it. Raises RuntimeError for tensors of other dimensions, different dtypes or sizes that do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)])
+    tensor([12., 12.])
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(tensors, (list, tuple)):
+        wrong_type("multi_dot", "tensors", 1, tensors, "tuple of Tensors")
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            wrong_type("multi_dot", "tensors", index + 1, tensor)
+        _check_link(tensors[0], tensor, index, index in (0, len(tensors) - 1))
+    matrices = list(tensors)
+    row, column = tensors[0].ndim == 1, tensors[-1].ndim == 1
+    if row:
+        matrices[0] = matrices[0].unsqueeze(0)
+    if column:
+        matrices[-1] = matrices[-1].unsqueeze(-1)
+    for index, (left, right) in enumerate(zip(matrices, matrices[1:])):
+        if left.shape[-1] != right.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {index} and {index + 1} with shapes {list(tensors[index].shape)} and "
+                f"{list(tensors[index + 1].shape)} cannot be multiplied"
+            )
+    result = sys.modules["tensorlike"].chain_matmul(*matrices)
+    if row:
+        result = result.squeeze(0)
+    if column:
+        result = result.squeeze(-1)
+    return into("multi_dot", out, result, *tensors)  # type: ignore[no-any-return]
+
+
+def _check_link(first: Any, tensor: Any, index: int, at_an_end: bool) -> None:
+    if tensor.ndim != 2 and not (at_an_end and tensor.ndim == 1):
+        wanted = "1D or 2D" if at_an_end else "2D"
+        raise RuntimeError(f"multi_dot(): tensor {index} must be {wanted} but got {tensor.ndim}D")
+    if tensor._data.dtype != first._data.dtype:
+        raise RuntimeError(
+            "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+            f"{c_name(first._data.dtype)} and tensor {index} {c_name(tensor._data.dtype)}"
+        )
+
+
+# --------------------------------------------------------------------------------------- tensors as matrices, and powers
+
+
+@composite(namespace=NAMESPACE)
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of A as a linear map: its first `ind` dimensions are the rows, the others the columns.
+
+    The sizes of both multiply to the same number; the result has the columns' sizes first. Raises `LinAlgError` if A has no
+    inverse and RuntimeError for sizes that do not fit. Composes `linalg.inv`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.tensorinv(tl.eye(6).reshape(2, 3, 6)).shape
+    tensorlike.Size([6, 2, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("tensorinv", "A", A)
+    if not ind > 0:
+        raise RuntimeError(f"linalg.tensorinv(): Expected a strictly positive integer for 'ind', got {ind}")
+    rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    size = math.prod(rows)
+    if size != math.prod(columns):
+        raise RuntimeError(
+            "linalg.tensorinv(): Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {math.prod(columns)} != {size}"
+        )
+    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A)  # type: ignore[no-any-return]
+
+
+@composite(namespace=NAMESPACE)
+def tensorsolve(
+    A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
+) -> Tensor:  # fmt: skip
+    """Return the X that A, as a linear map, takes to B: `tensordot(A, X, X.ndim)` is B.
+
+    The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end before.
+    Raises RuntimeError for sizes that do not fit. Composes `linalg.solve`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.tensorsolve(tl.eye(6).reshape(2, 3, 6), tl.ones(2, 3))
+    tensor([1., 1., 1., 1., 1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("tensorsolve", "A", A, 1)
+    require_tensor("tensorsolve", "B", B, 2)
+    moved = A if dims is None else A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
+    shape = tuple(moved.shape[B.ndim :])
+    size = math.prod(shape)
+    if size != math.prod(moved.shape[: B.ndim]):
+        raise RuntimeError(
+            "linalg.tensorsolve(): Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(moved.shape[: B.ndim])}"
+        )
+    found = solve(moved.reshape((size, size)), B.reshape((-1,)))
+    return into("tensorsolve", out, found.reshape(shape), A, B)  # type: ignore[no-any-return]
+
+
+def _powers(x: Any, count: int) -> Any:
+    ones = x.new_ones((*x.shape, 1))
+    if count == 0:
+        return ones[..., :0] * x.unsqueeze(-1)
+    if x._data.dtype.kind == "b":
+        x, ones = x.long(), ones.long()
+    rest = x.unsqueeze(-1).expand((*x.shape, count - 1)).cumprod(-1)
+    return sys.modules["tensorlike"].cat((ones.to(rest.dtype), rest), -1)
+
+
+@composite(namespace=NAMESPACE, name="vander")
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Return the powers from 0 to N - 1 of each element of `x` as a last dimension; N is `x.shape[-1]` if left out.
+
+    Raises RuntimeError for a tensor without dimensions, and for N below 2. Composes `cumprod`.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.vander(tl.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("vander", "x", x)
+    if x.ndim == 0:
+        raise RuntimeError("linalg.vander: Expected a tensor with 1 or more dimensions, got one without")
+    count = x.shape[-1] if N is None else N
+    if count <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1. Got {count}")
+    return _powers(x, count)  # type: ignore[no-any-return]
+
+
+@composite(name="vander")
+def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Return the powers of each element of a vector as a row, the highest first unless `increasing`.
+
+    There are N of them, as many as elements if N is left out. Raises RuntimeError for what is no vector. Composes `cumprod`.
+
+    >>> import tensorlike as tl
+    >>> tl.vander(tl.tensor([1, 2, 3]), N=2)
+    tensor([[1, 1],
+            [2, 1],
+            [3, 1]])
+
+    Same as PyTorch's function of that name.
+    """
+    require_tensor("vander", "x", x)
+    if x.ndim != 1:
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got one of {x.ndim} dimensions")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander(): N must be non-negative, got {count}")
+    found = _powers(x, count)
+    return found if increasing else found.flip(-1)  # type: ignore[no-any-return]
+
+
+@primitive(namespace=NAMESPACE, method=False)
+def matrix_exp(xp: Any, A: Tensor) -> Tensor:
+    """Return the exponential of a square matrix, or of each of a batch: the sum of its powers over factorials.
+
+    A has shape (..., n, n). Raises RuntimeError for what are no square matrices of floating-point or complex numbers.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.matrix_exp(tl.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    half = A.dtype.itemsize == 2 and A.dtype.kind in "fV"
+    wide = A.astype(np.float32) if half else A
+    check_square("linalg.matrix_exp", wide)
+    if not wide.size:
+        return A.copy()  # type: ignore[no-any-return]
+    expm = scipy_linalg(wide).expm
+    if xp is np:
+        result = expm(wide)
+    else:
+        result = xp.stack([expm(matrix) for matrix in flat_matrices(wide)]).reshape(wide.shape)
+    return result.astype(A.dtype)  # type: ignore[no-any-return]
+
+
+def _matrix_exp_gradient(grad: Any, A: Any) -> Any:
+    """Return the derivative as the corner of one larger exponential (Mathias, 1996)."""
+    cat = sys.modules["tensorlike"].cat
+    transposed, size = A.mH, A.shape[-1]
+    upper = cat((transposed, grad), -1)
+    lower = cat((A.new_zeros(A.shape), transposed), -1)
+    return matrix_exp(cat((upper, lower), -2))[..., :size, size:]
+
+
+derivatives(matrix_exp, A=lambda grad, A: _matrix_exp_gradient(grad, A))
+
+
+@composite(name="matrix_exp", method=True)
+def _matrix_exp(input: Tensor) -> Tensor:
+    """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
+
+    >>> import tensorlike as tl
+    >>> tl.matrix_exp(tl.zeros(1, 1))
+    tensor([[1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return matrix_exp(input)  # type: ignore[no-any-return]
+
+
+@composite(method=True)
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
+
+    >>> import tensorlike as tl
+    >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+
+    Same as PyTorch's function of that name.
+    """
+    return into("inverse", out, inv(input), input)  # type: ignore[no-any-return]

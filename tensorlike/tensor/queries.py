@@ -1,0 +1,79 @@
+"""Questions about types: what is a tensor, and which dtype comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+
+from . import promotion
+from .declare import composite, factory
+from .dtypes import as_numpy_dtype, dtype_of
+from .dtypes import dtype as Dtype
+from .runtime import is_number, wrong_type
+from .types import Number, Tensor
+
+__all__: list[str] = []
+
+
+@factory(reason="asks about a type; tensor-like types answer through overrides.is_tensor_like")
+def is_tensor(obj: Any) -> bool:
+    """Return whether `obj` is a tensor, of a subclass or not.
+
+    >>> import tensorlike as tl
+    >>> tl.is_tensor(tl.ones(1)), tl.is_tensor([1.0])
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    return isinstance(obj, TensorBase)
+
+
+@factory(reason="takes dtypes; no tensor takes part")
+def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
+    """Return the smallest dtype, of the higher category, that both dtypes convert to.
+
+    Raises RuntimeError where PyTorch defines no promotion.
+
+    >>> import tensorlike as tl
+    >>> tl.promote_types(tl.int32, tl.float32)
+    tensorlike.float32
+
+    Same as PyTorch's function of that name.
+    """
+    first, second = as_numpy_dtype(type1, "promote_types"), as_numpy_dtype(type2, "promote_types")
+    return dtype_of(promotion.promote_types(first, second))
+
+
+@factory(reason="takes dtypes; no tensor takes part")
+def can_cast(from_: Dtype, to: Dtype) -> bool:
+    """Return whether an in-place operation may write results of the dtype `from_` into a tensor of the dtype `to`.
+
+    >>> import tensorlike as tl
+    >>> tl.can_cast(tl.float32, tl.float64), tl.can_cast(tl.float32, tl.int64)
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    return promotion.can_cast(as_numpy_dtype(from_, "can_cast"), as_numpy_dtype(to, "can_cast"))
+
+
+@composite(guard=False)
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
+    """Return the dtype of an arithmetic operation on two tensors or numbers.
+
+    >>> import tensorlike as tl
+    >>> tl.result_type(tl.tensor([1, 2]), 1.0)
+    tensorlike.float32
+
+    Same as PyTorch's function of that name.
+    """
+    operands = []
+    for position, (name, value) in enumerate((("tensor1", tensor1), ("tensor2", tensor2)), 1):
+        if isinstance(value, TensorBase):
+            operands.append(value._data)
+        elif is_number(value):
+            operands.append(value)
+        else:
+            wrong_type("result_type", name, position, value, "Tensor or Number")
+    return dtype_of(promotion.result_type(*operands))
