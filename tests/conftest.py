@@ -19,3 +19,12 @@ with contextlib.suppress(ImportError):  # only the property tests need Hypothesi
 def same_random_numbers() -> None:
     tl.manual_seed(0)
     np.random.seed(0)
+
+
+@pytest.fixture
+def gpu():
+    """A CUDA device for the length of a test: a GPU through CuPy where there is one, else the stand-in for CuPy."""
+    from helpers.cuda import Gpu
+
+    with Gpu.found() as found:
+        yield found

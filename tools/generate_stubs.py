@@ -32,7 +32,7 @@ KNOWN = {
     "Dtype": "from tensorlike.tensor.dtypes import dtype as Dtype",
     "Generator": "from tensorlike.tensor.generator import Generator",
     "Indices": "from tensorlike.tensor.types import Indices",
-    "Number": "from tensorlike.tensor.types import Number",
+    "Number": "from tensorlike.tensor.types import PythonNumber as Number",
     "RemovableHandle": "from tensorlike.autograd.hooks import RemovableHandle",
     "ShapeLike": "from tensorlike.tensor.types import ShapeLike",
     "Size": "from tensorlike.tensor.size import Size",
@@ -87,7 +87,7 @@ class Names(ast.NodeTransformer):
 
 def default_text(value: Any) -> str:
     """Return a default as it may stand in a stub."""
-    if value is None or isinstance(value, (bool, int, float, str)) and value == value and abs_finite(value):
+    if value is None or (isinstance(value, (bool, int, float, str)) and value == value and abs_finite(value)):
         return repr(value)
     return "..."
 
@@ -126,7 +126,7 @@ def function_stub(name: str, function: Any, names: Names, *, method: bool = Fals
     """Return the line of one function."""
     indent = "    " if method else ""
     line = f"{indent}def {name}{signature_text(function, names, method)}: ..."
-    if method and name in ("__eq__", "__ne__", "__hash__", "__dir__", "__format__", "__reduce_ex__") or name in INPLACE:
+    if (method and name in ("__eq__", "__ne__", "__hash__", "__dir__", "__format__", "__reduce_ex__")) or name in INPLACE:
         line += "  # type: ignore[override, misc]"
     return line
 
@@ -212,7 +212,11 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
             name = node.targets[0].id
             if name == "LAZY":
                 imports += [f"from . import {n} as {n}" for n in ast.literal_eval(node.value)]
-            elif name in ("__version__",):
+            elif name == "__version__" and module.__name__ == "tensorlike":
+                # Made when first asked for, where ml_dtypes is installed.
+                constants.append("bfloat16: dtype")
+                constants.append(f"{name}: str")
+            elif name == "__version__":
                 constants.append(f"{name}: str")
             elif name.isidentifier() and isinstance(node.value, ast.Attribute) and name in ("inf", "nan", "pi", "e"):
                 constants.append(f"{name}: float")

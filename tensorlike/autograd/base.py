@@ -72,7 +72,7 @@ add_arrays: list[Callable[..., Any]] = [_no_addition]
 
 
 #: `copy_array[0](a)` copies a raw array on the device that it is on.
-copy_array: list[Callable[[Any], Any]] = [_no_addition]
+copy_array: list[Callable[..., Any]] = [_no_addition]
 
 
 def register_arithmetic(add: Callable[..., Any], copy: Callable[[Any], Any]) -> None:

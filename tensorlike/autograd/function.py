@@ -92,7 +92,7 @@ class FunctionNode(Node, FunctionCtx):
     materializes = False
     _saved: Any = ()
     _argument_edges: tuple[Any, ...] = ()
-    _space: Any = None
+    _make_zeros: Any = None
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -197,7 +197,7 @@ def _plain(tensor: Any) -> Any:
 
 
 def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
-    return wrap(node._space.zeros(shape, dtype))
+    return wrap(node._make_zeros(shape, dtype))
 
 
 class _SavedOutput:
@@ -408,7 +408,7 @@ def _finish(
     if needed:
         node.shape = tuple(r._data.shape if isinstance(r, TensorBase) else () for r in results)
         node.dtype = tuple(r._data.dtype if isinstance(r, TensorBase) else _NOTHING for r in results)
-        node._space = tensors[0]._namespace() if tensors else None
+        node._make_zeros = tensors[0]._zeros_maker() if tensors else None
     for tensor in dirty:
         if needed:
             check_inplace(tensor, f"{cls.__name__}.apply")

@@ -90,6 +90,8 @@ class State(NamedTuple):
     modes: tuple[Any, ...]
     subclasses_disabled: bool
     all_disabled: bool
+    #: What `overrides.trace` records into, or None: see tracing.py.
+    trace: Any = None
 
 
 CLEAR: Final = State((), False, False)
@@ -254,6 +256,10 @@ def dispatch(
         plan = _make_plan(key)
     state = _get_state()
     if state is not CLEAR:
+        if state.trace is not None:
+            from .tracing import traced
+
+            return traced(entry.function, entry, plan, state, operands, args, kwargs)
         if state.all_disabled:
             if entry.check is not None:
                 entry.check(args, kwargs)
@@ -279,6 +285,10 @@ def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[An
     """Ask modes and types about a call of `function`, whose own code the caller runs when nobody is to be asked."""
     plan = plan_for(tuple(map(type, operands)))
     state = _get_state()
+    if state.trace is not None:
+        from .tracing import traced
+
+        return traced(function, None, plan, state, operands, args, kwargs)
     if state.subclasses_disabled or state.all_disabled:
         plan = _NOBODY
     if state.modes and not state.all_disabled:
@@ -293,12 +303,14 @@ def _ask_mode(
     operands: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    watched: Callable[[Any], Any] | None = None,
 ) -> Any:
     mode = state.modes[-1]
     # The mode is off its own stack while its handler runs, so that the handler may call the function again.
-    STATE.set(State(state.modes[:-1], state.subclasses_disabled, state.all_disabled))
+    STATE.set(State(state.modes[:-1], state.subclasses_disabled, state.all_disabled, state.trace))
     try:
-        result = mode.__torch_function__(function, plan.types, args, kwargs)
+        asked = mode if watched is None else watched(mode)
+        result = asked.__torch_function__(function, plan.types, args, kwargs)
     finally:
         STATE.set(state)
     if result is not NotImplemented:
@@ -326,4 +338,4 @@ def _ask_types(
         raise runaway(error, function, types, _ask_types.__code__) from None
     from .errors import no_implementation
 
-    raise no_implementation(function, types, mode)
+    raise no_implementation(function, plan, operands, args, kwargs, mode)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["function_name", "no_implementation", "runaway"]
+if TYPE_CHECKING:
+    from .core import Plan
+
+__all__ = ["Step", "function_name", "inherits_default", "no_implementation", "operand_name", "runaway", "steps"]
 
 _RUNAWAY_DEPTH = 8
 
@@ -23,21 +27,105 @@ def function_name(function: Callable[..., Any]) -> str:
     return f"{module}.{name}" if module else name
 
 
-def _names(types: tuple[type, ...]) -> str:
-    return ", ".join(t.__name__ for t in types)
+class Step(NamedTuple):
+    """One that is asked: a mode, or a type by one of its operands."""
+
+    #: "mode" or "type".
+    kind: str
+    #: The type asked, or the type of the mode.
+    type: type
+    #: The operand that is asked: the parameter's name, with an index where it stands in a sequence; "" for a mode.
+    operand: str
+    #: The operand's place among the operands; None for a mode.
+    position: int | None
+    #: Why it is asked at this place.
+    reason: str
+
+    def __str__(self) -> str:
+        who = f"the mode {self.type.__name__}" if self.kind == "mode" else f"{self.type.__name__}.__torch_function__"
+        if self.operand:
+            who += f", for operand {self.operand!r}"
+        return f"{who}: {self.reason}" if self.reason else who
 
 
-def no_implementation(function: Callable[..., Any], types: tuple[type, ...], mode: Any) -> TypeError:
-    """Return the TypeError for a call that every implementation asked answered with NotImplemented."""
-    name = function_name(function)
-    text = f"no implementation found for '{name}' on types that implement __torch_function__: [{_names(types)}]"
+def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """Return the parameter through which `operand` was passed, such as `other` or `tensors[1]`; "" if it is unknown."""
+    try:
+        parameters = list(inspect.signature(getattr(function, "__wrapped__", function)).parameters.values())
+    except (TypeError, ValueError):  # A property's getter or setter, or a function written in C.
+        parameters = []
+    names: list[tuple[str, Any]] = []
+    for index, value in enumerate(args):
+        if index < len(parameters) and parameters[index].kind is parameters[index].VAR_POSITIONAL:
+            names += [(f"{parameters[index].name}[{at}]", item) for at, item in enumerate(args[index:])]
+            break
+        unnamed = ("self", "value")[index] if hasattr(function, "__self__") and index < 2 else f"argument {index + 1}"
+        names.append((parameters[index].name if index < len(parameters) else unnamed, value))
+    for name, value in (*names, *kwargs.items()):
+        found = _place(name, value, operand)
+        if found:
+            return found
+    return ""
+
+
+def _place(name: str, value: Any, operand: Any) -> str:
+    if value is operand:
+        return name
+    if isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            found = _place(f"{name}[{index}]", item, operand)
+            if found:
+                return found
+    return ""
+
+
+def steps(
+    function: Callable[..., Any],
+    plan: Plan,
+    operands: Sequence[Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    mode: Any = None,
+) -> tuple[Step, ...]:
+    """Return who is asked about a call, in order, and why: the words of `overrides.explain` and of every TypeError."""
+    found = []
+    types = plan.types
     if mode is not None:
-        text += f"\nThe mode {type(mode).__name__} was asked first and returned NotImplemented."
-    if len(types) > 1:
-        text += f"\nAsked in this order, each returned NotImplemented: {_names(types)}."
-    elif types:
-        text += f"\n{types[0].__name__}.__torch_function__ was asked and returned NotImplemented."
-    own = [t for t in types if not _is_default(t)]
+        found.append(Step("mode", type(mode), "", None, "the innermost mode comes before the types"))
+    values = tuple(operands)
+    for index, (kind, position) in enumerate(zip(types, plan.positions)):
+        above = [t.__name__ for t in types[index + 1 :] if issubclass(kind, t)]
+        if above:
+            reason = f"a subclass comes before {', '.join(above)}"
+        elif len(types) > 1:
+            reason = "otherwise from left to right"
+        else:
+            reason = ""
+        found.append(Step("type", kind, operand_name(function, values[position], args, kwargs), position, reason))
+    return tuple(found)
+
+
+def numbered(found: Sequence[Step]) -> str:
+    """Return the steps as lines, each beginning with its number."""
+    return "".join(f"\n  {number}. {step}" for number, step in enumerate(found, 1))
+
+
+def no_implementation(
+    function: Callable[..., Any],
+    plan: Plan,
+    operands: Sequence[Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    mode: Any,
+) -> TypeError:
+    """Return the TypeError for a call that every implementation asked answered with NotImplemented."""
+    name, types = function_name(function), plan.types
+    names = ", ".join(t.__name__ for t in types)
+    text = f"no implementation found for '{name}' on types that implement __torch_function__: [{names}]"
+    asked = steps(function, plan, operands, args, kwargs, mode)
+    if asked:
+        text += f"\nAsked in this order, each returned NotImplemented:{numbered(asked)}"
+    own = [t for t in types if not inherits_default(t)]
     if len(types) > 1 and not own:
         first, second = types[0].__name__, types[1].__name__
         text += (
@@ -50,12 +138,13 @@ def no_implementation(function: Callable[..., Any], types: tuple[type, ...], mod
             f"\nHandle {name} in {own[0].__name__}.__torch_function__, or convert the operands to tensors before "
             f"the call."
         )
-    else:
+    elif mode is not None:
         text += "\nLet the mode answer it, e.g. with `return func(*args, **(kwargs or {}))`."
     return TypeError(text)
 
 
-def _is_default(kind: type) -> bool:
+def inherits_default(kind: type) -> bool:
+    """Return whether a type has the `__torch_function__` of Tensor itself."""
     from . import core
 
     return getattr(kind.__torch_function__, "__func__", None) is core._default_implementation  # type: ignore[attr-defined]

@@ -39,7 +39,7 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Any:
         state = STATE.get()
-        STATE.set(State((*state.modes, self), state.subclasses_disabled, state.all_disabled))
+        STATE.set(State((*state.modes, self), state.subclasses_disabled, state.all_disabled, state.trace))
         enter_modes()
         return self
 
@@ -54,7 +54,7 @@ class TorchFunctionMode:
                 # What a forgotten __exit__ left above this mode goes with it.
                 del modes[at:]
                 break
-        left = State(tuple(modes), state.subclasses_disabled, state.all_disabled)
+        left = State(tuple(modes), state.subclasses_disabled, state.all_disabled, state.trace)
         STATE.set(CLEAR if left == CLEAR else left)
 
 
@@ -68,7 +68,7 @@ class _Guard:
     def __enter__(self) -> None:
         state = STATE.get()
         self._previous.append(state)
-        STATE.set(State(state.modes, True, state.all_disabled or self._all))
+        STATE.set(State(state.modes, True, state.all_disabled or self._all, state.trace))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

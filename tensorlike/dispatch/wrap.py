@@ -185,7 +185,8 @@ def public_function(
     function.__doc__ = doc
     function.__wrapped__ = entry.implementation
     function._entry = entry
-    return function
+    public: Callable[..., Any] = function
+    return public
 
 
 def _written(

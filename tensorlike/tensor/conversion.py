@@ -277,7 +277,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
     Same as PyTorch's method of that name.
     """
-    array = self.numpy()
+    array: np.ndarray[Any, Any] = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError(f"__array__(): a copy is needed to convert {array.dtype} to {dtype}, and copy=False")

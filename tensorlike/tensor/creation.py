@@ -43,25 +43,32 @@ def _placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
     return array if where.type == "cpu" else backend_for(where).from_host(array, where)
 
 
-def _namespace(device: Any, function: str) -> tuple[Any, Any]:
-    """Return the namespace to make arrays in, and the device."""
-    if device is None:
-        return np, cpu
-    where = as_device(device, function)
-    if where.type == "cpu":
-        return np, where
-    return backend_for(where).namespace, where
-
-
 def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any) -> Any:
-    xp, where = _namespace(device, name)
-    if where.type != "cpu":
-        return _placed(np.full(shape, value, dtype=dtype), where, name)
+    if device is not None:
+        where = as_device(device, name)
+        if where.type != "cpu":
+            backend = backend_for(where)
+            with backend.device_guard(where):
+                return _made_of(backend.namespace, shape, dtype, value)
+    return _made_of(np, shape, dtype, value)
+
+
+def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
     if value is None:
         return xp.empty(shape, dtype)
     if value == 0:
         return xp.zeros(shape, dtype)
     return xp.full(shape, value, dtype)
+
+
+def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
+    """Write what was made in the host's memory into `out=`, on whatever device that is."""
+    from .runtime import write_out
+
+    if isinstance(out, TensorBase):
+        where = device_of(out._data)
+        array = transfer(array, where if device is None else as_device(device, name))
+    return write_out(name, out, array)
 
 
 # ------------------------------------------------------------------------------------------------------ from data
@@ -103,8 +110,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     """Return a new array of `data` (numbers, nested sequences, arrays, tensors), with PyTorch's inference of dtypes."""
     wanted = None if dtype is None else as_numpy_dtype(dtype, function)
     if isinstance(data, TensorBase):
-        array = data._data
-        return array.astype(wanted) if wanted is not None and array.dtype != wanted else array.copy()
+        return _copied(data._data, wanted)
     if isinstance(data, np.ndarray):
         dtype_of(data.dtype)
         return np.array(data, dtype=wanted, order="C", subok=False)
@@ -112,6 +118,8 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
         return _scalar_array(data, wanted)
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type 'str': {function}() takes numbers, nested lists, arrays or tensors")
+    if _is_device_array(data):
+        return _copied(data, wanted)
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         found = np.array(data, dtype=wanted, order="C")
         dtype_of(found.dtype)
@@ -124,7 +132,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     _check_rectangular(data, shape)
     leaves = list(_leaves(data, len(shape)))
     if any(isinstance(item, (TensorBase, np.ndarray)) for item in leaves):
-        arrays = [item.detach().cpu()._data if isinstance(item, TensorBase) else np.asarray(item) for item in leaves]
+        arrays = [_host(item) if isinstance(item, TensorBase) else np.asarray(item) for item in leaves]
         if any(a.size != 1 for a in arrays):
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
@@ -150,6 +158,31 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     except TypeError as error:
         raise TypeError(f"{function}(): can't convert the data to {dtype_of(wanted)}: {error}") from None
     return flat.reshape(shape)
+
+
+def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
+    array = tensor._data
+    return array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
+
+
+def _copied(array: Any, wanted: Any) -> Any:
+    from .runtime import copied, device_guard
+
+    if wanted is None or array.dtype == wanted:
+        return copied(array)
+    with device_guard(array):
+        return array.astype(wanted)
+
+
+def _is_device_array(data: Any) -> bool:
+    """Return whether `data` is a raw array on a device: CuPy's, or that of another registered backend."""
+    if not hasattr(data, "dtype") or not hasattr(data, "shape") or isinstance(data, np.generic):
+        return False
+    try:
+        backend_of(data)
+    except TypeError:
+        return False
+    return True
 
 
 def _inferred(leaves: Sequence[Any]) -> Any:
@@ -230,6 +263,9 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
         dtype_of(data.dtype)
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype, "as_tensor")
         return wrap(_placed(np.asarray(data, dtype=wanted), device, "as_tensor"))  # type: ignore[no-any-return]
+    if _is_device_array(data):
+        dtype_of(data.dtype)
+        return as_tensor(wrap(data), dtype, device)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -298,10 +334,8 @@ def _dtype_or_default(dtype: Any, function: str) -> Any:
 def _filled(name: str, size: Any, value: Any, out: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     shape = checked_size(size, name)
     if out is not None:
-        from .runtime import write_out
-
         wanted = out._data.dtype if dtype is None else as_numpy_dtype(dtype, name)
-        return write_out(name, out, np.full(shape, 0 if value is None else value, dtype=wanted))
+        return _written(name, out, np.full(shape, 0 if value is None else value, dtype=wanted), device)
     return _finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
 
 
@@ -392,9 +426,7 @@ def eye(
     shape = checked_size((n, n if m is None else m), "eye")
     array = np.eye(*shape, dtype=_dtype_or_default(dtype, "eye"))
     if out is not None:
-        from .runtime import write_out
-
-        return write_out("eye", out, array)  # type: ignore[no-any-return]
+        return _written("eye", out, array, device)  # type: ignore[no-any-return]
     return _finish(_placed(array, device, "eye"), requires_grad)  # type: ignore[no-any-return]
 
 
@@ -446,9 +478,7 @@ def arange(
     else:
         array = (first + np.arange(count, dtype=np.float64) * by).astype(wanted)
     if out is not None:
-        from .runtime import write_out
-
-        return write_out("arange", out, array)  # type: ignore[no-any-return]
+        return _written("arange", out, array, device)  # type: ignore[no-any-return]
     return _finish(_placed(array, device, "arange"), requires_grad)  # type: ignore[no-any-return]
 
 
@@ -474,9 +504,7 @@ def linspace(
     array = np.linspace(first, last, steps, dtype=np.float64)
     array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
     if out is not None:
-        from .runtime import write_out
-
-        return write_out("linspace", out, array)  # type: ignore[no-any-return]
+        return _written("linspace", out, array, device)  # type: ignore[no-any-return]
     return _finish(_placed(array, device, "linspace"), requires_grad)  # type: ignore[no-any-return]
 
 
@@ -654,7 +682,9 @@ def new_tensor(
 
 
 def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
-    return wrap(backend_of(self._data).namespace.zeros(shape, dtype))
+    if type(self._data) is np.ndarray:
+        return wrap(np.zeros(shape, dtype))
+    return wrap(_made("zeros", shape, dtype, device_of(self._data), 0))
 
 
 def _ones(self: Any, shape: Any, dtype: Any) -> Any:
@@ -663,15 +693,17 @@ def _ones(self: Any, shape: Any, dtype: Any) -> Any:
         array = np.ndarray(shape, dtype)
         array.fill(1)
         return wrap(array)
-    return wrap(backend_of(self._data).namespace.ones(shape, dtype))
+    return wrap(_made("ones", shape, dtype, device_of(self._data), 1))
 
 
 Tensor._zeros = _zeros  # type: ignore[attr-defined]
 Tensor._ones = _ones  # type: ignore[attr-defined]
 
 
-def _namespace_of_tensor(self: Any) -> Any:
-    return backend_of(self._data).namespace
+def _zeros_maker(self: Any) -> Any:
+    """Return what makes arrays of zeros where this tensor is, without holding on to it."""
+    where = device_of(self._data)
+    return np.zeros if where is cpu else lambda shape, dtype: _made("zeros", shape, dtype, where, 0)
 
 
 def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
@@ -681,4 +713,4 @@ def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
 
 
 Tensor._stacked = _stacked  # type: ignore[attr-defined]
-Tensor._namespace = _namespace_of_tensor  # type: ignore[attr-defined]
+Tensor._zeros_maker = _zeros_maker  # type: ignore[attr-defined]

@@ -31,11 +31,29 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.autograd.node import RELEASED, Node, edge_of, leaf_edge, next_sequence_number, unpack, unpack_many, unpack_raw
+from tensorlike.autograd.node import (
+    RELEASED,
+    Node,
+    edge_of,
+    leaf_edge,
+    next_sequence_number,
+    unpack,
+    unpack_many,
+    unpack_raw,
+)
 from tensorlike.dispatch.core import MISSING, Entry
 from tensorlike.dispatch.deferred import build, deferred
 from tensorlike.dispatch.registry import Row, ignore, register
-from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, POSITIONAL, VARIADIC, Parameter, parameters_of, signature_of
+from tensorlike.dispatch.signature import (
+    KEYWORD,
+    MANY,
+    NESTED,
+    POSITIONAL,
+    VARIADIC,
+    Parameter,
+    parameters_of,
+    signature_of,
+)
 from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
@@ -354,7 +372,7 @@ def _write_outs(name: str, pack: Callable[..., Any], out: Any, results: list[Any
 def _implementation(
     d: Declaration, parameters: Sequence[Parameter], qualname: str, label: str, *, inplace: bool = False
 ) -> Callable[..., Any]:
-    function = deferred(label, "implementation", lambda: _written(d, parameters, qualname, inplace))
+    function: Callable[..., Any] = deferred(label, "implementation", lambda: _written(d, parameters, qualname, inplace))
     d.late(function)
     _dress(function, parameters, qualname, d)
     return function

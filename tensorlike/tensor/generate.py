@@ -14,7 +14,7 @@ fast path untouched and is done again, or raised, by the implementation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
@@ -406,7 +406,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines += [
             f"if type({a}) in TENSORS and not keywords{absent}:",
             f"    a = {a}._data",
-            f"    try:" if not guard else "    try:",
+            "    try:" if not guard else "    try:",
             f"        result = quiet({kernel}, a)" if not guard else f"        result = quiet({kernel}, a) if type(a) is ndarray else None",
             "    except Exception:",
             "        result = None",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
@@ -14,6 +14,14 @@ from tensorlike.autograd.node import add_tensor_hooks, edge_of
 from .views import detached, retain
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Decorator(Protocol):
+    """What makes a function an overridable method of Tensor."""
+
+    def __call__(self, **options: Any) -> Callable[[F], F]: ...
+
+
 
 __all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
 
@@ -126,7 +134,7 @@ def root_edge(tensor: Any) -> Any:
     return edge
 
 
-def install(method: Callable[..., Callable[[F], F]]) -> None:
+def install(method: Decorator) -> None:
     """Attach the methods of this module; `method` is the decorator that makes them overridable."""
 
     @method(composite=False)

@@ -23,8 +23,7 @@ from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .generator import Generator, generator_for
 from .runtime import broadcast_error, dtype_name, run_quietly, write_out, wrong_type
-from .tensor import Tensor
-from .types import Number
+from .types import Number, Tensor
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm"]
 
@@ -119,7 +118,7 @@ def rand(
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
-    return _drawn(  # type: ignore[no-any-return]
+    return _drawn(
         "rand", checked_size(size, "rand"), _unit_uniform, generator=generator, out=out, dtype=dtype, device=device,
         requires_grad=requires_grad, check=_continuous("rand"),
     )  # fmt: skip
@@ -141,7 +140,7 @@ def randn(
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
-    return _drawn(  # type: ignore[no-any-return]
+    return _drawn(
         "randn", checked_size(size, "randn"), draw.standard_normal, generator=generator, out=out, dtype=dtype,
         device=device, requires_grad=requires_grad, check=_continuous("randn"),
     )  # fmt: skip
@@ -183,7 +182,7 @@ def randint(
             "randint(low, high, size)"
         )
     sample, check = _integers("randint", low, high, dtype)
-    return _drawn(  # type: ignore[no-any-return]
+    return _drawn(
         "randint", checked_size(size, "randint"), sample, generator=generator, out=out, dtype=dtype, default=_INT64,
         device=device, requires_grad=requires_grad, check=check,
     )  # fmt: skip
@@ -229,7 +228,7 @@ def randperm(
     def sample(source: Any, xp: Any, size: tuple[int, ...], wanted: Any) -> Any:
         return xp.asarray(source.permutation(size[0])).astype(wanted)
 
-    return _drawn(  # type: ignore[no-any-return]
+    return _drawn(
         "randperm", shape, sample, generator=generator, out=out, dtype=dtype, default=_INT64, device=device,
         requires_grad=requires_grad, check=_check_permutation(shape[0]),
     )  # fmt: skip
@@ -259,7 +258,7 @@ def rand_like(
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
-    return _like(  # type: ignore[no-any-return]
+    return _like(
         "rand_like", input, _unit_uniform, _continuous("rand_like"), generator=generator, dtype=dtype, device=device,
         requires_grad=requires_grad,
     )  # fmt: skip
@@ -279,7 +278,7 @@ def randn_like(
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
-    return _like(  # type: ignore[no-any-return]
+    return _like(
         "randn_like", input, draw.standard_normal, _continuous("randn_like"), generator=generator, dtype=dtype,
         device=device, requires_grad=requires_grad,
     )  # fmt: skip
@@ -306,7 +305,7 @@ def randint_like(
     elif low is None:
         low = 0
     sample, check = _integers("randint_like", low, high, dtype)
-    return _like(  # type: ignore[no-any-return]
+    return _like(
         "randint_like", input, sample, check, generator=generator, dtype=dtype, device=device,
         requires_grad=requires_grad,
     )  # fmt: skip
@@ -343,7 +342,7 @@ def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Gen
     except ValueError as error:
         raise broadcast_error("normal", error, arrays) from None
     with generator_for(generator, check_same_device(arrays, "normal"), "normal").drawing() as source:
-        return draw.normal(source, xp, center, width, shape, dtype)  # type: ignore[no-any-return]
+        return draw.normal(source, xp, center, width, shape, dtype)
 
 
 derivatives(
@@ -379,12 +378,12 @@ def normal(
             "normal(mean, std) with at least one tensor"
         )
     if tensors:
-        return _normal(mean, 1.0 if std is None else std, generator, out=out)  # type: ignore[no-any-return]
+        return _normal(mean, 1.0 if std is None else std, generator, out=out)
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"normal(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     center, width = real(mean, "normal", "mean"), real(std, "normal", "std")
     check_std(width, "normal")
-    return _drawn(  # type: ignore[no-any-return]
+    return _drawn(
         "normal",
         checked_size(size, "normal"),
         lambda source, xp, shape, wanted: draw.normal(source, xp, center, width, shape, wanted),
@@ -433,7 +432,7 @@ def bernoulli(
     else:
         chance = checked_probability("bernoulli", p)
     with generator_for(generator, device_of(input), "bernoulli").drawing() as source:
-        return draw.bernoulli(source, xp, chance, input.shape, input.dtype)  # type: ignore[no-any-return]
+        return draw.bernoulli(source, xp, chance, input.shape, input.dtype)
 
 
 derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_shape))
@@ -456,7 +455,7 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
     if not bool(xp.all(input >= 0)):
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
     with generator_for(generator, device_of(input), "poisson").drawing() as source:
-        return xp.asarray(source.poisson(input.astype(np.float64))).astype(input.dtype)  # type: ignore[no-any-return]
+        return xp.asarray(source.poisson(input.astype(np.float64))).astype(input.dtype)
 
 
 derivatives(poisson, input=lambda grad, input_shape: no_gradient(grad, input_shape))
@@ -494,11 +493,11 @@ def multinomial(
         )
     rows = input if input.ndim == 2 else input[None]
     if rows.shape[0] == 0:
-        return xp.empty((0, count), np.int64)  # type: ignore[no-any-return]
+        return xp.empty((0, count), np.int64)
     if not bool((xp.isfinite(rows) & (rows >= 0)).all()):
         raise RuntimeError("multinomial(): probability tensor contains either `inf`, `nan` or element < 0")
     if not bool((rows.sum(axis=1) > 0).all()):
         raise RuntimeError("multinomial(): invalid multinomial distribution (sum of probabilities <= 0)")
     with generator_for(generator, device_of(input), "multinomial").drawing() as source:
         found = draw.multinomial(source, xp, rows, count, bool(replacement))
-    return found if input.ndim == 2 else found[0]  # type: ignore[no-any-return]
+    return found if input.ndim == 2 else found[0]

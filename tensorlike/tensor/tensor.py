@@ -69,7 +69,7 @@ class Tensor(TensorBase, TensorMethods):
             # A primitive works on raw arrays and dispatches nothing, so it needs no guard (150 ns).
             result = entry.implementation(*args, **kwargs)
         else:
-            STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled))
+            STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled, state.trace))
             try:
                 result = func(*args, **kwargs)
             finally:
@@ -162,7 +162,7 @@ def _propagate(entry: Entry, cls: type, args: tuple[Any, ...], kwargs: dict[str,
     """Do what the default implementation does, for types that all inherit it."""
     if entry.composite:
         state = STATE.get()
-        STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled))
+        STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled, state.trace))
         try:
             result = entry.implementation(*args, **kwargs)
         finally:

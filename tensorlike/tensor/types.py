@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["Indices", "Number", "ShapeLike", "Tensor"]
+__all__ = ["Indices", "Number", "PythonNumber", "ShapeLike", "Tensor"]
 
-#: A Python number.
-Number: TypeAlias = "int | float | complex"
+#: A Python number, as the public stubs spell `Number`.
+PythonNumber: TypeAlias = "int | float | complex"
+#: What may be a number. To the caller it is a Python number; a kernel may be handed a zero-dimensional array for it.
+Number: TypeAlias = Any
 #: What stands between the brackets of `x[...]`.
 Indices: TypeAlias = Any
 #: One size or several.

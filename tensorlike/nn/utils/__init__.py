@@ -42,7 +42,7 @@ def clip_grad_norm_(
             return tl.tensor(0.0)
         device = gradients[0].device
         norms = [tl.linalg.vector_norm(gradient, norm_type).to(device) for gradient in gradients]
-        total = tl.linalg.vector_norm(tl.stack(norms), norm_type)
+        total: Tensor = tl.linalg.vector_norm(tl.stack(norms), norm_type)
         if error_if_nonfinite and not bool(tl.isfinite(total)):
             raise RuntimeError(
                 f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "

@@ -236,7 +236,7 @@ derivatives(
     other=lambda grad, input: grad / conj(input),
 )
 # PyTorch keeps Python 2's name for it.
-TensorClass.__rdiv__ = TensorClass.__rtruediv__
+setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 
 @pointwise(

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import promote_arithmetic
+from tensorlike.tensor.runtime import is_number, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["exp", "exp2", "expm1", "ldexp", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logit",
@@ -207,7 +206,7 @@ def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 def _xlogy_backward(grad: Any, input: Any, other: Any) -> Any:
-    if not isinstance(other, TensorBase):
+    if is_number(other):
         return xlogy(grad, other) if other > 0 else xlogy(grad, other).where(input != 0, 0)
     return xlogy(grad, other).where(((input == 0) & (other <= 0)).logical_not(), 0)
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.reduced import converted, is_half, one_axis, reduced_axes, restored, unsupported
-from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
+from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from .minmax import ties
@@ -155,8 +154,6 @@ def norm(
 
     Same as PyTorch's function of that name.
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("norm", "input", 1, input)
     if p == "nuc":
         result = _nuclear(input if dtype is None else input.to(dtype), dim, keepdim)
     elif isinstance(p, str) and p != "fro":

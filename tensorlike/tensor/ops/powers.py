@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, pointwise, tensor_method
 from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.runtime import is_number
 from tensorlike.tensor.types import Number, Tensor
 
 from .shared import zeros_like
@@ -49,7 +49,7 @@ def pow(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 
 def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
-    if not isinstance(exponent, TensorBase):
+    if is_number(exponent):
         if exponent == 0:
             return zeros_like(grad)
         return grad * conj(exponent * input ** (exponent - 1))

@@ -159,7 +159,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
         with device_guard(chance):
             check_probabilities("bernoulli_", chance)
         try:
-            chance = namespace_of(array).broadcast_to(chance, array.shape)
+            with device_guard(chance):
+                chance = namespace_of(array).broadcast_to(chance, array.shape)
         except ValueError:
             raise RuntimeError(
                 f"bernoulli_(): the probabilities of shape {list(chance.shape)} do not broadcast to the tensor of "

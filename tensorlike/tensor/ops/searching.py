@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.reduced import is_half, one_axis, unsupported, whole
@@ -311,7 +310,7 @@ def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number 
         unsupported("histc", input.dtype)
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
-    low, high = float(min), float(max)  # type: ignore[arg-type]
+    low, high = float(min), float(max)
     if low == high and input.size:
         low, high = float(xp.min(input)), float(xp.max(input))
     if low == high:
@@ -350,8 +349,8 @@ def isin(
 
     Same as PyTorch's function of that name.
     """
-    if elements.dtype.kind in "bc":  # type: ignore[union-attr]
+    if elements.dtype.kind in "bc":
         raise RuntimeError(
-            f"isin(): Unsupported input type encountered for isin(): {dtype_name(elements.dtype)}"  # type: ignore[union-attr]
+            f"isin(): Unsupported input type encountered for isin(): {dtype_name(elements.dtype)}"
         )
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

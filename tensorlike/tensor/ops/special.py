@@ -119,7 +119,7 @@ def _digamma(xp: Any, input: Any) -> Any:
     return xp.where(xp.equal(input, 0), xp.negative(infinity), result)
 
 
-derivatives(digamma, input=lambda grad, input: grad * polygamma(1, input))
+derivatives(digamma, input=lambda grad, input: grad * input.polygamma(1))
 
 
 # The public function takes the order first, so that only the methods come from the declaration.
@@ -150,7 +150,7 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
     return xp.where(reflected, mirrored, result)
 
 
-derivatives(_polygamma, input=lambda grad, input, n: grad * polygamma(n + 1, input))
+derivatives(_polygamma, input=lambda grad, input, n: grad * input.polygamma(n + 1))
 
 
 def _order(n: Any) -> int:

@@ -54,7 +54,7 @@ def pinv(
             f"{A.shape[-1]} matrices"
         )
     if not A.size:
-        return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)  # type: ignore[no-any-return]
+        return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
     if hermitian:
         values, right = converging("linalg.pinv", xp.linalg.eigh, A)
         sizes, left = xp.abs(values), right

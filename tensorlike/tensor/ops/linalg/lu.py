@@ -19,7 +19,6 @@ from .common import (
     check_inexact,
     check_same_dtype,
     flat_matrices,
-    identity_like,
     into,
     into_each,
     on_host,
@@ -60,7 +59,7 @@ def _factored(xp: Any, array: Any) -> tuple[Any, Any, Any]:
     if xp is np:
         return found
     backend = backend_of(array)
-    return tuple(backend.from_host(part, backend.device_of(array)) for part in found)  # type: ignore[return-value]
+    return tuple(backend.from_host(part, backend.device_of(array)) for part in found)
 
 
 def _unpacked(LU: Any) -> tuple[Any, Any]:

@@ -171,9 +171,9 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     require_tensor("cond", "A", A)
     if A.ndim < 2:
         raise RuntimeError(f"linalg.cond: The input tensor must have at least 2 dimensions. Got {A.ndim}")
-    if isinstance(p, str) and p not in ("fro", "nuc") or not isinstance(p, str) and p is not None and (
+    if (isinstance(p, str) and p not in ("fro", "nuc")) or (not isinstance(p, str) and p is not None and (
         abs(p) not in (1, 2, math.inf)
-    ):  # fmt: skip
+    )):  # fmt: skip
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}; use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     if A.numel() == 0:
         real = np.dtype(A._data.real.dtype)

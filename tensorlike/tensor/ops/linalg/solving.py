@@ -15,7 +15,6 @@ from .common import (
     NAMESPACE,
     LinAlgError,
     batch_element,
-    check_inexact,
     check_matrices,
     check_same_dtype,
     check_square,
@@ -23,7 +22,6 @@ from .common import (
     flat_matrices,
     into,
     into_each,
-    on_host,
     require_tensor,
     zero_pivots,
 )
@@ -235,7 +233,7 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
 def _triangular(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool, unit: bool) -> Any:
     a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
     b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
-    if not b.size or len(batch) and np.prod(batch) > a.shape[-1]:
+    if not b.size or (len(batch) and np.prod(batch) > a.shape[-1]):
         return _substituted(xp, a, b, lower, unit)
     module = scipy_linalg(a)
     result = xp.empty_like(b, order="C")
@@ -296,3 +294,34 @@ derivatives(
     ),
     B=lambda grad, A, upper, left, unitriangular: _triangular_gradients(grad, A, None, upper, left, unitriangular),
 )
+
+
+@composite(method=True)
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *,
+    out: tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
+
+    >>> import tensorlike as tl
+    >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+    tensor([[1.],
+            [2.]])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
+    """
+    require_tensor("triangular_solve", "b", b, 1)
+    require_tensor("triangular_solve", "A", A, 2)
+    for name, matrix in (("b", b), ("A", A)):
+        if matrix.ndim < 2:
+            raise RuntimeError(
+                f"triangular_solve(): Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} dimensions "
+                "instead"
+            )
+    matrices, lower = (A.mT, upper) if transpose else (A, not upper)
+    solution = solve_triangular(matrices, b, upper=not lower, unitriangular=unitriangular)
+    batch = solution.shape[:-2]
+    results = return_type("triangular_solve", ("solution", "cloned_coefficient"))(
+        (solution, A.expand((*batch, *A.shape[-2:])).clone())
+    )
+    return into_each("triangular_solve", out, results, b, A)  # type: ignore[no-any-return]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from tensorlike.tensor.backends import special
@@ -22,6 +21,7 @@ from .common import (
     need_float,
     overwritten,
     raw,
+    warn,
     widened,
 )
 
@@ -448,13 +448,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return input.narrow(axis, 0, size // 2) * input.narrow(axis, size // 2, size // 2).sigmoid()
 
 
-def _softmax_dim(name: str, ndim: int, dim: int | None, level: int) -> int:
+def _softmax_dim(name: str, ndim: int, dim: int | None) -> int:
     if dim is not None:
         return dim
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        UserWarning,
-        stacklevel=level + 2,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -471,7 +469,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Same as PyTorch's function of that name.
     """
-    return input.softmax(_softmax_dim("softmax", input.dim(), dim, _stacklevel), dtype=dtype)
+    return input.softmax(_softmax_dim("softmax", input.dim(), dim), dtype=dtype)
 
 
 @functional(guard=True)
@@ -484,7 +482,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Same as PyTorch's function of that name.
     """
-    return (-input).softmax(_softmax_dim("softmin", input.dim(), dim, _stacklevel), dtype=dtype)
+    return (-input).softmax(_softmax_dim("softmin", input.dim(), dim), dtype=dtype)
 
 
 @functional(guard=True)
@@ -497,7 +495,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
     Same as PyTorch's function of that name.
     """
-    return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim, _stacklevel), dtype=dtype)
+    return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim), dtype=dtype)
 
 
 @functional(guard=True)

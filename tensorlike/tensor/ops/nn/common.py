@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.dispatch.core import _outside_stacklevel
 from tensorlike.tensor.declare import _implementation, composite, pointwise, primitive
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 
@@ -32,6 +33,7 @@ __all__ = [
     "raw",
     "reduced",
     "reduction_of",
+    "warn",
     "widened",
     "written",
 ]
@@ -76,6 +78,11 @@ def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
     d = function.declaration
     return _implementation(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
+
+
+def warn(message: str) -> None:
+    """Warn whoever called the library."""
+    warnings.warn(message, UserWarning, stacklevel=_outside_stacklevel())
 
 
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:
@@ -166,11 +173,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     averaged = True if size_average is None else size_average
     reduced_at_all = True if reduce is None else reduce
     found = "none" if not reduced_at_all else "mean" if averaged else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
-        UserWarning,
-        stacklevel=5,
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
     return found
 
 

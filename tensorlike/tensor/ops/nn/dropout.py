@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, need_float, raw
+from .common import array_of, functional, need_float, raw, warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -183,11 +182,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (3, 4):
         _warn_shape("dropout2d", ndim, 2)
     elif ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d for that instead.",
-            UserWarning,
-            stacklevel=3,
         )
     return _dropped(input, p, training, inplace, _channels(input))
 
@@ -215,11 +212,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _warn_shape(name: str, ndim: int, spatial: int) -> None:
-    warnings.warn(
+    warn(
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future "
         f"release. To retain the behavior and silence this warning, please use dropout instead. Note that {name} "
         f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and "
         f"an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
-        UserWarning,
-        stacklevel=4,
     )

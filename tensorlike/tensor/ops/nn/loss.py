@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from tensorlike.tensor.declare import derivatives
@@ -23,6 +22,7 @@ from .common import (
     raw,
     reduced,
     reduction_of,
+    warn,
     widened,
 )
 
@@ -46,11 +46,9 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
     b = array_of(function, "target", 2, target).shape
     if a != b:
         broadcast_shape(function, a, b)
-        warnings.warn(
+        warn(
             f"Using a target size ({list(b)}) that is different to the input size ({list(a)}). This will likely lead "
             "to incorrect results due to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=4,
         )
 
 
@@ -318,11 +316,9 @@ def kl_div(
     batch = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(size_average, reduce, reduction)
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.",
-            UserWarning,
-            stacklevel=3,
         )
     if array_of("kl_div", "input", 1, input).dtype.kind in "biu":
         raise RuntimeError("kl_div: Integral inputs not supported.")

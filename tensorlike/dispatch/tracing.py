@@ -1,0 +1,187 @@
+"""Watching a dispatch for `overrides.trace`, without a part in it.
+
+# Note [The same questions, watched]
+A traced call goes through the same code as any other: `_ask_mode` and `_ask_types` of core.py. They are handed stand-ins
+whose `__torch_function__` notes the time and passes the question on. The stand-ins for operands are made by indexing
+alone, so that whoever iterates over the operands sees the operands themselves.
+
+What is recorded into lies in the State of the thread or task, as modes do: calls outside never come here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from . import core
+from .core import STATE, Entry, Plan, State
+from .errors import inherits_default, operand_name
+
+__all__ = ["Asked", "Level", "Recorder", "WatchedCall", "traced"]
+
+
+class Asked(NamedTuple):
+    """One question: who was asked, by which operand, what came of it and how long it took."""
+
+    #: "mode", "type", or "inherited" for a type with Tensor's own implementation.
+    kind: str
+    type: type
+    operand: str
+    position: int | None
+    #: "answered", "NotImplemented" or "raised".
+    outcome: str
+    start: float
+    seconds: float
+
+
+class Recorder(Protocol):
+    """What records calls: the log of a trace."""
+
+    #: Calls that nobody is asked about are recorded as well.
+    plain: bool
+    closed: bool
+
+    def begin(self) -> int:
+        """Return the number of a call that begins."""
+
+    def end(self, number: int, parent: int | None, depth: int, call: WatchedCall) -> None:
+        """Record a call that has ended."""
+
+
+class Level(NamedTuple):
+    """How deep in the calls of one recorder the present call is."""
+
+    recorder: Recorder
+    parent: int | None
+    depth: int
+
+
+class WatchedCall:
+    """One call while it runs, and what is known of it afterwards."""
+
+    __slots__ = ("args", "asked", "error", "function", "implementation", "kwargs", "operands", "seconds", "start")
+
+    def __init__(
+        self, function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.function = function
+        self.operands = tuple(operands)
+        self.args = args
+        self.kwargs = kwargs
+        self.asked: list[Asked] = []
+        #: Nobody was asked, and the function's own implementation ran.
+        self.implementation = False
+        self.error: BaseException | None = None
+        self.start = time.perf_counter()
+        self.seconds = 0.0
+
+    def ask(self, kind: str, of: type, position: int | None, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what `question(*arguments)` returns, and note who was asked and what came of it."""
+        start = time.perf_counter()
+        outcome = "raised"
+        operand = "" if position is None else operand_name(self.function, self.operands[position], self.args, self.kwargs)
+        try:
+            result = question(*arguments)
+            outcome = "NotImplemented" if result is NotImplemented else "answered"
+        finally:
+            self.asked.append(Asked(kind, of, operand, position, outcome, start, time.perf_counter() - start))
+        return result
+
+    def mode(self, mode: Any) -> _StandIn:
+        """Return the stand-in for a mode that is asked."""
+        return _StandIn(self, mode, "mode", None)
+
+
+class _StandIn:
+    __slots__ = ("call", "kind", "position", "value")
+
+    def __init__(self, call: WatchedCall, value: Any, kind: str, position: int | None) -> None:
+        self.call = call
+        self.value = value
+        self.kind = kind
+        self.position = position
+
+    def __torch_function__(self, *arguments: Any) -> Any:
+        of = type(self.value)
+        kind = "inherited" if self.kind == "type" and inherits_default(of) else self.kind
+        return self.call.ask(kind, of, self.position, self.value.__torch_function__, *arguments)
+
+
+class _Watched(tuple[Any, ...]):
+    """The operands of a call: see Note [The same questions, watched]."""
+
+    call: WatchedCall
+
+    def __getitem__(self, position: Any) -> Any:
+        return _StandIn(self.call, tuple.__getitem__(self, position), "type", position)
+
+
+def traced(
+    function: Callable[..., Any],
+    entry: Entry | None,
+    plan: Plan,
+    state: State,
+    operands: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Do what `dispatch` does, or `handle` when there is no entry, while the trace of `state` records it."""
+    if state.subclasses_disabled or state.all_disabled:
+        plan = core._NOBODY
+    asks = bool(plan.types) or (bool(state.modes) and not state.all_disabled)
+    recorded: list[tuple[Level, int]] = []
+    levels: list[Level] = []
+    for level in state.trace:
+        recorder = level.recorder
+        if recorder.closed or not (asks or recorder.plain):
+            levels.append(level)
+        else:
+            number = recorder.begin()
+            recorded.append((level, number))
+            levels.append(Level(recorder, number, level.depth + 1))
+    call = WatchedCall(function, operands, args, kwargs)
+    inner = state._replace(trace=tuple(levels))
+    STATE.set(inner)
+    try:
+        return _answered(function, entry, plan, inner, call, args, kwargs)
+    except BaseException as error:
+        call.error = error
+        raise
+    finally:
+        STATE.set(state)
+        call.seconds = time.perf_counter() - call.start
+        for level, number in recorded:
+            level.recorder.end(number, level.parent, level.depth, call)
+
+
+def _answered(
+    function: Callable[..., Any],
+    entry: Entry | None,
+    plan: Plan,
+    state: State,
+    call: WatchedCall,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    watched = _Watched(call.operands)
+    watched.call = call
+    if state.modes and not state.all_disabled:
+        return core._ask_mode(function, plan, state, watched, args, kwargs, call.mode)
+    if entry is not None and not plan.types:
+        call.implementation = True
+        if entry.check is not None:
+            entry.check(args, kwargs)
+        return entry.implementation(*args, **kwargs)
+    if entry is not None and plan.default is not None:
+        position = plan.positions[plan.types.index(plan.default)]
+        return call.ask("inherited", plan.default, position, _inherited, entry, plan.default, args, kwargs)
+    return core._ask_types(function, plan, watched, args, kwargs)
+
+
+def _inherited(entry: Entry, default: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if entry.inherited is not None and not kwargs:
+        result = entry.inherited(default, args)
+        if result is not NotImplemented:
+            return result
+    return core._propagate(entry, default, args, kwargs)  # type: ignore[misc]

@@ -1,0 +1,77 @@
+"""Recording who answers each call while a block of code runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tensorlike.dispatch.core import CLEAR, STATE, enter_modes, leave_modes
+
+if TYPE_CHECKING:
+    from .trace_log import TraceLog
+
+__all__ = ["trace"]
+
+
+@contextlib.contextmanager
+def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]:
+    """Record each dispatch of this thread or task in a log: the function, who was asked in which order, who answered.
+
+    Results are those without a trace. Calls that nobody is asked about, because all operands are plain tensors, are no
+    dispatches; `plain=True` records them as well, and slows every thread's plain calls down while it lasts. Traces
+    nest, and each records on. Threads and tasks of others are not seen; a task started inside the block inherits the
+    trace, as it inherits modes, until the block ends.
+
+    The log is a sequence of `DispatchRecord`s in the order in which the calls began. `log.tree()` is its text,
+    `log.to_html()` a page, `log.to_perfetto()` the JSON that https://ui.perfetto.dev and chrome://tracing open.
+
+    `api="torch"` records the calls of PyTorch's functions instead; PyTorch must be installed. When every
+    implementation asked returns NotImplemented, PyTorch itself asks once more to word its error.
+
+    Raises ValueError for an unknown `api`, and ImportError when PyTorch is asked for and is not there.
+
+    >>> import tensorlike as tl
+    >>> class Marked(tl.Tensor):
+    ...     pass
+    >>> with tl.overrides.trace() as log:
+    ...     doubled = Marked([1.0, 2.0]) * 2
+    ...     total = doubled.sum()
+    >>> print(log.tree(times=False))
+    tensorlike.Tensor.mul(Marked, int): Marked ('self') by Tensor's implementation
+    tensorlike.Tensor.sum(Marked): Marked ('self') by Tensor's implementation
+    >>> len(log), log[0].answered_by
+    (2, 'Marked')
+    """
+    from .trace_log import TraceLog
+
+    if api == "torch":
+        from .trace_torch import TorchTrace
+
+        log = TraceLog(plain=plain)
+        try:
+            with TorchTrace(log):
+                yield log
+        finally:
+            log.closed = True
+        return
+    if api != "tensorlike":
+        raise ValueError(f"trace(): api must be 'tensorlike' or 'torch', not {api!r}")
+    from tensorlike.dispatch.tracing import Level
+
+    log = TraceLog(plain=plain)
+    state = STATE.get()
+    STATE.set(state._replace(trace=(*(state.trace or ()), Level(log, None, 0))))
+    if plain:
+        enter_modes()  # The plain set is empty while a mode is active, so that every call comes to dispatch.
+    try:
+        yield log
+    finally:
+        log.closed = True
+        if plain:
+            leave_modes()
+        state = STATE.get()
+        # What the block has left on, such as a mode that was not left, is not the trace's to undo.
+        kept = tuple(level for level in state.trace or () if level.recorder is not log)
+        left = state._replace(trace=kept or None)
+        STATE.set(CLEAR if left == CLEAR else left)
