@@ -508,6 +508,16 @@ class Device:
 synchronized: list[int] = []  # the devices that were waited for
 
 
+class MemoryPool:
+    freed = 0
+
+    def free_all_blocks(self, stream=None):
+        self.freed += 1
+
+
+_pools = MemoryPool(), MemoryPool()
+
+
 class Generator:
     """A generator with the methods that CuPy's has, and no others."""
 
@@ -568,6 +578,8 @@ vars(cupy).update(
     copyto=copyto,
     get_array_module=lambda *args: cupy if any(isinstance(value, ndarray) for value in args) else np,
     is_available=lambda: _device_count > 0,
+    get_default_memory_pool=lambda: _pools[0],
+    get_default_pinned_memory_pool=lambda: _pools[1],
     lib=SimpleNamespace(
         stride_tricks=SimpleNamespace(
             as_strided=as_strided,
@@ -581,7 +593,11 @@ vars(cupy).update(
         Device=Device,
         MemoryPointer=MemoryPointer,
         is_available=lambda: _device_count > 0,
-        runtime=SimpleNamespace(getDeviceCount=lambda: _device_count, CUDARuntimeError=RuntimeError),
+        runtime=SimpleNamespace(
+            getDeviceCount=lambda: _device_count,
+            getDeviceProperties=lambda device: {"name": f"Stand-in {device}".encode()},
+            CUDARuntimeError=RuntimeError,
+        ),
     ),
 )
 cupyx = SimpleNamespace(

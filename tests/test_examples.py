@@ -30,7 +30,8 @@ tensor([[3., 1.],
         [1., 3.]])
 TypeError: add() got an unexpected keyword argument 'alpha'
 TypeError: no implementation found for 'tensorlike.mul' on types that implement __torch_function__: [ScalarTensor]
-ScalarTensor.__torch_function__ was asked and returned NotImplemented.
+Asked in this order, each returned NotImplemented:
+  1. ScalarTensor.__torch_function__, for operand 'input'
 Handle tensorlike.mul in ScalarTensor.__torch_function__, or convert the operands to tensors before the call.
 
 3. With a fallback to an ordinary tensor
@@ -81,7 +82,9 @@ SubTensor and SubTensor2: SubTensor2
 SubTensor2 and Tensor: SubTensor2
 TypeError: no implementation found for 'tensorlike.add' on types that implement __torch_function__: \
 [SubTensor, OtherSubTensor]
-Asked in this order, each returned NotImplemented: SubTensor, OtherSubTensor.
+Asked in this order, each returned NotImplemented:
+  1. SubTensor.__torch_function__, for operand 'input': from left to right
+  2. OtherSubTensor.__torch_function__, for operand 'other': from left to right
 SubTensor and OtherSubTensor are unrelated subclasses, and the default __torch_function__ does not choose between \
 them. Make one a subclass of the other, give one a __torch_function__ that knows both, or convert an operand, e.g. \
 with .as_subclass(SubTensor).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import inspect
 import warnings
 import weakref
@@ -47,6 +48,8 @@ ABOUT_MEMORY = {
 @pytest.fixture(scope="module", autouse=True)
 def quick_collections():
     """Keep what exists already out of the collections that the tests ask for."""
+    # Imported when first used, it leaves cycles behind that are no operation's.
+    importlib.import_module("scipy.linalg")
     gc.collect()
     gc.freeze()
     yield

@@ -25,6 +25,8 @@ IMMATERIAL = {
     "layout": "there are strided tensors only",
     "pin_memory": "there is no pinned memory",
     "non_blocking": "copies wait",
+    "driver": "the singular value decomposition has one, and refuses others, as PyTorch does on the CPU",
+    "pivot": "refused when False, as PyTorch does on the CPU",
     "device": "samples live on the CPU; devices are tested in test_backends.py",
     "generator": "generators are tested with the random functions",
     "requires_grad": "samples of differentiable operations are made with and without",

@@ -13,9 +13,10 @@ view, the first save, the first in-place operation). In-place operations add one
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-__all__ = ["TensorBase", "add_arrays", "copy_array", "register_arithmetic", "version_counter", "wrap"]
+__all__ = ["TensorBase", "add_arrays", "array_guard", "copy_array", "register_arithmetic", "version_counter", "wrap"]
 
 _new = object.__new__
 
@@ -63,7 +64,7 @@ def version_counter(tensor: TensorBase) -> list[int]:
     return counter
 
 
-def _no_addition(a: Any, b: Any, out: Any = None) -> Any:
+def _no_addition(*arrays: Any) -> Any:
     raise RuntimeError("tensorlike.autograd is used without tensorlike.tensor, which tells it how arrays are added")
 
 
@@ -71,11 +72,17 @@ def _no_addition(a: Any, b: Any, out: Any = None) -> Any:
 add_arrays: list[Callable[..., Any]] = [_no_addition]
 
 
+#: `array_guard[0](a)` is the context in which `a` is computed with: its device is the current one there.
+array_guard: list[Callable[[Any], AbstractContextManager[Any]]] = [_no_addition]
+
 #: `copy_array[0](a)` copies a raw array on the device that it is on.
 copy_array: list[Callable[..., Any]] = [_no_addition]
 
 
-def register_arithmetic(add: Callable[..., Any], copy: Callable[[Any], Any]) -> None:
-    """Name the functions that add two raw arrays, into a third if given, and that copy one."""
+def register_arithmetic(
+    add: Callable[..., Any], copy: Callable[[Any], Any], guard: Callable[[Any], AbstractContextManager[Any]]
+) -> None:
+    """Name the functions that add two raw arrays, into a third if given, that copy one, and that go to its device."""
     add_arrays[0] = add
     copy_array[0] = copy
+    array_guard[0] = guard

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import TensorBase
+from .base import TensorBase, array_guard
 from .functions import grad
 from .grad_mode import enable_grad, no_grad
 
@@ -58,19 +58,31 @@ def _numerical(
     complex_input = array.dtype.kind == "c"
     steps = (eps, 1j * eps) if complex_input else (eps,)
     rows: list[list[np.ndarray[Any, Any]]] = []
+    # The entries as numbers: on a GPU, what an index gives is a view of the array that is written to.
+    originals = _host(tensor).copy()
     for index in np.ndindex(array.shape):
-        original = array[index].copy() if hasattr(array[index], "copy") else array[index]
+        original = originals[index]
         for step in steps:
-            array[index] = original + step
+            _write(array, index, original + step)
             plus = function()
-            array[index] = original - step
+            _write(array, index, original - step)
             minus = function()
-            array[index] = original
+            _write(array, index, original)
             rows.append([(p - m).reshape(-1) / (2 * eps) for p, m in zip(plus, minus, strict=True)])
     count = len(function()) if not rows else len(rows[0])
     if not rows:
         return [np.zeros((0, o.size)) for o in function()]
     return [np.stack([row[k] for row in rows]) for k in range(count)]
+
+
+def _write(array: Any, index: tuple[int, ...], value: Any) -> None:
+    with array_guard[0](array):
+        array[index] = value
+
+
+def _writeable(array: Any) -> bool:
+    # Arrays on a GPU are, and do not say so.
+    return bool(getattr(array.flags, "writeable", True))
 
 
 def _analytical(output: Any, inputs: Sequence[Any], seed: complex) -> list[np.ndarray[Any, Any]]:
@@ -218,7 +230,7 @@ def _gradcheck(
                 UserWarning,
                 stacklevel=4,
             )
-        if 0 in tensor._data.strides and tensor._data.size > 1 and not tensor._data.flags.writeable:
+        if 0 in tensor._data.strides and tensor._data.size > 1 and not _writeable(tensor._data):
             raise RuntimeError(
                 f"input {index} of gradcheck has entries that share memory (as after expand()), which cannot be moved "
                 "one by one: clone() it first"
@@ -251,7 +263,7 @@ def _gradcheck(
 
 
 def _own_memory(tensor: Any) -> None:
-    if not tensor._data.flags.writeable:
+    if not _writeable(tensor._data):
         tensor._data = tensor._data.copy()
 
 

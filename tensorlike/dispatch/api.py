@@ -100,6 +100,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F
                 return handle(wrapped, operands, args, kwargs)
             return function(*args, **kwargs)
 
+        wrapped._dispatcher = dispatcher  # type: ignore[attr-defined]  # `overrides.explain` looks for the operands.
         return wrapped  # type: ignore[return-value]
 
     return decorate
@@ -160,6 +161,8 @@ def overridable(
     )
     entry.function = public
     public.__annotations__ = function.__annotations__
+    # Local functions are in no registry, and `overrides.explain` needs to know which parameters are operands.
+    public._parameters = parameters  # type: ignore[attr-defined]
     if "<locals>" not in function.__qualname__:
         register(
             Row(

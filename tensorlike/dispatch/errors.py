@@ -50,16 +50,18 @@ class Step(NamedTuple):
 
 def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """Return the parameter through which `operand` was passed, such as `other` or `tensors[1]`; "" if it is unknown."""
+    is_property = getattr(function, "__name__", "") in ("__get__", "__set__")
     try:
-        parameters = list(inspect.signature(getattr(function, "__wrapped__", function)).parameters.values())
-    except (TypeError, ValueError):  # A property's getter or setter, or a function written in C.
-        parameters = []
+        signature = None if is_property else inspect.signature(getattr(function, "__wrapped__", function))
+    except (TypeError, ValueError):  # A function written in C need not say.
+        signature = None
+    parameters = [] if signature is None else list(signature.parameters.values())
     names: list[tuple[str, Any]] = []
     for index, value in enumerate(args):
         if index < len(parameters) and parameters[index].kind is parameters[index].VAR_POSITIONAL:
             names += [(f"{parameters[index].name}[{at}]", item) for at, item in enumerate(args[index:])]
             break
-        unnamed = ("self", "value")[index] if hasattr(function, "__self__") and index < 2 else f"argument {index + 1}"
+        unnamed = ("self", "value")[index] if is_property and index < 2 else f"argument {index + 1}"
         names.append((parameters[index].name if index < len(parameters) else unnamed, value))
     for name, value in (*names, *kwargs.items()):
         found = _place(name, value, operand)
@@ -98,7 +100,7 @@ def steps(
         if above:
             reason = f"a subclass comes before {', '.join(above)}"
         elif len(types) > 1:
-            reason = "otherwise from left to right"
+            reason = "from left to right"
         else:
             reason = ""
         found.append(Step("type", kind, operand_name(function, values[position], args, kwargs), position, reason))

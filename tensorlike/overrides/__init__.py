@@ -17,6 +17,7 @@ from tensorlike.tensor.tensor import disabled_torch_function
 
 from . import ignored as _ignored  # noqa: F401 - what it says is registered by importing it
 from .audit import audit
+from .explain import explain
 from .introspection import (
     get_default_nowrap_functions,
     get_ignored_functions,
@@ -27,6 +28,7 @@ from .introspection import (
     resolve_name,
 )
 from .modes import BaseTorchFunctionMode
+from .trace import trace
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -35,6 +37,7 @@ __all__ = [
     "TorchFunctionMode",
     "audit",
     "disabled_torch_function",
+    "explain",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
@@ -47,5 +50,6 @@ __all__ = [
     "is_tensor_method_or_property",
     "overridable",
     "resolve_name",
+    "trace",
     "wrap_torch_function",
 ]

@@ -47,7 +47,7 @@ class DispatchRecord:
     #: Seconds since the trace began, and seconds that the call took.
     start: float
     seconds: float
-    #: The exception that ended the call, as `TypeError: text`; "" when there was none.
+    #: The exception that ended the call, as `TypeError: first line of its text`; "" when there was none.
     error: str
 
     @property
@@ -121,7 +121,7 @@ class TraceLog:
         name = self.named(call.function)
         error = ""
         if call.error is not None:
-            text = " ".join(str(call.error).split())
+            text = str(call.error).strip().partition("\n")[0]
             error = f"{type(call.error).__name__}: {text}" if text else type(call.error).__name__
         answer = next((a for a in call.asked if a.outcome == "answered"), None) if not error else None
         if error:

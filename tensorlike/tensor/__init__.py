@@ -10,7 +10,7 @@ from .tensor import Tensor
 
 history.install(declare.tensor_method)
 _functions.register_roots(history.root_edge, history.grad_of_root)
-_base.register_arithmetic(runtime.add_arrays, runtime.copied)
+_base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
 
 from . import attributes, creation, conversion, ops, protocols, queries, random  # noqa: E402, I001
 from .parameter import Parameter  # noqa: E402

@@ -10,13 +10,14 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.node import edge_of
 from tensorlike.dispatch.core import register_plain
 
-from .backends import backend_of, device_of, transfer
+from .backends import backend_for, backend_of, device_of, transfer
 from .declare import derivatives, primitive, tensor_method
 from .device import as_device
 from .device import device as Device
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
 from .runtime import dtype_name
+from .tensor import Tensor as TensorType
 from .types import Tensor
 
 __all__: list[str] = []
@@ -44,17 +45,21 @@ def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
 derivatives(_cast, input=lambda grad: grad)
 
 
-@primitive(name="_transfer", function=False, method="_transfer")
-def _transfer(xp: Any, input: Tensor, device: Any) -> Tensor:
+# The device that the elements come from is an argument, so that the gradient finds back without keeping them alive.
+@primitive(name="_transfer", function=False, method="_move")
+def _move(xp: Any, input: Tensor, device: Any, source: Any) -> Tensor:
     """Return the elements on another device."""
     return transfer(input, device)
 
 
-derivatives(
-    _transfer,
-    input=lambda grad, input: grad if device_of(grad._data) == device_of(input._data)
-    else grad._transfer(device_of(input._data)),
-)  # fmt: skip
+derivatives(_move, input=lambda grad, device, source: grad._move(source, device))
+
+
+def _transfer(self: Any, device: Any) -> Any:
+    return self._move(device, device_of(self._data))
+
+
+TensorType._transfer = _transfer  # type: ignore[attr-defined]
 
 
 def _converted(self: Any, dtype: Any, device: Any, copy: bool) -> Any:
@@ -62,7 +67,9 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool) -> Any:
     if device is not None:
         where = as_device(device, "to")
         here = device_of(self._data)
-        if where.type != here.type or (where.index is not None and where.index != here.index and where.type != "cpu"):
+        if where.type != "cpu" and where.index is None:
+            where = backend_for(where).current_device()
+        if where.type != here.type or (where is not here and where.type != "cpu"):
             result = result._transfer(where)
     if dtype is not None:
         wanted = as_numpy_dtype(dtype, "to")
@@ -174,7 +181,9 @@ def cuda(
 
     Same as PyTorch's method of that name.
     """
-    where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+    where = as_device("cuda" if device is None else device, "cuda")
+    if where.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device: cuda() got {where}; use .to({str(where)!r})")
     return _converted(self, None, where, False)
 
 
@@ -189,7 +198,8 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     Same as PyTorch's method of that name.
     """
     if dtype is None:
-        return f"tensorlike.{dtype_name(self._data.dtype)}Tensor"
+        place = "" if device_of(self._data).type == "cpu" else f"{device_of(self._data).type}."
+        return f"tensorlike.{place}{dtype_name(self._data.dtype)}Tensor"
     return _converted(self, dtype, None, False)
 
 
@@ -328,7 +338,7 @@ def _bool(self: Tensor) -> bool:
             f"Boolean value of Tensor with {'no values' if not count else 'more than one value'} is ambiguous: its "
             f"shape is {list(self._data.shape)}; use .any() or .all()"
         )
-    return bool(self._data.reshape(-1)[0])
+    return bool(_host(self).reshape(-1)[0])
 
 
 @tensor_method(name="__index__", composite=False)

@@ -55,7 +55,8 @@ def reduce_tensor(tensor: Any) -> Any:
         rebuild_tensor,
         (
             type(tensor),
-            np.array(array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)),
+            # Not copied: pickle writes it out, and copy.copy gives a tensor on the same memory, as in PyTorch.
+            array if isinstance(array, np.ndarray) else backend_of(array).to_host(array),
             str(device_of(array)),
             bool(tensor._tracked and edge_of(tensor) is not None),
             attributes_of(tensor),
@@ -77,7 +78,7 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     # A subclass need not be constructible without arguments, so its constructor is not run.
     result = object.__new__(type(tensor))
     memo[id(tensor)] = result
-    result._data = tensor._data.copy()
+    result._data = copied(tensor._data)
     if requires_grad:
         result._requires_grad = True
         result._tracked = True

@@ -73,6 +73,17 @@ class Backend(ABC):
         """A context in which new arrays are made on `device`, and in which arrays on it can be computed with."""
         return nullcontext()
 
+    def set_current_device(self, device: device) -> None:
+        """Makes `device` the one of this thread where new arrays are made when none is named."""
+        self.check_device(device)
+
+    def device_name(self, device: device) -> str:
+        """What the maker of `device` calls it."""
+        return self.name
+
+    def empty_cache(self) -> None:
+        """Gives memory back that the library holds for arrays to come."""
+
     @abstractmethod
     def synchronize(self, device: device | None = None) -> None:
         """Waits until everything queued on `device`, or on the current one, is done."""

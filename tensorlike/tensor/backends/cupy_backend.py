@@ -112,6 +112,20 @@ class CupyBackend(Backend):
         )
         return found
 
+    def set_current_device(self, device: device) -> None:
+        self.check_device(device)
+        if device.index is not None:
+            self._cupy.cuda.Device(device.index).use()
+
+    def device_name(self, device: device) -> str:
+        index = self.current_device().index if device.index is None else device.index
+        name = self._cupy.cuda.runtime.getDeviceProperties(index)["name"]
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    def empty_cache(self) -> None:
+        self._cupy.get_default_memory_pool().free_all_blocks()
+        self._cupy.get_default_pinned_memory_pool().free_all_blocks()
+
     def synchronize(self, device: device | None = None) -> None:
         index = None if device is None else device.index
         (self._cupy.cuda.Device() if index is None else self._cupy.cuda.Device(index)).synchronize()

@@ -12,6 +12,7 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.dims import dim_tuple, one_dim
+from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
@@ -121,6 +122,7 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
     return xp.lib.stride_tricks.as_strided(array, (*shape, size), (*strides, apart))
 
 
+@guarded
 def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> Any:
     """Return the sum of the gradients of all windows that an element is part of."""
     if not shape:

@@ -22,7 +22,7 @@ from tensorlike.tensor.reduced import (
     reduced_axes,
     restored,
 )
-from tensorlike.tensor.runtime import dtype_name, write_out
+from tensorlike.tensor.runtime import dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 
 from .selection import kernel_of, public
@@ -249,6 +249,7 @@ def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim:
     )
 
 
+@guarded
 def products_of_others(input: Any, product: Any, dim: int) -> Any:
     """Return for each element the product of the others along `dim`, right to any order where some are zero."""
     zeros = input._data == 0

@@ -12,6 +12,7 @@ from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.reduced import converted, is_half, one_axis, unsupported, whole
+from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .selection import place_along, public
@@ -84,6 +85,7 @@ def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> 
     return _scanned(xp, "cumprod", input, dim, dtype)
 
 
+@guarded
 def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """Return the sums over k >= j of grad_k times the product of the first k elements without the j-th.
 

@@ -12,12 +12,12 @@ from tensorlike.tensor.types import Tensor
 
 from .selection import kernel_of
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
+__all__ = ["compute", "digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-def _compute(name: str, *arguments: Any) -> Any:
+def compute(name: str, *arguments: Any) -> Any:
     """Run one of SciPy's functions; the last argument is the array whose dtype the result has."""
     array = arguments[-1]
     return getattr(special(array), name)(*arguments).astype(array.dtype, copy=False)
@@ -35,7 +35,7 @@ def erf(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _compute("erf", input)
+    return compute("erf", input)
 
 
 derivatives(erf, input=lambda grad, input: _TWO_BY_ROOT_PI * (-(input * input)).exp() * grad)
@@ -53,7 +53,7 @@ def erfc(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _compute("erfc", input)
+    return compute("erfc", input)
 
 
 derivatives(erfc, input=lambda grad, input: -_TWO_BY_ROOT_PI * (-(input * input)).exp() * grad)
@@ -71,7 +71,7 @@ def erfinv(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _compute("erfinv", input)
+    return compute("erfinv", input)
 
 
 derivatives(erfinv, input=lambda grad, result: (result * result).exp() * grad / _TWO_BY_ROOT_PI)
@@ -90,7 +90,7 @@ def lgamma(xp: Any, input: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     # SciPy has -inf at -inf, where the poles accumulate; PyTorch and C have inf.
-    return _compute("gammaln", xp.where(xp.isinf(input), xp.absolute(input), input))
+    return compute("gammaln", xp.where(xp.isinf(input), xp.absolute(input), input))
 
 
 derivatives(lgamma, input=lambda grad, input: grad * input.digamma())
@@ -112,7 +112,7 @@ def digamma(xp: Any, input: Tensor) -> Tensor:
 
 
 def _digamma(xp: Any, input: Any) -> Any:
-    result = _compute("psi", input)
+    result = compute("psi", input)
     pole = xp.logical_and(xp.less(input, 0), xp.equal(input, xp.floor(input)))
     result = xp.where(pole, input.dtype.type(math.nan), result)
     infinity = xp.copysign(input.dtype.type(math.inf), input)
@@ -141,10 +141,10 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
     if order > 1:
         # (-1)^(n + 1) n! zeta(n + 1, input)
         factor = math.factorial(order) if order % 2 else -math.factorial(order)
-        return xp.multiply(_compute("zeta", order + 1.0, input), input.dtype.type(factor))
+        return xp.multiply(compute("zeta", order + 1.0, input), input.dtype.type(factor))
     # What zeta lacks for negative numbers, the trigamma function mirrors.
     reflected = xp.less(input, 0.5)
-    result = _compute("zeta", 2.0, xp.where(reflected, xp.subtract(1, input), input))
+    result = compute("zeta", 2.0, xp.where(reflected, xp.subtract(1, input), input))
     sine = xp.sin(xp.multiply(input, input.dtype.type(math.pi)))
     mirrored = xp.subtract(xp.true_divide(input.dtype.type(math.pi**2), xp.square(sine)), result)
     return xp.where(reflected, mirrored, result)

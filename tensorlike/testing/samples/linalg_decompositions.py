@@ -62,16 +62,22 @@ def _old_qr(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(spread(make, 2, 3), some=False)
 
 
-_ONE_TRIANGLE = "Only one triangle is read, and the gradient is that of a Hermitian matrix; tests/test_linalg.py checks it."
+_ONE_TRIANGLE = "One triangle is read, and the gradient is that of a Hermitian matrix; tests/test_linalg.py checks it."
 
 
-@samples("tensorlike.linalg.cholesky", "tensorlike.linalg.cholesky_ex", dtypes=INEXACT, gradcheck=False, gradgradcheck=True,
-         reason=_ONE_TRIANGLE)  # fmt: skip
+@samples("tensorlike.linalg.cholesky", dtypes=INEXACT, gradcheck=False, gradgradcheck=True, reason=_ONE_TRIANGLE)
 def _cholesky(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(hermitian(make, 3, 3, positive=True))
     yield SampleInput(hermitian(make, 2, 2, 2, positive=True), upper=True)
     yield SampleInput(hermitian(make, 1, 1, positive=True), upper=False)
     yield SampleInput(make(0, 0))
+    yield SampleInput(make(2, 0, 0))
+
+
+@samples("tensorlike.linalg.cholesky_ex", dtypes=INEXACT, gradcheck=False, gradgradcheck=True, reason=_ONE_TRIANGLE)
+def _cholesky_ex(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(hermitian(make, 3, 3, positive=True))
+    yield SampleInput(hermitian(make, 2, 2, 2, positive=True), upper=True, check_errors=True)
     yield SampleInput(make(2, 0, 0))
 
 
@@ -94,7 +100,7 @@ def _cholesky_inverse(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(well_conditioned(make, 2, 2, 2), upper=True)
 
 
-_SIGNS = "The signs, or phases, of the vectors are arbitrary; tests/test_linalg.py compares what does not depend on them."
+_SIGNS = "Signs, or phases, of the vectors are arbitrary; tests/test_linalg.py compares what does not depend on them."
 
 
 @samples("tensorlike.linalg.svd", dtypes=INEXACT, reference=np.linalg.svd, deterministic=False, reason=_SIGNS)
@@ -127,7 +133,7 @@ def _svdvals(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3))
 
 
-@samples("tensorlike.linalg.eigh", dtypes=INEXACT, gradcheck=False, deterministic=False, reason=f"{_SIGNS} {_ONE_TRIANGLE}")
+@samples("tensorlike.linalg.eigh", dtypes=INEXACT, gradcheck=False, deterministic=False, reason=_SIGNS + _ONE_TRIANGLE)
 def _eigh(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(hermitian(make, 3, 3))
     yield SampleInput(hermitian(make, 2, 2, 2), "U")
@@ -156,13 +162,19 @@ def _eigvals(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 0, 0))
 
 
-@samples("tensorlike.linalg.lu_factor", "tensorlike.linalg.lu_factor_ex", "tensorlike.linalg.lu", dtypes=INEXACT)
+@samples("tensorlike.linalg.lu_factor", "tensorlike.linalg.lu", dtypes=INEXACT)
 def _lu(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(well_conditioned(make, 3, 3))
     yield SampleInput(spread(make, 4, 2), pivot=True)
     yield SampleInput(spread(make, 2, 4))
     yield SampleInput(make(2, 3, 3, low=-1, high=1))
     yield SampleInput(make(0, 3))
+
+
+@samples("tensorlike.linalg.lu_factor_ex", dtypes=INEXACT)
+def _lu_factor_ex(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(well_conditioned(make, 3, 3), check_errors=True)
+    yield SampleInput(spread(make, 2, 2, 4))
 
 
 @samples("tensorlike.lu", dtypes=INEXACT)

@@ -14,7 +14,14 @@ __all__: list[str] = []
 INEXACT = (*FLOATING, *COMPLEX)
 
 
-@samples("tensorlike.linalg.inv", "tensorlike.linalg.inv_ex", "tensorlike.inverse", dtypes=INEXACT)
+@samples("tensorlike.linalg.inv_ex", dtypes=INEXACT)
+def _inv_ex(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(well_conditioned(make, 3, 3), check_errors=True)
+    yield SampleInput(well_conditioned(make, 2, 2, 2))
+    yield SampleInput(make(2, 0, 0))
+
+
+@samples("tensorlike.linalg.inv", "tensorlike.inverse", dtypes=INEXACT)
 def _inv(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(well_conditioned(make, 3, 3))
     yield SampleInput(well_conditioned(make, 2, 2, 2))
@@ -44,7 +51,14 @@ def _logdet(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(well_conditioned(make, 2, 2, 2))
 
 
-@samples("tensorlike.linalg.solve", "tensorlike.linalg.solve_ex", dtypes=INEXACT)
+@samples("tensorlike.linalg.solve_ex", dtypes=INEXACT)
+def _solve_ex(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(well_conditioned(make, 3, 3), make(3, 2), check_errors=True)
+    yield SampleInput(well_conditioned(make, 2, 1, 2, 2), make(3, 2, 1), name="batches broadcast")
+    yield SampleInput(well_conditioned(make, 3, 3), make(2, 3), left=False)
+
+
+@samples("tensorlike.linalg.solve", dtypes=INEXACT)
 def _solve(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(well_conditioned(make, 3, 3), make(3, 2))
     yield SampleInput(well_conditioned(make, 3, 3), make(3), name="a vector")

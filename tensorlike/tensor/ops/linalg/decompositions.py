@@ -156,8 +156,8 @@ def cholesky(xp: Any, A: Tensor, *, upper: bool = False) -> Tensor:
 def cholesky_gradient(grad: Any, factor: Any, upper: bool) -> Any:
     """Return the gradient of a Hermitian matrix from that of its Cholesky factor."""
     lower, grad = (factor.mH, grad.mH) if upper else (factor, grad)
-    part = (lower.mH @ grad).tril() * (1 - identity_like(lower) * 0.5)
-    middle = (part + part.mH) * 0.5
+    part = lower.mH @ grad
+    middle = (part.tril() + part.tril(-1).mH) * 0.5
     return solve_triangular(lower.mH, solve_triangular(lower, middle, upper=False, left=False), upper=True)
 
 

@@ -36,6 +36,8 @@ def det(xp: Any, A: Tensor) -> Tensor:
 
 
 def _det_gradient(grad: Any, A: Any, result: Any) -> Any:
+    if A.shape[-1] == 1:
+        return grad.reshape(A.shape)
     if not (on_host(result._data) == 0).any():
         return inv_ex(A)[0].mH * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
     # A singular matrix has no inverse, but cofactors: each singular value is replaced by the product of the others.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.return_types import return_type
-from tensorlike.tensor.runtime import broadcast_error, dtype_name
+from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
@@ -182,10 +182,12 @@ def lstsq(
         raise broadcast_error("lstsq", error, (A._data[..., 0, 0], columns._data[..., 0, 0])) from None
     A, columns = A.expand((*batch, *A.shape[-2:])), columns.expand((*batch, *columns.shape[-2:]))
     solution, rank, values = least_squares(A, columns, rcond, driver == "gels")
-    residuals, known = values.new_empty((0,)), driver in ("gelsd", "gelss")
+    # Without elements, yet with a history, as PyTorch has it.
+    residuals = solution.reshape((-1,))[:0].abs()
     rows, width = A.shape[-2:]
-    if rows > width and driver != "gelsy" and (driver == "gels" or bool((rank._data == width).all())):
-        residuals = (A @ solution - columns).abs().square().sum(-2)
+    with device_guard(rank._data):
+        if rows > width and driver != "gelsy" and (driver == "gels" or bool((rank._data == width).all())):
+            residuals = (A @ solution - columns).abs().square().sum(-2)
     if vector:
         solution = solution.squeeze(-1)
     fields = return_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
@@ -194,6 +196,6 @@ def lstsq(
             solution,
             residuals,
             rank.new_empty((0,)) if driver == "gels" else rank,
-            values if known else values.new_empty((0,)),
+            values if driver in ("gelsd", "gelss") else values.detach().new_empty((0,)),
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -106,13 +107,13 @@ def _cat() -> Any:
     return cat
 
 
-@primitive(namespace="tensorlike._internal", method=False)
+@primitive(namespace="tensorlike._internal", method=False, differentiable=False)
 def permutation_of(xp: Any, pivots: Tensor, rows: int, dtype: Any) -> Tensor:
     """Return the matrices that undo the exchanges of rows `pivots`, as LAPACK counts them."""
     from tensorlike.tensor.dtypes import as_numpy_dtype
 
     swaps = on_host(pivots)
-    flat = swaps.reshape(-1, swaps.shape[-1])
+    flat = swaps.reshape(math.prod(swaps.shape[:-1]), swaps.shape[-1])
     order = np.tile(np.arange(rows), (len(flat), 1))
     matrices = np.arange(len(flat))
     for column in range(flat.shape[-1]):

@@ -65,6 +65,13 @@ def _kept(result: Any, dims: tuple[int, int], keepdim: bool) -> Any:
     return result
 
 
+def _extreme(values: Any, dim: int, ord: Any) -> Any:
+    """Return the greatest of values that are not negative, zero if there are none, or for a negative order the least."""
+    if ord < 0:
+        return values.amin(dim, True)
+    return values.amax(dim, True) if values.shape[dim] else values.sum(dim, True)
+
+
 def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     function = "linalg.matrix_norm"
     first, second = _two_dims(function, A, dim)
@@ -80,10 +87,10 @@ def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         values = svdvals((A if dtype is None else A.to(dtype)).movedim((first, second), (-2, -1)))
         if ord == "nuc":
             return _kept(values.sum(-1), (first, second), keepdim)
-        return _kept(values.amax(-1) if ord > 0 else values.amin(-1), (first, second), keepdim)
+        return _kept(_extreme(values, -1, ord)[..., 0], (first, second), keepdim)
     summed, compared = (first, second) if abs(ord) == 1 else (second, first)
     sums = _vector_norm(A, 1, summed, True, dtype=dtype)
-    result = sums.amax(compared, True) if ord > 0 else sums.amin(compared, True)
+    result = _extreme(sums, compared, ord)
     return result if keepdim else result.squeeze((first, second))
 
 
@@ -136,13 +143,12 @@ def norm(
     """
     require_tensor("norm", "input", input)
     dims = (dim,) if isinstance(dim, int) else dim
-    if ord is not None:
-        if dims is not None and len(dims) not in (1, 2):
-            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
-        if dims is None and input.ndim not in (1, 2):
-            raise RuntimeError(
-                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
-            )
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if ord is not None and dims is None and input.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
+        )
     if ord is None:
         result = _vector_norm(input, 2, dims, keepdim, dtype=dtype)
     elif isinstance(ord, str) or (len(dims) if dims is not None else input.ndim) == 2:

@@ -96,6 +96,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     """
     require_tensor("vecdot", "x", x, 1)
     require_tensor("vecdot", "y", y, 2)
+    for tensor in (x, y):
+        if tensor._data.dtype.kind in "biu":
+            raise RuntimeError(
+                "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+                f"{dtype_name(tensor._data.dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
+            )
     if x._data.dtype != y._data.dtype:
         raise RuntimeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {dtype_name(x._data.dtype)} and y "
@@ -244,6 +250,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     require_tensor("vander", "x", x)
     if x.ndim == 0:
         raise RuntimeError("linalg.vander: Expected a tensor with 1 or more dimensions, got one without")
+    if x._data.dtype.kind == "b":
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1. Got {count}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -125,17 +126,17 @@ def solve_matrices(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: b
     a = xp.broadcast_to(A, (*batch, *A.shape[-2:]))
     b = xp.broadcast_to(B, (*batch, *B.shape[-2:]))
     try:
-        return xp.linalg.solve(a, b), xp.zeros(batch, np.int32)
+        return xp.linalg.solve(a, b), xp.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        inverses, pivots = _inverse_of_some(xp, a)
+        inverses, pivots = _inverse_of_some(xp, A)
         if check_errors:
             for index, pivot in enumerate(pivots):
                 if pivot:
                     raise LinAlgError(
-                        f"{function}: {batch_element(a.shape, index)}The solver failed because the input matrix is "
+                        f"{function}: {batch_element(A.shape, index)}The solver failed because the input matrix is "
                         "singular."
                     ) from None
-        return xp.matmul(inverses, b), _info(xp, batch, pivots)
+        return xp.matmul(inverses, b), _info(xp, A.shape[:-2], pivots)
 
 
 derivatives(
@@ -233,7 +234,7 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
 def _triangular(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool, unit: bool) -> Any:
     a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
     b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
-    if not b.size or (len(batch) and np.prod(batch) > a.shape[-1]):
+    if not b.size or (math.prod(batch) > a.shape[-1]):
         return _substituted(xp, a, b, lower, unit)
     module = scipy_linalg(a)
     result = xp.empty_like(b, order="C")

@@ -179,7 +179,9 @@ def _eigh_gradient(grads: Any, values: Any, vectors: Any) -> Any:
     inner = vectors.mH @ grads[1]
     if is_complex(vectors):
         check_phase("linalg_eigh_backward", "eigenvectors", inner.diagonal(0, -2, -1))
-    middle = safe_quotient(without_diagonal(inner), differences(values)) + grads[0].diag_embed()
+    # Unitary matrices move in skew-Hermitian directions only.
+    turning = without_diagonal((inner - inner.mH) * 0.5)
+    middle = safe_quotient(turning, differences(values)) + grads[0].diag_embed()
     return vectors @ middle @ vectors.mH
 
 

@@ -1,0 +1,130 @@
+"""Who would be asked about a call, in which order and why, without calling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tensorlike.dispatch.core import MISSING, STATE, plan_for
+from tensorlike.dispatch.errors import Step, function_name, inherits_default, numbered, steps
+from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
+from tensorlike.dispatch.wrap import NUMPY_NAMES, _indices
+
+from .introspection import _row_named_by
+
+__all__ = ["Explanation", "explain"]
+
+
+class Explanation(NamedTuple):
+    """Who would be asked about a call, in which order and why; its text says it in words."""
+
+    #: The public dotted name of the function, and the function as implementations receive it.
+    name: str
+    function: Callable[..., Any]
+    #: Modes and types in the order in which they are asked, until one answers.
+    steps: tuple[Step, ...]
+    #: What else there is to say: what happens when nobody is asked, which guard is on.
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.steps:
+            text = f"{self.name}: asked in this order, until one does not return NotImplemented:{numbered(self.steps)}"
+        else:
+            text = f"{self.name}: nobody is asked, and its own implementation runs."
+        return "\n".join((text, *self.notes))
+
+    __repr__ = __str__
+
+
+def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+    """Say who would be asked about `func(*args, **kwargs)`, in which order and why, without calling anything.
+
+    The modes and guards that are on now count. A property is given as its `__get__` or `__set__`. Raises TypeError when
+    `func` is no function that types or modes can override.
+
+    >>> import tensorlike as tl
+    >>> class Distance:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return NotImplemented
+    >>> class Metres(Distance):
+    ...     pass
+    >>> tl.overrides.explain(tl.add, Distance(), Metres())
+    tensorlike.add: asked in this order, until one does not return NotImplemented:
+      1. Metres.__torch_function__, for operand 'other': a subclass comes before Distance
+      2. Distance.__torch_function__, for operand 'input': from left to right
+    >>> [step.type.__name__ for step in tl.overrides.explain(tl.add, Distance(), Metres()).steps]
+    ['Metres', 'Distance']
+    >>> tl.overrides.explain(tl.add, tl.ones(2), 1)
+    tensorlike.add: nobody is asked, and its own implementation runs.
+    """
+    function, operands = _operands(func, args, kwargs)
+    state = STATE.get()
+    plan = plan_for(tuple(map(type, operands)))
+    notes = []
+    if plan.types and (state.subclasses_disabled or state.all_disabled):
+        guard = "DisableTorchFunction" if state.all_disabled else "DisableTorchFunctionSubclass"
+        notes.append(f"{guard} is on: {', '.join(t.__name__ for t in plan.types)} would be asked without it.")
+        plan = plan._replace(types=(), positions=(), default=None)
+    modes = () if state.all_disabled else state.modes
+    asked = steps(function, plan, operands, args, kwargs, modes[-1] if modes else None)
+    if len(modes) > 1:
+        others = ", ".join(type(mode).__name__ for mode in reversed(modes[:-1]))
+        notes.append(f"{others} is asked when {type(modes[-1]).__name__} calls the function again.")
+    inherited = [t.__name__ for t in plan.types if inherits_default(t)]
+    if inherited:
+        notes.append(
+            f"{', '.join(inherited)}: Tensor's own __torch_function__, which answers when every type asked is the type "
+            f"itself or a superclass of it."
+        )
+    return Explanation(function_name(function), function, asked, tuple(notes))
+
+
+def _operands(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return what implementations receive as `func`, and the operands of a call."""
+    row = _row_named_by(func)
+    if row is not None:
+        return row.key, operands_of(row.parameters, args, kwargs)
+    dispatcher = getattr(func, "_dispatcher", None)
+    if dispatcher is not None:
+        return func, tuple(dispatcher(*args, **kwargs))
+    parameters = getattr(func, "_parameters", None)
+    if parameters is not None:
+        return func, operands_of(parameters, args, kwargs)
+    if getattr(func, "_entry", None) is not None:  # A factory: modes alone are asked.
+        return func, ()
+    raise TypeError(
+        f"explain(): {getattr(func, '__name__', func)!r} is no function that can be overridden; pass one of "
+        f"overrides.get_overridable_functions(), or one made with overridable() or wrap_torch_function()"
+    )
+
+
+def operands_of(
+    parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return the operands of a call in the order in which dispatch looks at them, sequences and indices opened."""
+    names = {p.name for p in parameters}
+    given = {(NUMPY_NAMES.get(k, k) if k not in names else k): v for k, v in kwargs.items()}
+    found: list[Any] = []
+    index = 0
+    for parameter in parameters:
+        values: Sequence[Any]
+        if parameter.kind == VARIADIC:
+            values, index = args[index:], len(args)
+        elif parameter.kind != KEYWORD and index < len(args):
+            values = (args[index],)
+            index += 1
+        else:
+            values = (given.get(parameter.name, MISSING),)
+        if parameter.operand is None:
+            continue
+        for value in values:
+            if parameter.operand == NESTED:
+                found.extend(_indices(value))
+            elif (parameter.operand == MANY or parameter.kind == VARIADIC) and isinstance(value, (list, tuple)):
+                found.extend(value)
+            else:
+                found.append(value)
+    return tuple(found)
