@@ -14,7 +14,6 @@ import contextlib
 import contextvars
 import functools
 import operator
-import threading
 import warnings
 from types import ModuleType, SimpleNamespace
 
@@ -23,29 +22,11 @@ import scipy.linalg
 import scipy.special
 
 import strict_cupy_names as names
+from strict_cupy_device import POOLS, SYNCHRONIZED as synchronized, Device, current_device as _current_device, devices
 
 # The module that speaks CuPy's API. A module of its own, since its names would hide Python's: all, max, sum.
 cupy = ModuleType("strict_cupy", __doc__)
 
-_device_count = 2
-
-
-class _CurrentDevice(threading.local):
-    """The driver keeps the current device with the thread, and knows nothing of Python's contexts."""
-
-    number = 0
-
-    def get(self):
-        return self.number
-
-    def set(self, number):
-        self.number, former = number, self.number
-        return former
-
-    reset = set
-
-
-_current_device = _CurrentDevice()
 _linalg_errors = contextvars.ContextVar("linalg errors", default="ignore")
 SCALARS = (bool, int, float, complex, np.bool_, np.number)
 
@@ -472,52 +453,6 @@ def copyto(dst, src, casting="same_kind", where=None):
         np.copyto(dst._array, source, casting=casting, where=True if where is None else unwrap(where))
 
 
-class Device:
-    """A CUDA device; as a context it is the current one."""
-
-    def __init__(self, device=None):
-        self.id = _current_device.get() if device is None else operator.index(device)
-        self._tokens = []
-
-    def __enter__(self):
-        if not 0 <= self.id < _device_count:
-            raise RuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
-        self._tokens.append(_current_device.set(self.id))
-        return self
-
-    def __exit__(self, *exception):
-        _current_device.reset(self._tokens.pop())
-
-    def __eq__(self, other):
-        return isinstance(other, Device) and self.id == other.id
-
-    def __hash__(self):
-        return hash(self.id)
-
-    def __repr__(self):
-        return f"<CUDA Device {self.id}>"
-
-    def use(self):
-        _current_device.set(self.id)
-
-    def synchronize(self):
-        with self:
-            synchronized.append(self.id)
-
-
-synchronized: list[int] = []  # the devices that were waited for
-
-
-class MemoryPool:
-    freed = 0
-
-    def free_all_blocks(self, stream=None):
-        self.freed += 1
-
-
-_pools = MemoryPool(), MemoryPool()
-
-
 class Generator:
     """A generator with the methods that CuPy's has, and no others."""
 
@@ -577,9 +512,9 @@ vars(cupy).update(
     asnumpy=asnumpy,
     copyto=copyto,
     get_array_module=lambda *args: cupy if any(isinstance(value, ndarray) for value in args) else np,
-    is_available=lambda: _device_count > 0,
-    get_default_memory_pool=lambda: _pools[0],
-    get_default_pinned_memory_pool=lambda: _pools[1],
+    is_available=lambda: devices.count > 0,
+    get_default_memory_pool=lambda: POOLS[0],
+    get_default_pinned_memory_pool=lambda: POOLS[1],
     lib=SimpleNamespace(
         stride_tricks=SimpleNamespace(
             as_strided=as_strided,
@@ -592,9 +527,9 @@ vars(cupy).update(
     cuda=SimpleNamespace(
         Device=Device,
         MemoryPointer=MemoryPointer,
-        is_available=lambda: _device_count > 0,
+        is_available=lambda: devices.count > 0,
         runtime=SimpleNamespace(
-            getDeviceCount=lambda: _device_count,
+            getDeviceCount=lambda: devices.count,
             getDeviceProperties=lambda device: {"name": f"Stand-in {device}".encode()},
             CUDARuntimeError=RuntimeError,
         ),
@@ -622,8 +557,7 @@ def install(device_count=2):
     """Registers the stand-in as the backend of the device type `cuda`, and returns that backend."""
     from tensorlike.tensor.backends import CupyBackend, register_backend
 
-    global _device_count
-    _device_count = device_count
+    devices.count = device_count
     backend = CupyBackend(cupy, "strict_cupy", lambda name: operator.attrgetter(name)(cupyx))
     register_backend(backend, "strict_cupy")
     return backend

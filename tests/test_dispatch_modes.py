@@ -147,7 +147,7 @@ def test_refusing_passes_to_the_types_and_not_to_the_outer_mode():
     with Log("outer ", lines), Refuses():
         assert tl.add(x, Duck()) == "duck"
     assert lines == []
-    with pytest.raises(TypeError, match="The mode Refuses was asked first"), Refuses():
+    with pytest.raises(TypeError, match="1. the mode Refuses: the innermost mode comes before the types"), Refuses():
         tl.add(x, 1)
 
 

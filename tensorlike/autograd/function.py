@@ -22,6 +22,16 @@ __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 _FLOATING = frozenset("fcV")
 
+#: The module that knows views and in-place writes; the tensor package names it, which stands above this one.
+memory_rules: Any = None
+
+
+def register_memory_rules(rules: Any) -> None:
+    """Name what a custom Function asks about views and in-place writes."""
+    global memory_rules
+    memory_rules = rules
+
+
 
 class FunctionCtx:
     """What `forward` and `backward` of a custom Function may do with their first argument."""
@@ -376,8 +386,6 @@ def _identical(tensor: Any, among: Sequence[Any]) -> int | None:
 def _finish(
     cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], needed: bool
 ) -> list[Any]:
-    from tensorlike.tensor.views import OF_FUNCTION, alias_of, bump, check_inplace, rebase_function
-
     for tensor in node._dirty:
         if _identical(tensor, args) is None:
             raise RuntimeError(
@@ -397,7 +405,7 @@ def _finish(
         if _identical(item, args) is not None and _identical(item, dirty) is None:
             # An input handed back as it is becomes a tensor of its own, so that the graph can tell the two apart.
             kind = type(item)
-            item = wrap(item._data) if item._view_base is None else alias_of(item)
+            item = wrap(item._data) if item._view_base is None else memory_rules.alias_of(item)
             item._counter = None
             item._view_base = None
             item._edge, item._tracked = None, False
@@ -411,8 +419,8 @@ def _finish(
         node._make_zeros = tensors[0]._zeros_maker() if tensors else None
     for tensor in dirty:
         if needed:
-            check_inplace(tensor, f"{cls.__name__}.apply")
-        bump(tensor)
+            memory_rules.check_inplace(tensor, f"{cls.__name__}.apply")
+        memory_rules.bump(tensor)
     if needed:
         for number, item in enumerate(results):
             if not isinstance(item, TensorBase):
@@ -423,11 +431,11 @@ def _finish(
                     item._edge, item._requires_grad, item._tracked = None, False, item._view_base is not None
                 continue
             if _identical(item, dirty) is not None:
-                rebase_function(item, node, number)
+                memory_rules.rebase_function(item, node, number)
                 continue
             if item._view_base is not None:
                 # A view made inside forward is an output like any other, only not one to be written to.
-                item._view_refuses = OF_FUNCTION
+                item._view_refuses = memory_rules.OF_FUNCTION
                 item._view_version = version_counter(item)[0]
             item._edge = (node, number)
             item._requires_grad = False

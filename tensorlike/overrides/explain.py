@@ -58,7 +58,7 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     >>> tl.overrides.explain(tl.add, tl.ones(2), 1)
     tensorlike.add: nobody is asked, and its own implementation runs.
     """
-    function, operands = _operands(func, args, kwargs)
+    function, operands, kwargs = _operands(func, args, kwargs)
     state = STATE.get()
     plan = plan_for(tuple(map(type, operands)))
     notes = []
@@ -82,19 +82,21 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
 def _operands(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return what implementations receive as `func`, and the operands of a call."""
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """Return what implementations receive as `func`, the operands of a call, and its keywords by their own names."""
     row = _row_named_by(func)
     if row is not None:
-        return row.key, operands_of(row.parameters, args, kwargs)
+        names = {p.name for p in row.parameters}
+        kwargs = {(NUMPY_NAMES.get(k, k) if k not in names else k): v for k, v in kwargs.items()}
+        return row.key, operands_of(row.parameters, args, kwargs), kwargs
     dispatcher = getattr(func, "_dispatcher", None)
     if dispatcher is not None:
-        return func, tuple(dispatcher(*args, **kwargs))
+        return func, tuple(dispatcher(*args, **kwargs)), kwargs
     parameters = getattr(func, "_parameters", None)
     if parameters is not None:
-        return func, operands_of(parameters, args, kwargs)
+        return func, operands_of(parameters, args, kwargs), kwargs
     if getattr(func, "_entry", None) is not None:  # A factory: modes alone are asked.
-        return func, ()
+        return func, (), kwargs
     raise TypeError(
         f"explain(): {getattr(func, '__name__', func)!r} is no function that can be overridden; pass one of "
         f"overrides.get_overridable_functions(), or one made with overridable() or wrap_torch_function()"
@@ -105,8 +107,6 @@ def operands_of(
     parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """Return the operands of a call in the order in which dispatch looks at them, sequences and indices opened."""
-    names = {p.name for p in parameters}
-    given = {(NUMPY_NAMES.get(k, k) if k not in names else k): v for k, v in kwargs.items()}
     found: list[Any] = []
     index = 0
     for parameter in parameters:
@@ -117,7 +117,7 @@ def operands_of(
             values = (args[index],)
             index += 1
         else:
-            values = (given.get(parameter.name, MISSING),)
+            values = (kwargs.get(parameter.name, MISSING),)
         if parameter.operand is None:
             continue
         for value in values:

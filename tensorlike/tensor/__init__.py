@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tensorlike.autograd import base as _base
+from tensorlike.autograd import function as _function
 from tensorlike.autograd import functions as _functions
 
-from . import declare, history, runtime
+from . import declare, history, runtime, views
 from .tensor import Tensor
 
 history.install(declare.tensor_method)
+_function.register_memory_rules(views)
 _functions.register_roots(history.root_edge, history.grad_of_root)
 _base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
 

@@ -181,7 +181,8 @@ def cuda(
 
     Same as PyTorch's method of that name.
     """
-    where = as_device("cuda" if device is None else device, "cuda")
+    number = isinstance(device, (int, np.integer)) and not isinstance(device, bool)
+    where = Device("cuda", device) if number else as_device("cuda" if device is None else device, "cuda")  # type: ignore[arg-type]
     if where.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device: cuda() got {where}; use .to({str(where)!r})")
     return _converted(self, None, where, False)

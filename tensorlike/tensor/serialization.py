@@ -12,6 +12,7 @@ from tensorlike.autograd.node import edge_of
 
 from .backends import backend_for, backend_of, device_of
 from .device import device as Device
+from .runtime import copied
 from .tensor import Tensor
 
 __all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_tensor"]

@@ -54,7 +54,7 @@ def audit(
     to_dense: Callable[[Any], Any] | None = None,
     only: str | Sequence[str] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
-    api: AuditedApi | None = None,
+    api: AuditedApi | str | None = None,
 ) -> AuditReport:
     """Call every overridable function with an instance of a type in each operand position and report what happened.
 
@@ -71,6 +71,9 @@ def audit(
     the same function of plain tensors. `only` is a glob, or several, for names such as `"tensorlike.linalg.*"` or
     `"add*"`. `progress(done, total, name)` is called before each function.
 
+    `api="torch"` audits a type that is written against PyTorch, which must be installed: its table of overridable
+    functions is the list, and plain tensors are PyTorch's.
+
     Every call has fresh arguments; what the type prints and the warnings it gives are recorded. An implementation that
     never returns keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
 
@@ -83,9 +86,12 @@ def audit(
     >>> report.coverage
     100.0
     """
+    from .api import api_named
     from .making import instances_of
     from .run import Auditor
 
+    if isinstance(api, str):
+        api = api_named(api)
     kind, maker = instances_of(type_or_maker, make=make, from_dense=from_dense, to_dense=to_dense, api=api)
     patterns = (only,) if isinstance(only, str) else tuple(only or ())
     return Auditor(kind, maker, only=patterns, progress=progress, api=api).run()

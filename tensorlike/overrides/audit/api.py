@@ -21,7 +21,9 @@ from tensorlike.overrides.introspection import get_default_nowrap_functions, pub
 if TYPE_CHECKING:
     from tensorlike.testing.samples import SampleInput, Samples
 
-__all__ = ["AuditedApi", "AuditedFunction", "Call", "TensorlikeApi"]
+    from .trace import Trace
+
+__all__ = ["AuditedApi", "AuditedFunction", "Call", "TensorlikeApi", "api_named"]
 
 
 class AuditedFunction(NamedTuple):
@@ -59,6 +61,8 @@ class AuditedApi(Protocol):
 
     name: str
     version: str
+    #: How the text of the TypeError begins when every type asked returns NotImplemented.
+    nobody_answered: tuple[str, ...]
     #: The type of plain tensors, and the implementation that its subclasses inherit.
     tensor: type
     default_implementation: CodeType
@@ -71,6 +75,9 @@ class AuditedApi(Protocol):
 
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
+
+    def watching(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which `trace` is told of the calls that have no frames."""
 
     def is_own_code(self, code: CodeType) -> bool:
         """Return whether `code` belongs to the library, so that it is no implementation of a type."""
@@ -98,6 +105,7 @@ class TensorlikeApi:
     """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
 
     name = "tensorlike"
+    nobody_answered = ("no implementation found",)
 
     def __init__(self) -> None:
         import tensorlike
@@ -189,6 +197,10 @@ class TensorlikeApi:
         arguments.extend(values.get("keywords", {}).values())
         return family, arguments
 
+    def watching(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
+        """Return a context without effect: every call has a frame."""
+        return contextlib.nullcontext()
+
     def is_own_code(self, code: CodeType) -> bool:
         """Return whether `code` belongs to the library, so that it is no implementation of a type."""
         return code.co_filename.startswith((self._path, "<tensorlike "))
@@ -245,6 +257,19 @@ class TensorlikeApi:
             yield
         finally:
             set_rng_state(state)
+
+
+def api_named(name: str) -> AuditedApi:
+    """Return the API called "tensorlike" or "torch". Raises AuditError for others, and when PyTorch is not installed."""
+    if name == "torch":
+        from .api_torch import TorchApi
+
+        return TorchApi()
+    if name != "tensorlike":
+        from .making import AuditError
+
+        raise AuditError(f"the API to audit against is 'tensorlike' or 'torch', not {name!r}")
+    return TensorlikeApi()
 
 
 def _family(row: Row) -> Any:

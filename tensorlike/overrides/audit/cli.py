@@ -20,6 +20,7 @@ _EPILOG = """\
 examples:
   tensorlike audit examples/scalar_tensor.py:ScalarTensor --make "ScalarTensor(2, 2.0)"
   tensorlike audit units.tensors:UnitTensor --from-dense "lambda t: UnitTensor(t, 'm')" --to-dense "lambda u: u.value"
+  tensorlike audit lazy/tensors.py:LazyTensor --api torch
   tensorlike audit units.tensors:UnitTensor --only "tensorlike.linalg.*" --html audit.html --fail-under 90
 
 instances are made with --from-dense or a classmethod __tensorlike_from_dense__(cls, tensor) on the type, else with
@@ -41,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--make", metavar="EXPR", help="an expression that makes an instance")
     parser.add_argument("--from-dense", metavar="EXPR", help="a function that makes an instance from a plain tensor")
     parser.add_argument("--to-dense", metavar="EXPR", help="a function that makes a plain tensor of an instance")
+    parser.add_argument(
+        "--api",
+        choices=("tensorlike", "torch"),
+        default="tensorlike",
+        help="the library that the type is written against; torch needs PyTorch",
+    )
     parser.add_argument(
         "--only", action="append", default=[], metavar="GLOB", help="functions to call; may be given more than once"
     )
@@ -107,8 +114,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _audited(options: argparse.Namespace) -> AuditReport:
+    from .api import api_named
     from .run import Auditor
     from .terminal import progress_bar
+
+    api = api_named(options.api)
 
     with target(options.target) as (module, kind):
         given: dict[str, Any] = {}
@@ -116,13 +126,13 @@ def _audited(options: argparse.Namespace) -> AuditReport:
             expression = getattr(options, name)
             if expression is not None:
                 given[name] = evaluated(expression, option, module, kind)
-        _, maker = instances_of(kind, **given)
+        _, maker = instances_of(kind, api=api, **given)
         if options.make is not None:
             maker.how = options.make
         elif options.from_dense is not None:
             maker.how = options.from_dense
         with progress_bar() as progress:
-            return Auditor(kind, maker, only=options.only, progress=progress).run()
+            return Auditor(kind, maker, only=options.only, progress=progress, api=api).run()
 
 
 def _baseline(path: str) -> AuditReport:

@@ -352,9 +352,10 @@ class Auditor:
         ):
             warnings.simplefilter("always")
             try:
-                if self.handlers:
-                    sys.setprofile(trace)
-                result = context.run(function.key, *attempt.args, **attempt.kwargs)
+                with self.api.watching(trace):
+                    if self.handlers:
+                        sys.setprofile(trace)
+                    result = context.run(function.key, *attempt.args, **attempt.kwargs)
             except (Exception, SystemExit) as raised:
                 error = raised
             finally:
@@ -393,7 +394,7 @@ class Auditor:
     def _failure(self, trace: Trace, error: BaseException) -> Outcome:
         if isinstance(error, RecursionError):
             return Outcome.RECURSED
-        if isinstance(error, TypeError) and str(error).startswith("no implementation found") and (
+        if isinstance(error, TypeError) and str(error).startswith(self.api.nobody_answered) and (
             trace.refused or not self.handlers
         ):
             return Outcome.NOT_IMPLEMENTED

@@ -135,16 +135,21 @@ class Trace:
             return
         called = self.api.called_in(frame)
         if called is not None:
-            family, arguments = called
-            # Inside the default implementation the function may well use itself on plain tensors.
-            if family is self.function.family and self._default is None and not self._has_instance(arguments):
-                self.fell_back = True
-                for _, candidate in self._candidates:
-                    candidate.fell_back = True
+            self.called(*called)
         elif not self.api.is_own_code(code):
             found = self._handed_everything(frame)
             if found is not None:
                 self._candidates.append((frame, found))
+
+    def called(self, family: Any, arguments: list[Any]) -> None:
+        """Note that a function of `family` was called while the implementation runs."""
+        # Inside the default implementation the function may well use itself on plain tensors.
+        if not self._stack or family is not self.function.family or self._default is not None:
+            return
+        if not self._has_instance(arguments):
+            self.fell_back = True
+            for _, candidate in self._candidates:
+                candidate.fell_back = True
 
     def _left(self, frame: FrameType, result: Any) -> None:
         if frame is self._default:

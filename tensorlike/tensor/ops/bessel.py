@@ -91,7 +91,9 @@ def _ratio(result: Any, input: Any) -> Any:
     return (result / input.masked_fill(at_zero, 1)).masked_fill(at_zero, 0.5)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def bessel_j0(xp: Any, input: Tensor) -> Tensor:
     """Return the Bessel function of the first kind, of order 0, of each element.
 
@@ -107,7 +109,9 @@ def bessel_j0(xp: Any, input: Tensor) -> Tensor:
     return compute("j0", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def bessel_j1(xp: Any, input: Tensor) -> Tensor:
     """Return the Bessel function of the first kind, of order 1, of each element.
 
@@ -123,7 +127,9 @@ def bessel_j1(xp: Any, input: Tensor) -> Tensor:
     return compute("j1", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def bessel_y0(xp: Any, input: Tensor) -> Tensor:
     """Return the Bessel function of the second kind, of order 0, of each element.
 
@@ -139,7 +145,9 @@ def bessel_y0(xp: Any, input: Tensor) -> Tensor:
     return compute("y0", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def bessel_y1(xp: Any, input: Tensor) -> Tensor:
     """Return the Bessel function of the second kind, of order 1, of each element.
 
@@ -155,7 +163,9 @@ def bessel_y1(xp: Any, input: Tensor) -> Tensor:
     return compute("y1", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def modified_bessel_i0(xp: Any, input: Tensor) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0, of each element.
 
@@ -171,7 +181,9 @@ def modified_bessel_i0(xp: Any, input: Tensor) -> Tensor:
     return compute("i0", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def modified_bessel_i1(xp: Any, input: Tensor) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 1, of each element.
 
@@ -187,7 +199,9 @@ def modified_bessel_i1(xp: Any, input: Tensor) -> Tensor:
     return compute("i1", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
     """Return the modified Bessel function of the second kind, of order 0, of each element.
 
@@ -203,7 +217,9 @@ def modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
     return compute("k0", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
     """Return the modified Bessel function of the second kind, of order 1, of each element.
 
@@ -219,7 +235,9 @@ def modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
     return compute("k1", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def scaled_modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
     """Return `modified_bessel_k0` of each element, scaled by `exp(input)`.
 
@@ -235,7 +253,9 @@ def scaled_modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
     return compute("k0e", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def scaled_modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
     """Return `modified_bessel_k1` of each element, scaled by `exp(input)`.
 
@@ -251,7 +271,9 @@ def scaled_modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
     return compute("k1e", input)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
     """Return the spherical Bessel function of the first kind, of order 0, of each element: `sin(input) / input`.
 
@@ -269,7 +291,9 @@ def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
     return xp.where(xp.isinf(input), input.dtype.type(0), at_zero)
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False)
+@pointwise(
+    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+)
 def airy_ai(xp: Any, input: Tensor) -> Tensor:
     """Return Airy's function Ai of each element.
 

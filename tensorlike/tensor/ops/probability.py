@@ -106,9 +106,9 @@ def entr(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    positive = xp.greater(input, 0)
-    inside = xp.negative(xp.multiply(input, xp.log(xp.where(positive, input, input.dtype.type(1)))))
-    outside = xp.where(xp.less(input, 0), input.dtype.type(-math.inf), inside)
+    kind = input.dtype.type
+    inside = xp.multiply(input, xp.negative(xp.log(xp.where(xp.greater(input, 0), input, kind(1)))))
+    outside = xp.where(xp.less(input, 0), kind(-math.inf), xp.add(inside, kind(0)))
     return xp.where(xp.isnan(input), input, outside)
 
 
@@ -238,8 +238,8 @@ def _mvlgamma_backward(grad: Any, input: Any, p: int) -> Any:
 def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
-    Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when `p`
-    is less than 1. Needs SciPy.
+    Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
+    `p` is less than 1. Needs SciPy.
 
     >>> import tensorlike as tl
     >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)

@@ -38,7 +38,7 @@ def hermitian(make: Make, *shape: int, positive: bool = False) -> Any:
     array = tensor._data
     array[...] = (array + np.swapaxes(array, -1, -2).conj()) / 2
     if not positive:
-        array[..., 0, 0] -= 3 if shape[-1] else 0
+        array[..., :1, :1] -= 3
     return tensor.requires_grad_() if make.requires_grad and make.dtype.kind in "fc" else tensor
 
 
@@ -87,17 +87,28 @@ def _old_cholesky(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(hermitian(make, 2, 2, 2, positive=True), True)
 
 
+def factor(make: Make, *shape: int) -> Any:
+    """Return Cholesky factors, lower triangular ones."""
+    tensor = well_conditioned(make, *shape, requires_grad=False)
+    array = np.tril(tensor._data)
+    places = range(shape[-1])
+    array[..., places, places] = array[..., places, places].real
+    tensor._data[...] = array
+    return tensor
+
+
+# Of the factor only a triangle is read; PyTorch's gradient is that of a product of dense matrices.
 @samples("tensorlike.cholesky_solve", dtypes=INEXACT)
 def _cholesky_solve(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(3, 2), well_conditioned(make, 3, 3))
-    yield SampleInput(make(3, 2), well_conditioned(make, 3, 3), True)
-    yield SampleInput(make(2, 3, 1), well_conditioned(make, 2, 3, 3), upper=False)
+    yield SampleInput(make(3, 2), factor(make, 3, 3))
+    yield SampleInput(make(3, 2), factor(make, 3, 3).mH.contiguous(), True)
+    yield SampleInput(make(2, 3, 1), factor(make, 2, 3, 3), upper=False)
 
 
 @samples("tensorlike.cholesky_inverse", dtypes=INEXACT)
 def _cholesky_inverse(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(well_conditioned(make, 3, 3))
-    yield SampleInput(well_conditioned(make, 2, 2, 2), upper=True)
+    yield SampleInput(factor(make, 3, 3))
+    yield SampleInput(factor(make, 2, 2, 2).mH.contiguous(), upper=True)
 
 
 _SIGNS = "Signs, or phases, of the vectors are arbitrary; tests/test_linalg.py compares what does not depend on them."

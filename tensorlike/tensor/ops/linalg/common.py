@@ -22,10 +22,10 @@ class LinAlgError(RuntimeError):
 
     >>> import tensorlike as tl
     >>> try:
-    ...     tl.linalg.inv(tl.zeros(2, 2))
+    ...     tl.linalg.solve(tl.zeros(2, 2), tl.ones(2))
     ... except tl.linalg.LinAlgError as error:
     ...     print(error)
-    linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.
+    torch.linalg.solve: The solver failed because the input matrix is singular.
 
     Same as PyTorch's exception of that name.
     """
@@ -56,8 +56,8 @@ def check_inexact(function: str, array: Any) -> None:
         )
     if dtype.kind not in "fc" or dtype.itemsize < 4:
         raise NotImplementedError(
-            f"{function}: Low precision dtypes not supported. Got {dtype_name(dtype)}; \"{function}\" is not implemented "
-            f"for '{dtype_name(dtype)}', convert the tensor first, e.g. with .to(tensorlike.float32)"
+            f"{function}: Low precision dtypes not supported. Got {dtype_name(dtype)}; convert the tensor first, e.g. "
+            "with .to(tensorlike.float32)"
         )
 
 
@@ -189,7 +189,7 @@ def differences(values: Any) -> Any:
 
 
 def safe_quotient(dividend: Any, divisor: Any) -> Any:
-    """Return `dividend / divisor`, in which zero by zero is zero: nothing depends there on what cannot be told apart."""
+    """Return `dividend / divisor`, in which zero by zero is zero: nothing depends on what cannot be told apart."""
     undefined = (divisor == 0) & (dividend == 0)
     if not bool(undefined._data.any()):
         return dividend / divisor
@@ -213,7 +213,7 @@ def check_phase(function: str, what: str, diagonal: Any) -> None:
         )
 
 
-# ------------------------------------------------------------------------------------------------------------ composites
+# ----------------------------------------------------------------------------------------------------------- composites
 
 
 def into(function: str, out: Any, result: Any, *operands: Any) -> Any:

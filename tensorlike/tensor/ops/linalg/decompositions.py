@@ -38,8 +38,8 @@ _MODES = ("reduced", "complete", "r")
 def qr(xp: Any, A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """Return a matrix Q with orthonormal columns and an upper triangular R whose product is A, of shape (..., m, n).
 
-    With k = min(m, n), `mode` "reduced" gives Q (..., m, k) and R (..., k, n), "complete" (..., m, m) and (..., m, n), and
-    "r" an empty Q and the reduced R. Differentiable unless Q is left out, or complete with more rows than columns.
+    With k = min(m, n), `mode` "reduced" gives Q (..., m, k) and R (..., k, n), "complete" (..., m, m) and (..., m, n),
+    and "r" an empty Q and the reduced R. Differentiable unless Q is left out, or complete with more rows than columns.
 
     >>> import tensorlike as tl
     >>> Q, R = tl.linalg.qr(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
@@ -140,8 +140,8 @@ def checked_factor(xp: Any, array: Any, upper: bool, function: str) -> Any:
 def cholesky(xp: Any, A: Tensor, *, upper: bool = False) -> Tensor:
     """Return the lower triangular L with A = L L^H of a Hermitian positive-definite matrix, or of each of a batch.
 
-    Only the lower triangle of A is read; with `upper` only the upper one, and the result is L^H. Raises `LinAlgError` for
-    a matrix that is not positive-definite.
+    Only the lower triangle of A is read; with `upper` only the upper one, and the result is L^H. Raises `LinAlgError`
+    for a matrix that is not positive-definite.
 
     >>> import tensorlike as tl
     >>> tl.linalg.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -150,7 +150,7 @@ def cholesky(xp: Any, A: Tensor, *, upper: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return checked_factor(xp, A, upper, "linalg.cholesky")
+    return checked_factor(xp, A, upper, "linalg.cholesky")  # type: ignore[no-any-return]
 
 
 def cholesky_gradient(grad: Any, factor: Any, upper: bool) -> Any:
@@ -204,7 +204,7 @@ def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name, without its warning to use `linalg.cholesky` instead.
     """
-    return checked_factor(xp, input, upper, "cholesky")
+    return checked_factor(xp, input, upper, "cholesky")  # type: ignore[no-any-return]
 
 
 derivatives(_cholesky, input=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
@@ -214,8 +214,8 @@ derivatives(_cholesky, input=lambda grad, result, upper: cholesky_gradient(grad,
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
 
-    L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. Composes two
-    calls of `linalg.solve_triangular`.
+    L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. Composes
+    two calls of `linalg.solve_triangular`.
 
     >>> import tensorlike as tl
     >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -229,7 +229,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
     for argument, matrix in (("B", B), ("L", L)):
         if matrix.ndim < 2:
             raise RuntimeError(
-                f"cholesky_solve(): {argument} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead"
+                f"cholesky_solve(): {argument} should have at least 2 dimensions, but has {matrix.ndim} dimensions "
+                "instead"
             )
     lower = L.mH if upper else L
     half = solve_triangular(lower, B, upper=False)

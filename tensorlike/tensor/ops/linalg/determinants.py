@@ -54,8 +54,8 @@ derivatives(det, A=lambda grad, A, result: _det_gradient(grad, A, result))
 def slogdet(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
 
-    They can be told where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign of a
-    complex determinant is a number on the unit circle. The logarithm for a singular matrix is minus infinity.
+    They can be told where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign
+    of a complex determinant is a number on the unit circle. The logarithm for a singular matrix is minus infinity.
 
     >>> import tensorlike as tl
     >>> tl.linalg.slogdet(tl.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
@@ -79,7 +79,7 @@ def _slogdet_gradient(grads: Any, A: Any, sign: Any) -> Any:
 
 derivatives(slogdet, A=lambda grads, A, sign: _slogdet_gradient(grads, A, sign))
 
-# --------------------------------------------------------------------------------------------------- in the main namespace
+# ------------------------------------------------------------------------------------------------ in the main namespace
 
 
 @composite(name="det", method=True)
@@ -112,8 +112,8 @@ def _slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
 def logdet(input: Tensor) -> Tensor:
     """Return the logarithm of the determinant of a square matrix, or of each of a batch.
 
-    For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex. Composes
-    `linalg.slogdet`.
+    For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex.
+    Composes `linalg.slogdet`.
 
     >>> import tensorlike as tl
     >>> tl.logdet(tl.eye(3))

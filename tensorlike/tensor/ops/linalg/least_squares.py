@@ -20,32 +20,11 @@ __all__ = ["lstsq", "pinv"]
 # ------------------------------------------------------------------------------------------------------- pseudoinverses
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
-def pinv(
-    xp: Any,
-    A: Tensor,
-    *,
-    atol: Tensor | Number | None = None,
-    rtol: Tensor | Number | None = None,
-    hermitian: bool = False,
-) -> Tensor:
-    """Return the Moore-Penrose pseudoinverse of a matrix, or of each of a batch.
-
-    A has shape (..., m, n), the result (..., n, m). Singular values that are not above `atol` or `rtol` times the greatest
-    count as zero, as in `linalg.matrix_rank`. For `hermitian` matrices, of which the lower triangle is read, eigenvalues are
-    faster. The gradient is right where the rank does not change.
-
-    >>> import tensorlike as tl
-    >>> tl.linalg.pinv(tl.tensor([[2.0, 0.0], [0.0, 0.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.0000]])
-
-    Same as PyTorch's function of that name.
-    """
+def _pseudoinverse(xp: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if A.ndim < 2 or A.dtype.kind not in "fc" or A.dtype.itemsize < 4:
         raise RuntimeError(
-            f"linalg.pinv({dtype_name(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
-            "double, cfloat or cdouble types"
+            f"linalg.pinv({dtype_name(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
         )
     check_tolerances("linalg.pinv", atol, rtol)
     if hermitian and A.shape[-1] != A.shape[-2]:
@@ -63,7 +42,32 @@ def pinv(
         sizes, right = values, xp.swapaxes(right, -1, -2).conj()
     kept = sizes > tolerance(xp, sizes, A.shape, atol, rtol)[..., None]
     inverses = xp.where(kept, 1 / xp.where(kept, values, values.dtype.type(1)), values.dtype.type(0))
-    return xp.matmul(right * inverses[..., None, :], xp.swapaxes(left, -1, -2).conj())  # type: ignore[no-any-return]
+    return xp.matmul(right * inverses[..., None, :], xp.swapaxes(left, -1, -2).conj())
+
+
+@primitive(namespace=NAMESPACE, method=False, out=True)
+def pinv(
+    xp: Any,
+    A: Tensor,
+    *,
+    atol: Tensor | Number | None = None,
+    rtol: Tensor | Number | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    """Return the Moore-Penrose pseudoinverse of a matrix, or of each of a batch.
+
+    A has shape (..., m, n), the result (..., n, m). Singular values that are not above `atol` or `rtol` times the
+    greatest count as zero, as in `linalg.matrix_rank`. For `hermitian` matrices, of which the lower triangle is read,
+    eigenvalues are faster. The gradient is right where the rank does not change.
+
+    >>> import tensorlike as tl
+    >>> tl.linalg.pinv(tl.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _pseudoinverse(xp, A, atol, rtol, hermitian)  # type: ignore[no-any-return]
 
 
 def _pinv_gradient(grad: Any, A: Any, inverse: Any) -> Any:
@@ -145,7 +149,7 @@ def _check_lstsq(a: Any, b: Any, driver: Any) -> bool:
             f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1. Got "
             f"{a.ndim} and {b.ndim} dimensions"
         )
-    vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
+    vector = bool(b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape))
     if a.shape[-2] != (b.shape[-1] if vector else b.shape[-2]):
         size = "size(-1)" if vector else "size(-2)"
         raise RuntimeError(
@@ -160,10 +164,11 @@ def lstsq(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the X that makes the norm of A X - B least, with the residuals, the rank of A and its singular values.
 
-    A has shape (..., m, n), B (..., m, k), or one vector for each matrix. Singular values that are not above `rcond` times
-    the greatest count as zero. `driver` is "gelsy" (the default), "gels" (A has full rank), "gelsd" or "gelss"; the drivers
-    differ in what else than the solution they tell: the squared residuals, of matrices of full rank with more rows than
-    columns, all but "gelsy"; the rank all but "gels"; the singular values the last two. What is not told is empty.
+    A has shape (..., m, n), B (..., m, k), or one vector for each matrix. Singular values that are not above `rcond`
+    times the greatest count as zero. `driver` is "gelsy" (the default), "gels" (A has full rank), "gelsd" or "gelss";
+    the drivers differ in what else than the solution they tell: the squared residuals, of matrices of full rank with
+    more rows than columns, all but "gelsy"; the rank all but "gels"; the singular values the last two. What is not told
+    is empty.
 
     >>> import tensorlike as tl
     >>> tl.linalg.lstsq(tl.tensor([[1.0], [1.0]]), tl.tensor([[1.0], [3.0]])).solution

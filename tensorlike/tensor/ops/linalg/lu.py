@@ -29,7 +29,7 @@ from .solving import solve_triangular
 
 __all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack"]
 
-# ------------------------------------------------------------------------------------------------------------- factoring
+# ------------------------------------------------------------------------------------------------------------ factoring
 
 
 def _check(function: str, array: Any, pivot: bool) -> None:
@@ -162,8 +162,8 @@ derivatives(lu_factor_ex, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU,
 def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
     """Return the factors of A = P L U in one matrix, and which rows changed places, counted from 1.
 
-    L without its diagonal of ones lies below U. A has shape (..., m, n), `pivots` (..., min(m, n)). Raises `LinAlgError` for
-    a zero on the diagonal of U, and RuntimeError for `pivot=False`.
+    L without its diagonal of ones lies below U. A has shape (..., m, n), `pivots` (..., min(m, n)). Raises
+    `LinAlgError` for a zero on the diagonal of U, and RuntimeError for `pivot=False`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]])).pivots
@@ -186,8 +186,8 @@ def lu(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Return a permutation P, a lower triangular L with ones on its diagonal and an upper triangular U with A = P L U.
 
-    For A of shape (..., m, n) and k = min(m, n) they have shapes (..., m, m), (..., m, k) and (..., k, n). Raises RuntimeError
-    for `pivot=False`. Composes `linalg.lu_factor_ex` and `lu_unpack`.
+    For A of shape (..., m, n) and k = min(m, n) they have shapes (..., m, m), (..., m, k) and (..., k, n). Raises
+    RuntimeError for `pivot=False`. Composes `linalg.lu_factor_ex` and `lu_unpack`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.lu(tl.tensor([[0.0, 1.0], [2.0, 3.0]])).U
@@ -220,8 +220,8 @@ def lu_solve(
 ) -> Tensor:
     """Return the solution X of A X = B from what `linalg.lu_factor` gave for A.
 
-    With `left=False` the equation is X A = B, and `adjoint` puts the adjoint of A in its place. LU has shape (..., n, n), B
-    (..., n, k); batches broadcast. Composes two calls of `linalg.solve_triangular`.
+    With `left=False` the equation is X A = B, and `adjoint` puts the adjoint of A in its place. LU has shape (..., n,
+    n), B (..., n, k); batches broadcast. Composes two calls of `linalg.solve_triangular`.
 
     >>> import tensorlike as tl
     >>> LU, pivots = tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 0.0]]))
@@ -282,7 +282,9 @@ def _lu(
 
     Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
     """
-    found = tuple(lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
+    found = lu_factor_ex(A, pivot=pivot)
+    if not get_infos:
+        found = found[:2]
     return into_each("lu", out, found, A)  # type: ignore[no-any-return]
 
 
@@ -309,15 +311,16 @@ def lu_unpack(
     if unpack_pivots and LU_pivots._data.dtype != np.int32:
         raise RuntimeError(
             "lu_unpack(): LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, not "
-            f"{dtype_name(LU_pivots._data.dtype)}. Note: this function is intended to be used with the output produced by "
-            "linalg.lu_factor"
+            f"{dtype_name(LU_pivots._data.dtype)}. Note: this function is intended to be used with the output produced "
+            "by linalg.lu_factor"
         )
     if LU_data.ndim < 2:
         raise RuntimeError(
             f"lu_unpack(): LU_data should have at least 2 dimensions, the shape is {list(LU_data.shape)}"
         )
-    empty = LU_data.new_empty((0,))
-    lower, upper = _unpacked(LU_data) if unpack_data else (empty, empty)
+    empty = LU_data.detach().new_empty((0,))
+    # Without elements, yet with a history, as PyTorch has it.
+    lower, upper = _unpacked(LU_data) if unpack_data else (LU_data.reshape((-1,))[:0], LU_data.reshape((-1,))[:0])
     permutation = permutation_of(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else empty
     found = return_type("lu_unpack", ("P", "L", "U"))((permutation, lower, upper))
     return into_each("lu_unpack", out, found, LU_data, LU_pivots)  # type: ignore[no-any-return]

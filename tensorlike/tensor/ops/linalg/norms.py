@@ -34,9 +34,9 @@ def vector_norm(
 ) -> Tensor:
     """Return the norms of the vectors along the dimensions `dim`: the `ord`-th root of the sum of absolute powers.
 
-    `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how many
-    are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The result is
-    real. Raises RuntimeError for integers.
+    `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how
+    many are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The
+    result is real. Raises RuntimeError for integers.
 
     >>> import tensorlike as tl
     >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
@@ -66,7 +66,7 @@ def _kept(result: Any, dims: tuple[int, int], keepdim: bool) -> Any:
 
 
 def _extreme(values: Any, dim: int, ord: Any) -> Any:
-    """Return the greatest of values that are not negative, zero if there are none, or for a negative order the least."""
+    """Return the greatest of values that are not negative, or zero, and for a negative order the least."""
     if ord < 0:
         return values.amin(dim, True)
     return values.amax(dim, True) if values.shape[dim] else values.sum(dim, True)
@@ -106,9 +106,9 @@ def matrix_norm(
 ) -> Tensor:
     """Return the norms of the matrices that lie in the two dimensions `dim`.
 
-    `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of the singular values), 2 and -2 (the greatest and the
-    least singular value), 1 and -1 (of the sums of the columns' absolute values) or inf and -inf (of the rows'). Composes
-    `linalg.vector_norm` or `linalg.svdvals`.
+    `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of the singular values), 2 and -2 (the greatest and
+    the least singular value), 1 and -1 (of the sums of the columns' absolute values) or inf and -inf (of the rows').
+    Composes `linalg.vector_norm` or `linalg.svdvals`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.matrix_norm(tl.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
@@ -132,8 +132,8 @@ def norm(
 ) -> Tensor:
     """Return a vector norm over one dimension, or a matrix norm over two.
 
-    Without `ord` it is the vector norm of order 2, over all dimensions unless `dim` names some. With `ord` and without `dim`
-    the input itself must be a vector or a matrix. Composes `linalg.vector_norm` or `linalg.matrix_norm`.
+    Without `ord` it is the vector norm of order 2, over all dimensions unless `dim` names some. With `ord` and without
+    `dim` the input itself must be a vector or a matrix. Composes `linalg.vector_norm` or `linalg.matrix_norm`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.norm(tl.tensor([3.0, 4.0]))
@@ -142,7 +142,7 @@ def norm(
     Same as PyTorch's function of that name.
     """
     require_tensor("norm", "input", input)
-    dims = (dim,) if isinstance(dim, int) else dim
+    dims = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if ord is not None and dims is None and input.ndim not in (1, 2):
@@ -158,15 +158,15 @@ def norm(
     return into("norm", out, result, input)  # type: ignore[no-any-return]
 
 
-# -------------------------------------------------------------------------------------------- condition numbers and ranks
+# ------------------------------------------------------------------------------------------ condition numbers and ranks
 
 
 @composite(namespace=NAMESPACE)
 def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return how much a matrix may magnify relative errors: its norm times that of its inverse, in the norm `p`.
 
-    `p` is one of the orders of `linalg.matrix_norm`, None the same as 2. A has shape (..., m, n), square unless `p` is None, 2
-    or -2. A singular matrix has the number infinity. Composes `linalg.svdvals` or `linalg.inv_ex`.
+    `p` is one of the orders of `linalg.matrix_norm`, None the same as 2. A has shape (..., m, n), square unless `p` is
+    None, 2 or -2. A singular matrix has the number infinity. Composes `linalg.svdvals` or `linalg.inv_ex`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.cond(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -180,7 +180,9 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     if (isinstance(p, str) and p not in ("fro", "nuc")) or (not isinstance(p, str) and p is not None and (
         abs(p) not in (1, 2, math.inf)
     )):  # fmt: skip
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}; use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+        raise RuntimeError(
+            f"linalg.cond got an invalid norm type: {p}; use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+        )
     if A.numel() == 0:
         real = np.dtype(A._data.real.dtype)
         result = A.new_zeros(A.shape[:-2], dtype=_dtype_of(real))
@@ -201,7 +203,7 @@ def _dtype_of(dtype: Any) -> Any:
 
 
 def tolerance(xp: Any, values: Any, shape: tuple[int, ...], atol: Any, rtol: Any) -> Any:
-    """Return below what singular values, the greatest of which come first, count as zero: one number for each matrix."""
+    """Return below what the singular values, which may be in any order, count as zero: a number for each matrix."""
     if rtol is None:
         relative = max(shape[-2:]) * float(np.finfo(values.dtype).eps)
         if atol is not None:
@@ -231,8 +233,9 @@ def matrix_rank(
 ) -> Tensor:
     """Return how many singular values of a matrix, or of each of a batch, are not zero.
 
-    Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of the
-    matrix times the precision of its dtype, and 0 if `atol` is given. For `hermitian` matrices eigenvalues are faster.
+    Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of
+    the matrix times the precision of its dtype, and 0 if `atol` is given. For `hermitian` matrices eigenvalues are
+    faster.
 
     >>> import tensorlike as tl
     >>> tl.linalg.matrix_rank(tl.tensor([[1.0, 2.0], [2.0, 4.0]]))

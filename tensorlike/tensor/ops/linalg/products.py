@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -22,7 +23,18 @@ from tensorlike.tensor.tensor import Tensor
 from .common import NAMESPACE, check_square, flat_matrices, into, require_tensor
 from .solving import inv, solve
 
-__all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_dot", "tensorinv", "tensorsolve", "vander", "vecdot"]
+__all__ = [
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_exp",
+    "matrix_power",
+    "multi_dot",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+]
 
 # ------------------------------------------------------------------------------------- functions of the main namespace
 
@@ -104,8 +116,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
             )
     if x._data.dtype != y._data.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {dtype_name(x._data.dtype)} and y "
-            f"of type {dtype_name(y._data.dtype)} instead"
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{dtype_name(x._data.dtype)} and y of type {dtype_name(y._data.dtype)} instead"
         )
     return into("vecdot", out, (x.conj() * y).sum(dim), x, y)  # type: ignore[no-any-return]
 
@@ -140,7 +152,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         matrices[0] = matrices[0].unsqueeze(0)
     if column:
         matrices[-1] = matrices[-1].unsqueeze(-1)
-    for index, (left, right) in enumerate(zip(matrices, matrices[1:])):
+    for index, (left, right) in enumerate(itertools.pairwise(matrices)):
         if left.shape[-1] != right.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {index} and {index + 1} with shapes {list(tensors[index].shape)} and "
@@ -165,15 +177,15 @@ def _check_link(first: Any, tensor: Any, index: int, at_an_end: bool) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------- tensors as matrices, and powers
+# -------------------------------------------------------------------------------------- tensors as matrices, and powers
 
 
 @composite(namespace=NAMESPACE)
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """Return the inverse of A as a linear map: its first `ind` dimensions are the rows, the others the columns.
 
-    The sizes of both multiply to the same number; the result has the columns' sizes first. Raises `LinAlgError` if A has no
-    inverse and RuntimeError for sizes that do not fit. Composes `linalg.inv`.
+    The sizes of both multiply to the same number; the result has the columns' sizes first. Raises `LinAlgError` if A
+    has no inverse and RuntimeError for sizes that do not fit. Composes `linalg.inv`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.tensorinv(tl.eye(6).reshape(2, 3, 6)).shape
@@ -200,8 +212,8 @@ def tensorsolve(
 ) -> Tensor:  # fmt: skip
     """Return the X that A, as a linear map, takes to B: `tensordot(A, X, X.ndim)` is B.
 
-    The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end before.
-    Raises RuntimeError for sizes that do not fit. Composes `linalg.solve`.
+    The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end
+    before. Raises RuntimeError for sizes that do not fit. Composes `linalg.solve`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.tensorsolve(tl.eye(6).reshape(2, 3, 6), tl.ones(2, 3))
@@ -224,13 +236,13 @@ def tensorsolve(
 
 
 def _powers(x: Any, count: int) -> Any:
-    ones = x.new_ones((*x.shape, 1))
-    if count == 0:
-        return ones[..., :0] * x.unsqueeze(-1)
-    if x._data.dtype.kind == "b":
-        x, ones = x.long(), ones.long()
+    if x._data.dtype.kind in "biu":
+        x = x.long()
+    ones = x.new_ones((*x.shape, min(count, 1)))
+    if count <= 1:
+        return ones
     rest = x.unsqueeze(-1).expand((*x.shape, count - 1)).cumprod(-1)
-    return sys.modules["tensorlike"].cat((ones.to(rest.dtype), rest), -1)
+    return sys.modules["tensorlike"].cat((ones, rest), -1)
 
 
 @composite(namespace=NAMESPACE, name="vander")
@@ -262,7 +274,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Return the powers of each element of a vector as a row, the highest first unless `increasing`.
 
-    There are N of them, as many as elements if N is left out. Raises RuntimeError for what is no vector. Composes `cumprod`.
+    There are N of them, as many as elements if N is left out. Raises RuntimeError for what is no vector. Composes
+    `cumprod`.
 
     >>> import tensorlike as tl
     >>> tl.vander(tl.tensor([1, 2, 3]), N=2)
@@ -282,6 +295,20 @@ def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor
     return found if increasing else found.flip(-1)  # type: ignore[no-any-return]
 
 
+def _exponential(xp: Any, A: Any) -> Any:
+    half = A.dtype.itemsize == 2 and A.dtype.kind in "fV"
+    wide = A.astype(np.float32) if half else A
+    check_square("linalg.matrix_exp", wide)
+    if not wide.size:
+        return A.copy()
+    expm = scipy_linalg(wide).expm
+    if xp is np:
+        result = expm(wide)
+    else:
+        result = xp.stack([expm(matrix) for matrix in flat_matrices(wide)]).reshape(wide.shape)
+    return result.astype(A.dtype)
+
+
 @primitive(namespace=NAMESPACE, method=False)
 def matrix_exp(xp: Any, A: Tensor) -> Tensor:
     """Return the exponential of a square matrix, or of each of a batch: the sum of its powers over factorials.
@@ -295,17 +322,7 @@ def matrix_exp(xp: Any, A: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    half = A.dtype.itemsize == 2 and A.dtype.kind in "fV"
-    wide = A.astype(np.float32) if half else A
-    check_square("linalg.matrix_exp", wide)
-    if not wide.size:
-        return A.copy()  # type: ignore[no-any-return]
-    expm = scipy_linalg(wide).expm
-    if xp is np:
-        result = expm(wide)
-    else:
-        result = xp.stack([expm(matrix) for matrix in flat_matrices(wide)]).reshape(wide.shape)
-    return result.astype(A.dtype)  # type: ignore[no-any-return]
+    return _exponential(xp, A)  # type: ignore[no-any-return]
 
 
 def _matrix_exp_gradient(grad: Any, A: Any) -> Any:

@@ -87,8 +87,8 @@ derivatives(inv, A=lambda grad, result: -(result.mH @ (grad @ result.mH)))
 def inv_ex(xp: Any, A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     """Return the inverse of each matrix, and for each an integer that is 0 when it exists.
 
-    Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse is
-    filled with infinities; with `check_errors` a singular matrix raises `LinAlgError`.
+    Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse
+    is filled with infinities; with `check_errors` a singular matrix raises `LinAlgError`.
 
     >>> import tensorlike as tl
     >>> tl.linalg.inv_ex(tl.tensor([[1.0, 1.0], [1.0, 1.0]])).info
@@ -316,8 +316,8 @@ def triangular_solve(
     for name, matrix in (("b", b), ("A", A)):
         if matrix.ndim < 2:
             raise RuntimeError(
-                f"triangular_solve(): Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} dimensions "
-                "instead"
+                f"triangular_solve(): Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} "
+                "dimensions instead"
             )
     matrices, lower = (A.mT, upper) if transpose else (A, not upper)
     solution = solve_triangular(matrices, b, upper=not lower, unitriangular=unitriangular)

@@ -33,8 +33,8 @@ __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 def _check_driver(function: str, driver: Any) -> None:
     if driver is not None:
         raise RuntimeError(
-            f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend: leave "
-            f"it out instead of passing {driver!r}"
+            f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend: "
+            f"leave it out instead of passing {driver!r}"
         )
 
 
@@ -45,8 +45,9 @@ def svd(
     """Return unitary matrices U and Vh and the singular values S, in descending order, with A = U diag(S) Vh.
 
     For A of shape (..., m, n) and k = min(m, n), S is real and has shape (..., k), U (..., m, m) and Vh (..., n, n), or
-    (..., m, k) and (..., k, n) unless `full_matrices`. Raises `LinAlgError` for numbers that are not finite. The gradient is
-    finite where the singular values differ; it must not depend on the phases of the vectors, which are arbitrary.
+    (..., m, k) and (..., k, n) unless `full_matrices`. Raises `LinAlgError` for numbers that are not finite. The
+    gradient is finite where the singular values differ; it must not depend on the phases of the vectors, which are
+    arbitrary.
 
     >>> import tensorlike as tl
     >>> tl.linalg.svd(tl.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -99,7 +100,8 @@ derivatives(svd, A=lambda grads, U, S, Vh: _svd_gradient(grads, U, S, Vh))
 def svdvals(xp: Any, A: Tensor, *, driver: str | None = None) -> Tensor:
     """Return the singular values of a matrix, or of each of a batch, in descending order.
 
-    A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not finite.
+    A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not
+    finite.
 
     >>> import tensorlike as tl
     >>> tl.linalg.svdvals(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -146,7 +148,7 @@ def _svd(
     return into_each("svd", out, found, input)  # type: ignore[no-any-return]
 
 
-# ------------------------------------------------------------------------------------------- eigenvalues, Hermitian case
+# ------------------------------------------------------------------------------------------ eigenvalues, Hermitian case
 
 
 def _triangle(UPLO: Any) -> str:
@@ -161,8 +163,8 @@ def _triangle(UPLO: Any) -> str:
 def eigh(xp: Any, A: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     """Return the eigenvalues, real and ascending, and the eigenvectors, as columns, of a Hermitian matrix.
 
-    A has shape (..., n, n). Only its lower triangle is read, or the upper one if `UPLO` is "U". The gradient is finite where
-    the eigenvalues differ; it must not depend on the phases of the vectors, which are arbitrary.
+    A has shape (..., n, n). Only its lower triangle is read, or the upper one if `UPLO` is "U". The gradient is finite
+    where the eigenvalues differ; it must not depend on the phases of the vectors, which are arbitrary.
 
     >>> import tensorlike as tl
     >>> tl.linalg.eigh(tl.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -214,7 +216,7 @@ def _eigvalsh_gradient(grad: Any, A: Any, UPLO: str) -> Any:
 
 derivatives(eigvalsh, A=lambda grad, A, UPLO: _eigvalsh_gradient(grad, A, UPLO))
 
-# --------------------------------------------------------------------------------------------- eigenvalues, general case
+# -------------------------------------------------------------------------------------------- eigenvalues, general case
 
 
 def _complex(array: Any) -> Any:
@@ -231,8 +233,8 @@ def _check_finite(xp: Any, function: str, A: Any) -> None:
 def eig(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
 
-    A has shape (..., n, n). Raises RuntimeError for numbers that are not finite. The gradient is finite where the eigenvalues
-    differ; it must not depend on the phases of the vectors, which are arbitrary.
+    A has shape (..., n, n). Raises RuntimeError for numbers that are not finite. The gradient is finite where the
+    eigenvalues differ; it must not depend on the phases of the vectors, which are arbitrary.
 
     >>> import tensorlike as tl
     >>> tl.linalg.eig(tl.tensor([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.imag

@@ -1,0 +1,190 @@
+"""CUDA devices: how many there are, which one is current, waiting for them, their random numbers.
+
+Nothing here imports CuPy before it is asked about a device. Tensors get to a device with `device="cuda"` or
+`.to("cuda")`, whether this module was imported or not.
+
+Source: PyTorch's `torch.cuda`, of which this is the part that has a meaning here.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .tensor.backends import backend_for, cuda_device_count
+from .tensor.backends.base import Backend
+from .tensor.device import as_device
+from .tensor.device import device as Device
+from .tensor.generator import default_generator_of
+
+__all__ = [
+    "current_device",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_name",
+    "is_available",
+    "manual_seed",
+    "manual_seed_all",
+    "set_device",
+    "synchronize",
+]
+
+_ANY = Device("cuda")
+
+
+def _chosen(function: str, device: Any) -> tuple[Backend, Device]:
+    """Return the backend and the device, with its index, that an argument names; None is the current one.
+
+    Raises RuntimeError, with the line that installs CuPy or the reason, where there is no such device.
+    """
+    if isinstance(device, (int, np.integer)) and not isinstance(device, bool):
+        # Not through `device(int)`, which says less about what is missing.
+        device = Device("cuda", device)
+    where = _ANY if device is None else as_device(device, function)
+    if where.type != "cuda":
+        raise ValueError(f"{function}(): Expected a cuda device, but got: {where}")
+    backend = backend_for(where)
+    return backend, backend.current_device() if where.index is None else where
+
+
+def is_available() -> bool:
+    """Return whether there is a GPU, and CuPy to use it. Never raises.
+
+    >>> import tensorlike as tl
+    >>> tl.cuda.is_available() == (tl.cuda.device_count() > 0)
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    return cuda_device_count() > 0
+
+
+def device_count() -> int:
+    """Return the number of GPUs: 0 without CuPy or without a driver. Never raises.
+
+    >>> import tensorlike as tl
+    >>> tl.cuda.device_count() >= 0
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    return cuda_device_count()
+
+
+def current_device() -> int:
+    """Return the index of the device that `device="cuda"` means in this thread.
+
+    Raises RuntimeError where there is none.
+
+    Same as PyTorch's function of that name.
+    """
+    index = _chosen("current_device", None)[1].index
+    assert index is not None
+    return index
+
+
+def set_device(device: Device | str | int) -> None:
+    """Make a device the one that `device="cuda"` means in this thread.
+
+    It is CuPy's current device too. Raises RuntimeError where there is no such device, ValueError for one that is not
+    a GPU.
+
+    Same as PyTorch's function of that name.
+    """
+    backend, where = _chosen("set_device", device)
+    backend.set_current_device(where)
+
+
+class device:
+    """Makes a device the one that `device="cuda"` means, for the length of a `with` block. None changes nothing.
+
+    Raises RuntimeError where there is no such device, ValueError for one that is not a GPU.
+
+    Source: PyTorch's `torch.cuda.device`.
+    """
+
+    def __init__(self, device: Device | str | int | None) -> None:
+        self._guard: Any = None
+        self.idx: int | None = None
+        if device is not None:
+            backend, where = _chosen("device", device)
+            self.idx = where.index
+            self._guard = backend.device_guard(where)
+
+    def __enter__(self) -> None:
+        if self._guard is not None:
+            self._guard.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._guard is not None:
+            self._guard.__exit__(kind, error, traceback)
+
+
+def get_device_name(device: Device | str | int | None = None) -> str:
+    """Return what the maker of a device calls it; of the current one unless another is named.
+
+    Raises RuntimeError where there is no such device.
+
+    Same as PyTorch's function of that name.
+    """
+    backend, where = _chosen("get_device_name", device)
+    return backend.device_name(where)
+
+
+def synchronize(device: Device | str | int | None = None) -> None:
+    """Wait until everything queued on a device is done; on the current one unless another is named.
+
+    Operations return before a GPU has finished them: a program that takes times must wait. Raises RuntimeError where
+    there is no such device.
+
+    Same as PyTorch's function of that name.
+    """
+    backend, where = _chosen("synchronize", device)
+    backend.synchronize(where)
+
+
+def manual_seed(seed: int) -> None:
+    """Set the seed of the default generator of the current device; do nothing where there is no GPU.
+
+    `tensorlike.manual_seed` sets those of all devices. Raises ValueError for a seed of more than 64 bits.
+
+    >>> import tensorlike as tl
+    >>> tl.cuda.manual_seed(0)
+
+    Same as PyTorch's function of that name.
+    """
+    if is_available():
+        default_generator_of(_ANY).manual_seed(int(seed))
+
+
+def manual_seed_all(seed: int) -> None:
+    """Set the seed of the default generators of all GPUs; do nothing where there is none.
+
+    Raises ValueError for a seed of more than 64 bits.
+
+    >>> import tensorlike as tl
+    >>> tl.cuda.manual_seed_all(0)
+
+    Same as PyTorch's function of that name.
+    """
+    for index in range(device_count()):
+        default_generator_of(Device("cuda", index)).manual_seed(int(seed))
+
+
+def empty_cache() -> None:
+    """Give the memory back that CuPy keeps for arrays to come, so that other programs can have it.
+
+    No tensor needs it: CuPy hands out what it keeps before it asks for more. Does nothing where there is no GPU.
+
+    >>> import tensorlike as tl
+    >>> tl.cuda.empty_cache()
+
+    Same as PyTorch's function of that name.
+    """
+    if is_available():
+        backend_for(_ANY).empty_cache()

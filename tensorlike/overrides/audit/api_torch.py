@@ -1,0 +1,251 @@
+"""PyTorch as the audit sees it: its own table of overridable functions, called with the sample inputs of tensorlike.
+
+A function that tensorlike has under the same name is called with that function's samples. Others are called with small
+tensors for the operands that PyTorch's table of dummies names, and usual values for the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Parameter
+from tensorlike.overrides.trace_torch import watching_mode
+
+from .api import AuditedFunction, Call, TensorlikeApi, _optional
+from .making import AuditError
+from .trace import Trace
+
+__all__ = ["TorchApi"]
+
+#: The names that operands have in PyTorch's table of dummies.
+_OPERANDS = frozenset(
+    ("A", "B", "a", "b", "grad", "index", "input", "input1", "input2", "mat1", "mat2", "mask", "other", "self", "source",
+     "target", "tensor", "tensor1", "tensor2", "tensors", "values", "vec", "vec1", "vec2", "weight", "x", "x1", "x2", "y")
+)  # fmt: skip
+_SEQUENCES = frozenset(("tensors",))
+_KINDS = {
+    inspect.Parameter.VAR_POSITIONAL: VARIADIC,
+    inspect.Parameter.KEYWORD_ONLY: KEYWORD,
+}
+
+#: Arguments for required parameters that are no operands.
+_GUESSES: dict[str, Any] = {
+    "axis": 0, "chunks": 1, "diagonal": 0, "dim": 0, "dim0": 0, "dim1": 1, "dims": (0, 1), "fill_value": 1.0, "k": 1,
+    "n": 1, "p": 2, "repeats": 2, "shape": (4,), "shifts": 1, "size": (2, 2), "value": 1.0,
+}  # fmt: skip
+
+
+class TorchApi:
+    """PyTorch's functions, for types that are written against it."""
+
+    name = "torch"
+    #: PyTorch words it in one way where it dispatches in C, and in another where it does in Python.
+    nobody_answered = ("Multiple dispatch failed", "no implementation found")
+
+    def __init__(self) -> None:
+        try:
+            self.torch: Any = importlib.import_module("torch")
+        except ImportError as error:
+            raise AuditError("--api torch needs PyTorch, which is not installed: see https://pytorch.org") from error
+        self._overrides: Any = importlib.import_module("torch.overrides")
+        self.version = str(self.torch.__version__)
+        self.tensor: type = self.torch.Tensor
+        self.default_implementation: CodeType = self.tensor.__torch_function__.__func__.__code__  # type: ignore[attr-defined]
+        self._path = str(self.torch.__path__[0])
+        self._own = TensorlikeApi()
+        self._known = {function.name: function for function in self._own.functions()}
+        self._families: dict[Any, str] = {}
+        self._functions = list(self._listed())
+
+    def _listed(self) -> Iterator[AuditedFunction]:
+        nowrap = self._overrides.get_default_nowrap_functions()
+        with warnings.catch_warnings():
+            # The table names functions that PyTorch has deprecated.
+            warnings.simplefilter("ignore")
+            table = self._overrides.get_testing_overrides()
+        for key, dummy in table.items():
+            name = self._overrides.resolve_name(key)
+            if name is None or any(p.startswith("_") and not p.startswith("__") for p in name.split(".")):
+                continue
+            parameters = self._parameters(name, key, dummy)
+            if not any(p.operand for p in parameters):
+                continue
+            form = "function"
+            namespace = name.rpartition(".")[0]
+            if name.startswith("torch.Tensor."):
+                short = name.removeprefix("torch.Tensor.")
+                form = "property" if short.endswith(".__get__") else "method"
+                namespace = "torch.Tensor"
+            family = name.removeprefix(namespace + ".")
+            # Families are compared by identity.
+            family = sys.intern(family if family.startswith("__") else family.removesuffix("_"))
+            self._families[key] = family
+            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap)
+
+    def _twin(self, name: str) -> AuditedFunction | None:
+        """Return tensorlike's function of the same name."""
+        own = name.replace("torch.functional.", "torch.").replace("torch.", "tensorlike.", 1)
+        return self._known.get(own)
+
+    def _parameters(self, name: str, key: Callable[..., Any], dummy: Callable[..., Any]) -> tuple[Parameter, ...]:
+        twin = self._twin(name)
+        if twin is not None:
+            return twin.parameters
+        found = []
+        for p in inspect.signature(dummy).parameters.values():
+            if p.kind is p.VAR_KEYWORD:
+                continue
+            default = MISSING if p.default is p.empty else p.default
+            # Optional parameters stand in the table in an order of its own.
+            kind = KEYWORD if default is not MISSING else _KINDS.get(p.kind, POSITIONAL)
+            operand = ONE if p.name in _OPERANDS and default is MISSING else None
+            if not found and name.startswith("torch.Tensor."):
+                operand = ONE
+            if p.name in _SEQUENCES and operand:
+                operand = "many"
+            found.append(Parameter(p.name, kind, default, operand, ""))
+        return tuple(found)
+
+    def functions(self) -> list[AuditedFunction]:
+        """Return every function that types can override."""
+        return self._functions
+
+    def calls(self, function: AuditedFunction) -> Iterator[Call]:
+        """Yield sample calls of `function` on plain tensors, none of which need be valid."""
+        twin = self._twin(function.name)
+        if twin is None:
+            yield from self._made(function)
+            return
+        for call in self._own.calls(twin):
+            try:
+                args, kwargs = self._converted(list(call.args)), self._converted(call.kwargs)
+            except _NoCounterpart:
+                continue
+            yield Call(args, kwargs, call.optional, call.deterministic)
+
+    def _made(self, function: AuditedFunction) -> Iterator[Call]:
+        required = [p for p in function.parameters if p.default is MISSING]
+        if not all(p.operand or p.name in _GUESSES for p in required):
+            return
+        for make in (
+            lambda: self.torch.tensor([[0.5, -1.5], [2.0, 1.0]]),
+            lambda: self.torch.tensor([1.5, 0.5, 2.0]),
+            lambda: self.torch.tensor(1.5),
+            lambda: self.torch.tensor([1, 0, 2]),
+            lambda: self.torch.tensor([[True, False], [False, True]]),
+        ):
+            args: list[Any] = []
+            for p in required:
+                value = ([make(), make()] if p.operand == "many" else make()) if p.operand else _GUESSES[p.name]
+                if p.kind == VARIADIC and isinstance(value, (list, tuple)):
+                    args.extend(value)
+                else:
+                    args.append(value)
+            # Nothing says whether such a function draws random numbers.
+            optional = _optional(function.parameters, {})
+            yield Call(args, {}, optional, deterministic=function.form == "property")
+
+    def _converted(self, value: Any) -> Any:
+        """Return an argument of a sample as PyTorch takes it."""
+        from tensorlike.tensor.dtypes import dtype
+        from tensorlike.tensor.tensor import Tensor
+
+        if isinstance(value, Tensor):
+            array = np.array(self._own.array(value))  # Its own memory, and writable.
+            tensor = self.torch.from_numpy(array)
+            return tensor.requires_grad_() if value.requires_grad else tensor
+        if isinstance(value, dtype):
+            return getattr(self.torch, repr(value).rpartition(".")[2])
+        if isinstance(value, dict):
+            return {key: self._converted(item) for key, item in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._converted(item) for item in value)
+        if type(value).__module__.startswith("tensorlike"):
+            found = getattr(self.torch, type(value).__name__, None)
+            if type(value).__name__ == "device":
+                return self.torch.device(str(value))
+            if found is None or type(value).__name__ != "Size":
+                raise _NoCounterpart
+            return found(value)
+        if callable(value) and str(getattr(value, "__module__", "")).startswith("tensorlike"):
+            raise _NoCounterpart
+        return value
+
+    def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
+        """Return None: PyTorch's functions are written in C and have no frames; `watching` sees their calls."""
+        return None
+
+    @contextlib.contextmanager
+    def watching(self, trace: Trace) -> Iterator[None]:
+        """Tell `trace` of each call of a function while the context lasts."""
+
+        @contextlib.contextmanager
+        def begin(func: Any, types: Any, args: Any, kwargs: Any) -> Iterator[None]:
+            if func in self._families:
+                trace.called(self._families[func], [*args, *kwargs.values()])
+            yield
+
+        def ask(call: Any, kind: type, operand: Any, implementation: Any, *arguments: Any) -> Any:
+            return implementation(*arguments)
+
+        with watching_mode(begin, ask):
+            yield
+
+    def is_own_code(self, code: CodeType) -> bool:
+        """Return whether `code` belongs to the library, so that it is no implementation of a type."""
+        return code.co_filename.startswith(self._path) or self._own.is_own_code(code)
+
+    def array(self, tensor: Any) -> Any:
+        """Return the values of a plain tensor as a NumPy array."""
+        with self.torch._C.DisableTorchFunction():
+            return tensor.detach().resolve_conj().resolve_neg().cpu().numpy()
+
+    def tensor_of(self, array: Any, like: Any = None) -> Any:
+        """Return a plain tensor of `array`, which requires grad if `like` does."""
+        tensor = self.torch.from_numpy(np.array(array))
+        if like is not None and like.requires_grad and array.dtype.kind in "fc":
+            tensor.requires_grad_()
+        return tensor
+
+    def as_plain(self, value: Any) -> Any:
+        """Return a subclass's instance, or an array, as a plain tensor."""
+        with self.torch._C.DisableTorchFunction():
+            if isinstance(value, self.tensor):
+                return value.as_subclass(self.tensor)  # type: ignore[attr-defined]
+            return self.torch.as_tensor(value)
+
+    def as_subclass(self, tensor: Any, kind: type) -> Any:
+        """Return a leaf of a subclass that shares the memory of `tensor`."""
+        return self.tensor._make_subclass(kind, tensor, tensor.requires_grad)  # type: ignore[attr-defined]
+
+    def stand_in(self, instance: Any) -> Any:
+        """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
+        try:
+            shape = tuple(map(int, instance.shape))
+            kind = instance.dtype
+        except Exception:  # Whatever the type does with the question: it does not say.
+            return None
+        if not isinstance(kind, self.torch.dtype):
+            return None
+        return self.torch.from_numpy(np.resize(np.linspace(0.5, 2.0, 7), shape)).to(kind)
+
+    @contextlib.contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """Return a context in which random numbers are the same every time; afterwards they go on as before."""
+        with self.torch.random.fork_rng(devices=[]):
+            self.torch.manual_seed(0)
+            yield
+
+
+class _NoCounterpart(Exception):
+    """An argument that PyTorch has no counterpart of."""

@@ -1,0 +1,223 @@
+"""The pytest plugin: `pytest --override-coverage=pkg.mod:Type` and the fixtures for tests of tensor-like types.
+
+While no option asks for it, nothing beyond this file is imported and no hook does any work. The rest is in
+`override_coverage.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .override_coverage import CoverageReport, Recorder
+
+_PLUGIN = "tensorlike-override-coverage"
+_WORKER_KEY = "tensorlike_override_coverage"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("tensorlike", "overrides of tensor-like types")
+    group.addoption(
+        "--override-coverage",
+        action="append",
+        default=[],
+        metavar="MODULE:TYPE[,TYPE]",
+        help="count which overridable functions reach these types while the tests run, and report what never did",
+    )
+    group.addoption(
+        "--override-coverage-only",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="look at the functions of these names alone, such as 'linalg.*'",
+    )
+    for kind in ("html", "json"):
+        group.addoption(f"--override-coverage-{kind}", metavar="FILE", help=f"write the report as {kind.upper()}")
+    group.addoption(
+        "--override-coverage-fail-under",
+        type=float,
+        metavar="PCT",
+        help="fail when less than this share of the operands was exercised, for any of the types",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to count, if that was asked for."""
+    config.addinivalue_line(
+        "markers", "no_override_coverage: what this test calls does not count for --override-coverage"
+    )
+    option = config.option
+    if not option.override_coverage:
+        for name in ("html", "json", "fail_under"):
+            if getattr(option, f"override_coverage_{name}") is not None:
+                asked = f"--override-coverage-{name.replace('_', '-')}"
+                raise pytest.UsageError(f"{asked} needs --override-coverage=MODULE:TYPE")
+        return
+    if option.override_coverage_fail_under is not None and not 0 <= option.override_coverage_fail_under <= 100:
+        raise pytest.UsageError("--override-coverage-fail-under takes a percentage from 0 to 100")
+    for file in (option.override_coverage_html, option.override_coverage_json):
+        if file and not Path(file).absolute().parent.is_dir():
+            raise pytest.UsageError(f"--override-coverage: there is no folder {Path(file).parent} to write {file} to")
+    coverage = OverrideCoverage(config)
+    config.pluginmanager.register(coverage, _PLUGIN)
+    config.add_cleanup(coverage.stop)
+
+
+def _recorders(asked: list[str]) -> Iterator[tuple[str, Recorder]]:
+    from tensorlike.overrides.audit.making import AuditError, target
+
+    from .override_coverage import Recorder
+
+    where = ""
+    for part in (part.strip() for text in asked for part in text.split(",")):
+        module, colon, name = part.rpartition(":")
+        where = module or where
+        if not where or not name or where.endswith(".py") or "/" in where:
+            raise pytest.UsageError(
+                f"--override-coverage takes MODULE:TYPE[,TYPE], such as mypackage.units:Units, not {part!r}"
+            )
+        try:
+            with target(f"{where}:{name}") as (_, kind):
+                yield f"{where}:{name}", Recorder(kind)
+        except (AuditError, ValueError) as error:
+            raise pytest.UsageError(f"--override-coverage={where}:{name}: {error}") from None
+
+
+class OverrideCoverage:
+    """The hooks that work while coverage is on: in one process, or in the controller and the workers of xdist."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.recorders: dict[str, Recorder] = dict(_recorders(config.option.override_coverage))
+        self.installed: list[Recorder] = []
+        self.from_workers: list[dict[str, Any]] = []
+        self.lost: list[str] = []
+        self.report: CoverageReport | None = None
+        self.problems: list[str] = []
+        for recorder in self.recorders.values():
+            recorder.install()
+            self.installed.append(recorder)
+
+    def stop(self) -> None:
+        """Give the types back as they were."""
+        while self.installed:
+            self.installed.pop().uninstall()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Leave out the tests that are marked so."""
+        paused = item.get_closest_marker("no_override_coverage") is not None
+        for recorder in self.recorders.values():
+            recorder.paused = paused
+        try:
+            return (yield)
+        finally:
+            for recorder in self.recorders.values():
+                recorder.paused = False
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Take over the counts of a worker of xdist."""
+        counts = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
+        if counts is None:
+            self.lost.append(node.gateway.id)
+        else:
+            self.from_workers.append(counts)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand the counts to the controller, or report them."""
+        counts = {name: recorder.counts() for name, recorder in self.recorders.items()}
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput[_WORKER_KEY] = counts
+            return
+        option = self.config.option
+        if option.collectonly:
+            return
+        for found in self.from_workers:
+            for name, more in found.items():
+                counts[name] += [tuple(count) for count in more]
+        from .override_coverage import CoverageReport
+
+        self.report = CoverageReport(counts, option.override_coverage_only)
+        if not all(covered.operands for covered in self.report.types):
+            self.problems.append(f"--override-coverage-only matches no function: {option.override_coverage_only}")
+        pages = ((option.override_coverage_html, self.report.to_html), (option.override_coverage_json, self.report.to_json))
+        for file, written in pages:
+            if file:
+                try:
+                    Path(file).write_text(written(), encoding="utf-8")
+                except OSError as error:
+                    self.problems.append(f"cannot write {file}: {error.strerror}")
+        if option.override_coverage_fail_under is not None:
+            self.problems += [
+                f"{covered.name}: {covered.percent:.1f} % is less than the {option.override_coverage_fail_under:g} % "
+                f"of --override-coverage-fail-under"
+                for covered in self.report.below(option.override_coverage_fail_under)
+            ]
+        if self.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print what was exercised and what was not."""
+        if self.report is None:
+            return
+        terminalreporter.section("override coverage")
+        for line in self.report.lines(every=self.config.option.verbose > 0):
+            terminalreporter.line(line)
+        for worker in self.lost:
+            terminalreporter.line(f"the counts of worker {worker}, which crashed, are missing", yellow=True)
+        for problem in self.problems:
+            terminalreporter.line(f"ERROR: {problem}", red=True)
+
+
+@pytest.fixture
+def assert_overridden() -> Callable[..., None]:
+    """A function `assert_overridden(func, Type, **how)` that fails unless the type itself answers `func`.
+
+    It makes real calls with an instance in each operand position, as `tensorlike.overrides.audit` does, whose keywords
+    `make`, `from_dense` and `to_dense` it takes. Handing the call to plain tensors, inheriting Tensor's own
+    implementation, NotImplemented and exceptions are failures; `operand=` looks at one position alone.
+    """
+
+    def check(func: Callable[..., Any], kind: type, *, operand: str | None = None, **how: Any) -> None:
+        __tracebackhide__ = True
+        from tensorlike.overrides import audit, resolve_name
+        from tensorlike.overrides.audit import Outcome
+        from tensorlike.tensor.tensor import Tensor
+
+        name = resolve_name(func)
+        if name is None:
+            raise TypeError(f"assert_overridden() takes an overridable function such as tl.mul, not {func!r}")
+        report = audit(kind, only=name, **how)
+        rows = [row for row in report.rows if row.function == name and (row.operand == operand or operand is None)]
+        if not rows:
+            raise ValueError(f"assert_overridden(): {name} has no operand {operand!r}")
+        inherits = getattr(kind.__torch_function__, "__func__", None) is Tensor.__dict__["__torch_function__"].__func__  # type: ignore[attr-defined]
+        called = [row for row in rows if row.outcome is not Outcome.NOT_CALLED]
+        good = {Outcome.OWN, Outcome.TYPE_LOST} | (set() if inherits else {Outcome.INHERITED})
+        bad = [f"{row.operand}: {row.outcome.label}{_why(row)}" for row in called if row.outcome not in good]
+        if not called:
+            bad = [f"{row.operand}: not called: {row.reason}" for row in rows]
+        if bad:
+            pytest.fail(f"{kind.__name__} does not override {name}\n" + "\n".join(bad), pytrace=False)
+
+    return check
+
+
+def _why(row: Any) -> str:
+    return f": {row.call} raised {row.error_type}: {row.error}" if row.error_type else f": {row.call}"
+
+
+@pytest.fixture
+def override_trace() -> Iterator[Any]:
+    """The log of `tensorlike.overrides.trace`: every dispatch while the test runs, who was asked and who answered."""
+    from tensorlike.overrides import trace
+
+    with trace() as log:
+        yield log
