@@ -22,7 +22,10 @@ import scipy.linalg
 import scipy.special
 
 import strict_cupy_names as names
-from strict_cupy_device import POOLS, SYNCHRONIZED as synchronized, Device, current_device as _current_device, devices
+from strict_cupy_device import POOLS, SYNCHRONIZED, Device, devices
+from strict_cupy_device import current_device as _current_device
+
+synchronized = SYNCHRONIZED
 
 # The module that speaks CuPy's API. A module of its own, since its names would hide Python's: all, max, sum.
 cupy = ModuleType("strict_cupy", __doc__)
@@ -89,6 +92,9 @@ def _function(name, numpy_function, host=False, any_first=True):
         if name == "repeat" and isinstance(args[1], ndarray):
             raise ValueError("cupy.ndaray cannot be specified as `repeats` argument.")
         result = _call(numpy_function, args, kwargs, host)
+        if host and args and isinstance(args[0], np.ndarray):
+            # What comes from the host's memory is a copy of it.
+            result._array = result._array.copy(order="K")
         if name in ("allclose", "array_equal", "array_equiv"):
             return wrap(np.asarray(result))
         return result
@@ -568,3 +574,4 @@ def uninstall():
     from tensorlike.tensor.backends import unregister_backend
 
     unregister_backend("strict_cupy")
+    _current_device.set(0)

@@ -1,4 +1,4 @@
-"""Every operation with samples, on a CUDA device: the same values and gradients as on the CPU, and none of it elsewhere.
+"""Every operation with samples, on a CUDA device: the values and gradients of the CPU, and none of them elsewhere.
 
 The samples come from the registry, so that an operation is covered the day it is declared. They run on the device that
 is current and, where there are two, on one that is not: CuPy computes on the current device whatever it is handed.
@@ -59,7 +59,7 @@ def compare(gpu, samples, actual, expected, device, what):
 
 
 def calls(name, dtype, **options):
-    """Yield each form of an operation with each sample that fits it, and what the form itself makes of it on the CPU."""
+    """Yield each form of an operation with each sample that fits it."""
     members = families()[name]
     for row in members:
         for given in SAMPLES[name].generate(dtype, **options):
@@ -94,13 +94,17 @@ def test_values(gpu, name):
         check(gpu, name, "cuda:1")
 
 
-def gradients(row, sample, args, kwargs, seeds, **options):
+def gradients(gpu, row, args, kwargs, device, create_graph):
+    """What comes back to the arguments for the same random gradients of the results, on any device."""
     inputs = [t for t in tensors_in([args, kwargs]) if t.requires_grad]
     results = [t for t in tensors_in(run(row, args, kwargs)) if t.requires_grad]
     if not inputs or not results:
         return []
-    seeds = [seed(t) for seed, t in zip([seeds] * len(results), results)]
-    return [g for g in tl.autograd.grad(results, inputs, seeds, allow_unused=True, **options) if g is not None]
+    random = np.random.default_rng(0)
+    seeds = [tl.as_tensor(np.asarray(random.uniform(0.5, 1.5, t.shape))).to(t.dtype) for t in results]
+    seeds = seeds if device == "cpu" else gpu.moved(seeds, device)
+    found = tl.autograd.grad(results, inputs, seeds, allow_unused=True, create_graph=create_graph)
+    return [gradient for gradient in found if gradient is not None]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if SAMPLES[name].gradcheck])
@@ -118,14 +122,7 @@ def test_gradients(gpu, name, device):
             continue
         for create_graph in (False, True):
             what = f"gradient of {row.full_name}{sample} on {device}, create_graph={create_graph}"
-            random = np.random.default_rng(0)
-
-            def seed(t, random=random):
-                values = random.uniform(0.5, 1.5, t.shape)
-                return tl.as_tensor(np.asarray(values)).to(t.dtype).to(t.device)
-
-            expected = gradients(row, sample, sample.args, sample.kwargs, seed, create_graph=create_graph)
-            random = np.random.default_rng(0)
+            expected = gradients(gpu, row, sample.args, sample.kwargs, "cpu", create_graph)
             args, kwargs = gpu.moved(sample.args, device), gpu.moved(sample.kwargs, device)
-            actual = gradients(row, sample, args, kwargs, lambda t: seed(t, random), create_graph=create_graph)
+            actual = gradients(gpu, row, args, kwargs, device, create_graph)
             compare(gpu, samples, actual, expected, device, what)

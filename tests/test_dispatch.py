@@ -363,7 +363,7 @@ class TestErrors:
 
         duck = recorder("Duck", NotImplemented)
         x = tl.ones(1)
-        with pytest.raises(TypeError, match="1. the mode Refuses: the innermost mode comes before the types"), Refuses():
+        with pytest.raises(TypeError, match="the mode Refuses: the innermost mode comes before"), Refuses():
             tl.add(x, duck())
         with pytest.raises(TypeError, match="no implementation found for 'tensorlike.add'"), Refuses():
             tl.add(x, x)

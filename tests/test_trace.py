@@ -103,7 +103,8 @@ def test_nesting():
         "  tensorlike.neg(Owner): Owner ('input')",
         "  tensorlike.add(Owner, Owner): Owner ('input')",
     ]
-    assert re.fullmatch(r"tensorlike\.sub\(Owner, Owner\): Owner \('input'\), [\d.]+ (µs|ms|s)", log.tree().split("\n")[0])
+    first = log.tree().splitlines()[0]
+    assert re.fullmatch(r"tensorlike\.sub\(Owner, Owner\): Owner \('input'\), [\d.]+ (µs|ms|s)", first)
 
 
 def test_refusals_in_the_order_asked():
@@ -137,9 +138,8 @@ def test_exceptions_are_recorded_and_come_out():
         tl.add(x, 1)
     assert [(r.error, r.how) for r in log] == [("LookupError: no division here", ""), ("", "type")]
     assert log[0].asked[0].outcome == "raised"
-    with pytest.raises(KeyError), trace() as log:
-        tl.add(x, 1)
-        raise KeyError
+    with pytest.raises(LookupError), trace() as log:
+        tl.div(x, 1)
     assert len(log) == 1
     with trace() as log:
         tl.add(x, 1)

@@ -226,11 +226,11 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
 def stubs() -> dict[Path, str]:
     """Return every generated file with its text."""
     import tensorlike
-    import tensorlike.nn
     from tensorlike.dispatch.registry import REGISTRY
     from tensorlike.tensor.namespaces import FILLED, public_names
 
-    del tensorlike
+    for name in tensorlike.LAZY:
+        importlib.import_module(f"tensorlike.{name}")
     found = {PACKAGE / "tensor" / "_methods.pyi": tensor_methods(REGISTRY)}
     for namespace in FILLED:
         module = importlib.import_module(namespace)

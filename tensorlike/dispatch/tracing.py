@@ -1,7 +1,7 @@
 """Watching a dispatch for `overrides.trace`, without a part in it.
 
 # Note [The same questions, watched]
-A traced call goes through the same code as any other: `_ask_mode` and `_ask_types` of core.py. They are handed stand-ins
+A traced call goes through the same code as any other: `_ask_mode` and `_ask_types` of core.py. They are given stand-ins
 whose `__torch_function__` notes the time and passes the question on. The stand-ins for operands are made by indexing
 alone, so that whoever iterates over the operands sees the operands themselves.
 
@@ -80,7 +80,9 @@ class WatchedCall:
         """Return what `question(*arguments)` returns, and note who was asked and what came of it."""
         start = time.perf_counter()
         outcome = "raised"
-        operand = "" if position is None else operand_name(self.function, self.operands[position], self.args, self.kwargs)
+        operand = ""
+        if position is not None:
+            operand = operand_name(self.function, self.operands[position], self.args, self.kwargs)
         try:
             result = question(*arguments)
             outcome = "NotImplemented" if result is NotImplemented else "answered"

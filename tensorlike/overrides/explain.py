@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorlike.dispatch.core import MISSING, STATE, plan_for
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, numbered, steps
@@ -15,7 +16,8 @@ from .introspection import _row_named_by
 __all__ = ["Explanation", "explain"]
 
 
-class Explanation(NamedTuple):
+@dataclasses.dataclass(frozen=True, repr=False)
+class Explanation:
     """Who would be asked about a call, in which order and why; its text says it in words."""
 
     #: The public dotted name of the function, and the function as implementations receive it.
@@ -33,7 +35,8 @@ class Explanation(NamedTuple):
             text = f"{self.name}: nobody is asked, and its own implementation runs."
         return "\n".join((text, *self.notes))
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:

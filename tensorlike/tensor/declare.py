@@ -272,8 +272,7 @@ class Declaration:
         recorded = self.recorded()
         name = self.parameters[0].name
         # A formula that names the overwritten input needs it as it was.
-        with runtime.device_guard(tensor._data):
-            original = wrap(tensor._data.copy() if name in recorded.names else tensor._data)
+        original = wrap(runtime.copied(tensor._data) if name in recorded.names else tensor._data)
         original._edge = edge_of(tensor)
         node = self.recording()[1](original, *rest)
         if node is not None:
@@ -295,8 +294,11 @@ class Declaration:
         arrays = [_raw(value) for value in rest]
         space = runtime.space(name, tensor._data, *(a for a, v in zip(arrays, rest, strict=True) if a is not v))
         assert self.write is not None
-        with runtime.device_guard(tensor._data):
+        if space is np:
             runtime.run_quietly(self.write, space, tensor._data, *arrays)
+        else:
+            with runtime.device_guard(tensor._data):
+                runtime.run_quietly(self.write, space, tensor._data, *arrays)
         counter = bump(tensor)
         if node is not None:
             self.keep_result(node, tensor._data, counter)

@@ -145,6 +145,8 @@ def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
 
 def copied(array: Any) -> Any:
     """Return a copy of a raw array, on its device."""
+    if type(array) is ndarray:
+        return array.copy()
     with device_guard(array):
         return array.copy()
 

@@ -52,7 +52,7 @@ class Recorder:
 
     def install(self) -> None:
         """Begin to count."""
-        kind = self.kind
+        kind: Any = self.kind
         own = kind.__dict__.get("__torch_function__")
         counts, recorder = self._counts, self
 
@@ -86,16 +86,17 @@ class Recorder:
 
             replacement = classmethod(asked_class)
         self._own = own
-        kind.__torch_function__ = replacement  # type: ignore[attr-defined]
+        kind.__torch_function__ = replacement
         # What dispatch remembers of the type may say that it inherits the default implementation.
         core._PLANS.clear()
 
     def uninstall(self) -> None:
         """Give the type its own `__torch_function__` back."""
+        kind: Any = self.kind
         if self._own is None:
-            del self.kind.__torch_function__  # type: ignore[attr-defined]
+            del kind.__torch_function__
         else:
-            self.kind.__torch_function__ = self._own  # type: ignore[attr-defined]
+            kind.__torch_function__ = self._own
         core._PLANS.clear()
 
     def counts(self) -> list[Count]:

@@ -76,7 +76,7 @@ def _recorders(asked: list[str]) -> Iterator[tuple[str, Recorder]]:
 
     where = ""
     for part in (part.strip() for text in asked for part in text.split(",")):
-        module, colon, name = part.rpartition(":")
+        module, _, name = part.rpartition(":")
         where = module or where
         if not where or not name or where.endswith(".py") or "/" in where:
             raise pytest.UsageError(
@@ -147,8 +147,10 @@ class OverrideCoverage:
         self.report = CoverageReport(counts, option.override_coverage_only)
         if not all(covered.operands for covered in self.report.types):
             self.problems.append(f"--override-coverage-only matches no function: {option.override_coverage_only}")
-        pages = ((option.override_coverage_html, self.report.to_html), (option.override_coverage_json, self.report.to_json))
-        for file, written in pages:
+        for file, written in (
+            (option.override_coverage_html, self.report.to_html),
+            (option.override_coverage_json, self.report.to_json),
+        ):
             if file:
                 try:
                     Path(file).write_text(written(), encoding="utf-8")

@@ -24,8 +24,9 @@ _IN_PLACE = frozenset(
 
 #: What these return belongs to one object or is text: there is no dense value to compare with.
 _INCOMPARABLE = frozenset(
-    ("data_ptr", "_version", "grad_fn", "__reduce_ex__", "__deepcopy__", "__repr__", "__format__", "__hash__", "__dir__")
-)
+    ("data_ptr", "_version", "grad_fn",
+     "__reduce_ex__", "__deepcopy__", "__repr__", "__format__", "__hash__", "__dir__")
+)  # fmt: skip
 
 
 def writes(function: AuditedFunction) -> bool:

@@ -143,6 +143,14 @@ def test_signatures_of_a_duck_type(api):
     assert {(p.fault, p.parameter) for p in mul.signature} >= {(SignatureFault.NAME, "input")}
 
 
+def test_methods_in_c_cannot_take_a_duck_as_their_object(api):
+    found = rows(api, Held, "torch.Tensor.add")
+    assert found["self"].outcome is Outcome.NOT_CALLED
+    assert "written in C" in found["self"].reason
+    assert found["other"].outcome is Outcome.FALLBACK
+    assert rows(api, Held, "torch.Tensor.split")["self"].outcome is not Outcome.NOT_CALLED
+
+
 def test_a_subclass_inherits_everything(api):
     report = audit(Marked, only=("torch.mul", "torch.Tensor.add_", "torch.cat", "torch.linalg.det"), api=api)
     assert {row.outcome for row in report.rows} == {Outcome.INHERITED}

@@ -73,6 +73,9 @@ class AuditedApi(Protocol):
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
 
+    def excluded(self, function: AuditedFunction, operand: str, kind: type) -> str:
+        """Return why an instance of `kind` can never be the operand, whatever the type does; "" when it can."""
+
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
 
@@ -105,7 +108,7 @@ class TensorlikeApi:
     """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
 
     name = "tensorlike"
-    nobody_answered = ("no implementation found",)
+    nobody_answered: tuple[str, ...] = ("no implementation found",)
 
     def __init__(self) -> None:
         import tensorlike
@@ -179,6 +182,10 @@ class TensorlikeApi:
                 yield call
         if not found:
             yield from _guessed_calls(row)
+
+    def excluded(self, function: AuditedFunction, operand: str, kind: type) -> str:
+        """Return "": every operand may be an instance of any type."""
+        return ""
 
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
@@ -260,7 +267,7 @@ class TensorlikeApi:
 
 
 def api_named(name: str) -> AuditedApi:
-    """Return the API called "tensorlike" or "torch". Raises AuditError for others, and when PyTorch is not installed."""
+    """Return the API called "tensorlike" or "torch". Raises AuditError for others, or without PyTorch."""
     if name == "torch":
         from .api_torch import TorchApi
 

@@ -29,11 +29,12 @@ __all__ = ["TorchApi"]
 
 #: The names that operands have in PyTorch's table of dummies.
 _OPERANDS = frozenset(
-    ("A", "B", "a", "b", "grad", "index", "input", "input1", "input2", "mat1", "mat2", "mask", "other", "self", "source",
-     "target", "tensor", "tensor1", "tensor2", "tensors", "values", "vec", "vec1", "vec2", "weight", "x", "x1", "x2", "y")
+    ("A", "B", "a", "b", "grad", "index", "input", "input1", "input2", "mask", "mat1", "mat2", "other", "self",
+     "source", "target", "tensor", "tensor1", "tensor2", "tensors", "values", "vec", "vec1", "vec2", "weight", "x",
+     "x1", "x2", "y")
 )  # fmt: skip
 _SEQUENCES = frozenset(("tensors",))
-_KINDS = {
+_KINDS: dict[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: VARIADIC,
     inspect.Parameter.KEYWORD_ONLY: KEYWORD,
 }
@@ -50,7 +51,7 @@ class TorchApi:
 
     name = "torch"
     #: PyTorch words it in one way where it dispatches in C, and in another where it does in Python.
-    nobody_answered = ("Multiple dispatch failed", "no implementation found")
+    nobody_answered: tuple[str, ...] = ("Multiple dispatch failed", "no implementation found")
 
     def __init__(self) -> None:
         try:
@@ -60,7 +61,7 @@ class TorchApi:
         self._overrides: Any = importlib.import_module("torch.overrides")
         self.version = str(self.torch.__version__)
         self.tensor: type = self.torch.Tensor
-        self.default_implementation: CodeType = self.tensor.__torch_function__.__func__.__code__  # type: ignore[attr-defined]
+        self.default_implementation: CodeType = self.torch.Tensor.__torch_function__.__func__.__code__
         self._path = str(self.torch.__path__[0])
         self._own = TensorlikeApi()
         self._known = {function.name: function for function in self._own.functions()}
@@ -101,7 +102,7 @@ class TorchApi:
         twin = self._twin(name)
         if twin is not None:
             return twin.parameters
-        found = []
+        found: list[Parameter] = []
         for p in inspect.signature(dummy).parameters.values():
             if p.kind is p.VAR_KEYWORD:
                 continue
@@ -137,13 +138,14 @@ class TorchApi:
         required = [p for p in function.parameters if p.default is MISSING]
         if not all(p.operand or p.name in _GUESSES for p in required):
             return
-        for make in (
+        makers: tuple[Callable[[], Any], ...] = (
             lambda: self.torch.tensor([[0.5, -1.5], [2.0, 1.0]]),
             lambda: self.torch.tensor([1.5, 0.5, 2.0]),
             lambda: self.torch.tensor(1.5),
             lambda: self.torch.tensor([1, 0, 2]),
             lambda: self.torch.tensor([[True, False], [False, True]]),
-        ):
+        )
+        for make in makers:
             args: list[Any] = []
             for p in required:
                 value = ([make(), make()] if p.operand == "many" else make()) if p.operand else _GUESSES[p.name]
@@ -181,6 +183,15 @@ class TorchApi:
             raise _NoCounterpart
         return value
 
+    def excluded(self, function: AuditedFunction, operand: str, kind: type) -> str:
+        """Return why an instance of `kind` can never be the operand, whatever the type does; "" when it can."""
+        of_property = inspect.isgetsetdescriptor(getattr(function.key, "__self__", None))
+        if operand != function.parameters[0].name or issubclass(kind, self.tensor):
+            return ""
+        if of_property or inspect.ismethoddescriptor(function.key):
+            return "PyTorch's methods written in C take tensors and their subclasses alone as their object"
+        return ""
+
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return None: PyTorch's functions are written in C and have no frames; `watching` sees their calls."""
         return None
@@ -208,7 +219,20 @@ class TorchApi:
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""
         with self.torch._C.DisableTorchFunction():
-            return tensor.detach().resolve_conj().resolve_neg().cpu().numpy()
+            tensor = tensor.detach()
+            try:
+                if tensor.is_quantized:
+                    tensor = tensor.dequantize()
+                if tensor.layout is not self.torch.strided:
+                    tensor = tensor.to_dense()
+                tensor = tensor.resolve_conj().resolve_neg().cpu()
+                try:
+                    return tensor.numpy()
+                except TypeError:  # NumPy has no bfloat16, complex32 or float8.
+                    return tensor.to(self.torch.complex64 if tensor.is_complex() else self.torch.float32).numpy()
+            except (RuntimeError, NotImplementedError):
+                # A tensor without values, on the device `meta` for instance, has a shape to be compared.
+                return np.zeros(tuple(tensor.shape), dtype=np.float32)
 
     def tensor_of(self, array: Any, like: Any = None) -> Any:
         """Return a plain tensor of `array`, which requires grad if `like` does."""

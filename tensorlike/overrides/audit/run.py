@@ -154,7 +154,9 @@ class Auditor:
         self, function: AuditedFunction, operand: str, calls: Sequence[Call]
     ) -> tuple[AuditRow, Answering | None]:
         best: tuple[AuditRow, Answering | None] | None = None
-        reason = ""
+        reason = self.api.excluded(function, operand, self.kind)
+        if reason:
+            calls = ()
         tries = 0
         for attempt in self._attempts(function, operand, calls):
             if isinstance(attempt, str):
@@ -170,7 +172,7 @@ class Auditor:
                 break
         if best is not None:
             return best
-        if not calls:
+        if not calls and not reason:
             reason = "there are no sample inputs of this function"
         reason = reason or f"no sample call passes a tensor as {operand!r}"
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.NOT_CALLED, reason=reason)

@@ -325,8 +325,11 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     check_overlap(target, "__setitem__")
     if isinstance(value, TensorBase):
         value = _stripped(value, target.shape)._data
-    with device_guard(target):
+    if type(target) is np.ndarray:
         run_quietly(operator.setitem, target, Ellipsis, as_written(value, target.dtype))
+    else:
+        with device_guard(target):
+            target[...] = as_written(value, target.dtype)
     bump(self)
 
 

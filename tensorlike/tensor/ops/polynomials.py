@@ -11,9 +11,13 @@ from tensorlike.tensor.types import Number, Tensor
 __all__: list[str] = []
 
 
+def _degree(xp: Any, n: Any) -> Any:
+    return xp.trunc(n).astype("int64")
+
+
 def _evaluate(xp: Any, name: str, input: Any, n: Any) -> Any:
     """Return a polynomial of SciPy's in double precision; 0 for a negative degree."""
-    degree = xp.trunc(n).astype("int64")
+    degree = _degree(xp, n)
     result = getattr(special(input), name)(xp.maximum(degree, 0), input.astype("float64"))
     return xp.where(xp.less(degree, 0), 0.0, result)
 
@@ -28,11 +32,11 @@ def _second(xp: Any, input: Any, n: Any) -> Any:
 
 # Those of the third and fourth kind are differences and sums of two of the second.
 def _third(xp: Any, input: Any, n: Any) -> Any:
-    return xp.subtract(_second(xp, input, n), _second(xp, input, n - 1))
+    return xp.subtract(_second(xp, input, n), _second(xp, input, _degree(xp, n) - 1))
 
 
 def _fourth(xp: Any, input: Any, n: Any) -> Any:
-    return xp.add(_second(xp, input, n), _second(xp, input, n - 1))
+    return xp.add(_second(xp, input, n), _second(xp, input, _degree(xp, n) - 1))
 
 
 def _shifted(xp: Any, input: Any) -> Any:

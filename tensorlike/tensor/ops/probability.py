@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.runtime import PROMOTIONS
 from tensorlike.tensor.types import Number, Tensor
 
 from .special import compute, lgamma
@@ -234,12 +235,13 @@ def _mvlgamma_backward(grad: Any, input: Any, p: int) -> Any:
     return grad * total
 
 
-@pointwise(None, promotion="real float", aliases=("special.multigammaln",))
+# A boolean tensor is refused, so that the promotion comes after that.
+@pointwise(None, promotion="quotient", aliases=("special.multigammaln",))
 def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
     Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
-    `p` is less than 1. Needs SciPy.
+    `p` is less than 1, and for a boolean tensor. Needs SciPy.
 
     >>> import tensorlike as tl
     >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
@@ -248,6 +250,9 @@ def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     Same as PyTorch's function of that name.
     """
     order = _order(p)
+    if input.dtype.kind == "b":
+        raise RuntimeError("mvlgamma(): The input tensor may not be a boolean tensor: convert it to numbers first")
+    (input,) = PROMOTIONS["real float"]("mvlgamma", xp, (input,))
     kind = input.dtype.type
     steps = xp.asarray([index / 2 for index in range(order)], dtype=input.dtype)
     terms = compute("gammaln", xp.subtract(input[..., None], steps))

@@ -509,7 +509,7 @@ def fftfreq(
 
     Same as PyTorch's function of that name.
     """
-    return _frequencies("fftfreq", _two_sided, n, d, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _frequencies("fftfreq", _two_sided, n, d, out, dtype, device, requires_grad)
 
 
 @factory(namespace=_FFT)
@@ -527,7 +527,7 @@ def rfftfreq(
 
     Same as PyTorch's function of that name.
     """
-    return _frequencies("rfftfreq", _one_sided, n, d, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _frequencies("rfftfreq", _one_sided, n, d, out, dtype, device, requires_grad)
 
 
 def _two_sided(n: int) -> Any:
@@ -561,7 +561,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _shifted("fftshift", input, dim, 1)  # type: ignore[no-any-return]
+    return _shifted("fftshift", input, dim, 1)
 
 
 @composite(namespace=_FFT, guard=False)
@@ -576,4 +576,4 @@ def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _shifted("ifftshift", input, dim, -1)  # type: ignore[no-any-return]
+    return _shifted("ifftshift", input, dim, -1)

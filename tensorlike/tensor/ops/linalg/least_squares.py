@@ -76,9 +76,7 @@ def _pinv_gradient(grad: Any, A: Any, inverse: Any) -> Any:
     if A.shape[-2] <= A.shape[-1]:
         k = grad_h @ inverse
         across = k @ inverse_h
-        return (
-            -(inverse @ k).mH + across - (A @ inverse) @ across + (inverse_h @ inverse) @ (grad_h - k @ A)
-        )
+        return -(inverse @ k).mH + across - (A @ inverse) @ across + (inverse_h @ inverse) @ (grad_h - k @ A)
     k = inverse @ grad_h
     across = inverse_h @ k
     return -(k @ inverse).mH + (grad_h - A @ k) @ inverse @ inverse_h + across - (across @ inverse) @ A

@@ -63,7 +63,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _matrix_power(A, n, out=out)
+    return _matrix_power(A, n, out=out)  # type: ignore[no-any-return]
 
 
 @composite(namespace=NAMESPACE)

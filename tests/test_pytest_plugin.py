@@ -1,0 +1,378 @@
+"""The pytest plugin as a user runs it: `--override-coverage`, the marker and the fixtures, in processes of their own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import time
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import tensorlike as tl
+from tensorlike.testing.override_coverage import CoverageReport, Recorder
+
+ROOT = Path(__file__).resolve().parents[1]
+
+UNITS = '''
+import tensorlike as tl
+
+class Units:
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is tl.sub:
+            return NotImplemented
+        if func is tl.div:
+            raise ValueError("no division")
+        if func in (tl.exp, tl.mul):
+            return exp_or_mul(*args)
+        def opened(value):
+            if isinstance(value, list):
+                return [opened(v) for v in value]
+            return value.inner if isinstance(value, Units) else value
+        return cls(func(*map(opened, args), **{k: opened(v) for k, v in (kwargs or {}).items()}))
+
+def exp_or_mul(*args):
+    return Units(tl.ones(2))
+
+class Marked(tl.Tensor):
+    pass
+
+class Silent(tl.Tensor):
+    __torch_function__ = tl.overrides.disabled_torch_function
+
+class Nothing:
+    pass
+'''
+
+TESTS = """
+import pytest
+import tensorlike as tl
+from units import Marked, Units
+
+@pytest.mark.parametrize("n", range(6))
+def test_units(n):
+    one = Units(tl.ones(2))
+    tl.add(one, 1)
+    tl.add(1, other=one)
+    tl.cat([tl.ones(1), one])
+    with pytest.raises(TypeError):
+        tl.sub(1, one)
+    with pytest.raises(ValueError):
+        tl.div(one, 1)
+
+def test_marked():
+    assert type(Marked([1.0]) * 2) is Marked
+    assert Marked([1.0]).__torch_function__.__func__ is not tl.Tensor.__torch_function__.__func__
+
+@pytest.mark.no_override_coverage
+def test_left_out():
+    tl.exp(Units(tl.ones(2)))
+"""
+
+FIXTURES = """
+import pytest
+import tensorlike as tl
+from units import Marked, Units
+
+def test_trace(override_trace):
+    tl.add(Units(tl.ones(2)), 1)
+    assert len(override_trace) >= 1
+    assert override_trace[0].answered_by == "Units"
+
+def test_overridden(assert_overridden):
+    assert_overridden(tl.exp, Units, from_dense=Units)
+    assert_overridden(tl.mul, Units, from_dense=Units, operand="other")
+
+def test_handed_on(assert_overridden):
+    assert_overridden(tl.add, Units, from_dense=Units)
+
+def test_refused(assert_overridden):
+    assert_overridden(tl.sub, Units, from_dense=Units, operand="input")
+
+def test_inherited(assert_overridden):
+    assert_overridden(tl.add, Marked)
+
+def test_no_such_operand(assert_overridden):
+    with pytest.raises(ValueError, match="no operand 'inptu'"):
+        assert_overridden(tl.add, Marked, operand="inptu")
+
+def test_no_such_function(assert_overridden):
+    with pytest.raises(TypeError, match="overridable function"):
+        assert_overridden(print, Marked)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "units.py").write_text(UNITS)
+    (tmp_path / "test_units.py").write_text(TESTS)
+    return tmp_path
+
+
+def run(folder, *arguments, plugin=True):
+    path = os.pathsep.join((str(ROOT), str(folder)))
+    # Whether or not tensorlike is installed: its entry point is not read, and the plugin named instead.
+    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--strict-markers"]
+    command += ["-p", "tensorlike.testing.pytest_plugin"] if plugin else []
+    return subprocess.run([*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def rows(file):
+    types = json.loads(file.read_text())["types"]
+    return {
+        name: {(row["function"], row["operand"]): (row["outcomes"], row["results"]) for row in found["calls"]}
+        for name, found in types.items()
+    }
+
+
+EXPECTED = {
+    "units:Units": {
+        ("tensorlike.add", "input"): ({"answered": 6}, ["Units"]),
+        ("tensorlike.add", "other"): ({"answered": 6}, ["Units"]),
+        ("tensorlike.cat", "tensors"): ({"answered": 6}, ["Units"]),
+        ("tensorlike.sub", "other"): ({"NotImplemented": 6}, []),
+        ("tensorlike.div", "input"): ({"raised": 6}, ["ValueError"]),
+    },
+    "units:Marked": {("tensorlike.Tensor.mul", "self"): ({"answered": 1}, ["Marked"])},
+}
+
+
+def test_counts_report_and_summary(folder):
+    done = run(
+        folder, "--override-coverage=units:Units,Marked", "--override-coverage-json=a.json",
+        "--override-coverage-html=a.html", "test_units.py",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows(folder / "a.json") == EXPECTED
+    found = json.loads((folder / "a.json").read_text())["types"]["units:Units"]
+    assert found["exercised"] == 5
+    assert len(found["never"]) == found["operands"] - 5
+    assert ["tensorlike.exp", "input"] in found["never"], "the marker is not heeded"
+    assert "override coverage" in done.stdout
+    assert re.search(r"units:Units: 0\.\d % \(5 of \d+ operands\)", done.stdout)
+    assert "calls: 6 NotImplemented, 18 answered, 6 raised" in done.stdout
+    assert re.search(r"never exercised: \w+\(\w+\), .* and \d+ more", done.stdout)
+    page = (folder / "a.html").read_text()
+    Opened(page)
+    assert "units:Units" in page
+    assert '<tr class="hit"><td>tensorlike.add</td><td>input</td><td>6</td>' in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+class Opened(HTMLParser):
+    """Fails for elements that are closed in another order than they were opened."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_workers_of_xdist_are_merged(folder):
+    pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    done = run(
+        folder, "-p", "xdist", "-n2", "--override-coverage=units:Units,units:Marked", "--override-coverage-json=a.json",
+        "test_units.py",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows(folder / "a.json") == EXPECTED
+    assert done.stdout.count("= override coverage =") == 1
+
+
+def test_fail_under_and_only(folder):
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-fail-under=50", "test_units.py")
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"ERROR: units:Units: 0\.\d % is less than the 50 % of --override-coverage-fail-under", done.stdout)
+    only = ("--override-coverage-only=add", "--override-coverage-only=tensorlike.cat")
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-fail-under=60", *only, "test_units.py")
+    assert done.returncode == 0, done.stdout
+    assert "units:Units: 60.0 % (3 of 5 operands)" in done.stdout
+    assert "never exercised: add(out), cat(out)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--override-coverage=units"], "takes MODULE:TYPE[,TYPE], such as mypackage.units:Units, not 'units'"),
+        (["--override-coverage=units.py:Units"], "takes MODULE:TYPE"),
+        (["--override-coverage=unist:Units"], "cannot import unist"),
+        (["--override-coverage=units:Unit"], "units:Unit"),
+        (["--override-coverage=units:Nothing"], "has no __torch_function__"),
+        (["--override-coverage=units:Silent"], "switches __torch_function__ off"),
+        (["--override-coverage=tensorlike:Tensor"], "the plain tensor"),
+        (["--override-coverage-json=a.json"], "--override-coverage-json needs --override-coverage="),
+        (["--override-coverage-fail-under=3"], "--override-coverage-fail-under needs --override-coverage="),
+        (["--override-coverage=units:Units", "--override-coverage-fail-under=101"], "from 0 to 100"),
+        (["--override-coverage=units:Units", "--override-coverage-html=no/a.html"], "there is no folder no"),
+    ],
+)
+def test_bad_input_is_one_line(folder, arguments, words):
+    done = run(folder, *arguments, "test_units.py")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    text = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    assert len(text) == 1, text
+    assert text[0].startswith("ERROR: ")
+    assert words in text[0]
+
+
+def test_a_glob_that_matches_nothing_fails(folder):
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-only=lnalg.*", "test_units.py")
+    assert done.returncode == 1
+    assert "--override-coverage-only matches no function: ['lnalg.*']" in done.stdout
+
+
+def test_fixtures(folder):
+    (folder / "test_fixtures.py").write_text(FIXTURES)
+    done = run(folder, "-rA", "test_fixtures.py")
+    outcomes = dict(re.findall(r"^(PASSED|FAILED) test_fixtures.py::(\w+)", done.stdout, re.MULTILINE)[i][::-1] for i in range(7))
+    failed = {"test_handed_on", "test_refused", "test_inherited"}
+    assert {name for name, outcome in outcomes.items() if outcome == "FAILED"} == failed, done.stdout
+    assert "Units does not override tensorlike.add" in done.stdout
+    assert "input: fallback" in done.stdout
+    assert "input: NotImplemented: sub(" in done.stdout
+    assert "Marked does not override tensorlike.add" in done.stdout
+
+
+def test_off_it_imports_nothing_and_changes_nothing(folder):
+    (folder / "test_units.py").write_text(
+        textwrap.dedent("""
+        import sys
+        def test_modules():
+            heavy = ("override_coverage", "suite", "comparison", "samples", "creation")
+            assert [name for name in heavy if f"tensorlike.testing.{name}" in sys.modules] == []
+            assert "tensorlike.overrides.audit.run" not in sys.modules
+            from units import Units
+            assert Units.__torch_function__.__func__.__code__.co_filename.endswith("units.py")
+        """)
+    )
+    done = run(folder, "test_units.py")
+    assert done.returncode == 0, done.stdout
+    assert "override coverage" not in done.stdout
+
+
+def test_the_entry_point():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"tensorlike": "tensorlike.testing.pytest_plugin"}
+
+
+class Duck:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return cls.__name__
+
+
+class Inherits(Duck):
+    pass
+
+
+class Sub(tl.Tensor):
+    pass
+
+
+class TestRecorder:
+    def test_the_type_is_as_before_afterwards(self):
+        before = [kind.__dict__.get("__torch_function__") for kind in (Duck, Inherits, Sub)]
+        recorders = [Recorder(kind) for kind in (Duck, Inherits, Sub)]
+        for recorder in recorders:
+            recorder.install()
+        assert tl.add(Inherits(), 1) == "Inherits"
+        assert tl.add(1, Duck()) == "Duck"
+        assert type(Sub([1.0]) + 1) is Sub
+        for recorder in reversed(recorders):
+            recorder.uninstall()
+        assert [kind.__dict__.get("__torch_function__") for kind in (Duck, Inherits, Sub)] == before
+        tl.add(Duck(), 1)
+        assert recorders[0].counts() == [
+            ("tensorlike.add", "input", "answered", "str", 1),
+            ("tensorlike.add", "other", "answered", "str", 1),
+        ]
+        assert recorders[1].counts() == [("tensorlike.add", "input", "answered", "str", 1)]
+        assert recorders[2].counts() == [("tensorlike.Tensor.add", "self", "answered", "Sub", 1)]
+
+    def test_functions_of_ones_own_are_counted_apart(self):
+        @tl.overrides.wrap_torch_function(lambda x: (x,))
+        def mine(x):
+            return x
+
+        recorder = Recorder(Duck)
+        recorder.install()
+        try:
+            mine(Duck())
+        finally:
+            recorder.uninstall()
+        [covered] = CoverageReport({"Duck": recorder.counts()}).types
+        assert covered.exercised == 0
+        assert [*covered.others.values()] == [1]
+
+    def test_a_method_that_is_no_classmethod(self):
+        class Old:
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                return self
+
+        recorder = Recorder(Old)
+        recorder.install()
+        try:
+            old = Old()
+            with pytest.warns(DeprecationWarning, match="plain method"):
+                assert tl.add(1, old) is old
+        finally:
+            recorder.uninstall()
+        assert recorder.counts() == [("tensorlike.add", "other", "answered", "Old", 1)]
+
+    def test_it_keeps_no_tensor_alive(self):
+        import gc
+        import weakref
+
+        recorder = Recorder(Sub)
+        recorder.install()
+        try:
+            one = Sub([1.0])
+            watched = [weakref.ref(one), weakref.ref(one * 2)]
+            del one
+            gc.collect()
+            assert [ref() for ref in watched] == [None, None]
+        finally:
+            recorder.uninstall()
+
+    def test_a_call_costs_little(self):
+        class Counting(tl.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return super().__torch_function__(func, types, args, kwargs)
+
+        value = Counting([1.0])
+
+        def seconds():
+            times = []
+            for _ in range(7):
+                start = time.perf_counter()
+                for _ in range(1000):
+                    value + value
+                times.append(time.perf_counter() - start)
+            return min(times) / 1000
+
+        plain = seconds()
+        recorder = Recorder(Counting)
+        recorder.install()
+        try:
+            # Microseconds, where a test takes some hundred of pytest's own: see Note [What recording costs].
+            assert seconds() - plain < 10e-6
+        finally:
+            recorder.uninstall()
