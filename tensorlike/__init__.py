@@ -58,7 +58,9 @@ from .tensor.printing import set_printoptions
 from .tensor.size import Size
 
 #: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
-LAZY = ("_C", "_overrides", "cuda", "fft", "linalg", "nn", "optim", "overrides", "random", "special", "testing", "utils")
+LAZY = (
+    "_C", "_overrides", "cuda", "fft", "linalg", "nn", "optim", "overrides", "random", "special", "testing", "utils",
+)  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of
 # that name stays importable from (`from tensorlike.tensor import ...`).

@@ -42,7 +42,7 @@ def _chosen(function: str, device: Any) -> tuple[Backend, Device]:
     """
     if isinstance(device, (int, np.integer)) and not isinstance(device, bool):
         # Not through `device(int)`, which says less about what is missing.
-        device = Device("cuda", device)
+        device = Device("cuda", int(device))
     where = _ANY if device is None else as_device(device, function)
     if where.type != "cuda":
         raise ValueError(f"{function}(): Expected a cuda device, but got: {where}")

@@ -307,7 +307,8 @@ class TestMemory:
             lambda t: t[1], lambda t: t[:, ::2], lambda t: t.T, lambda t: t.view(3, 2), lambda t: t.unsqueeze(0),
             lambda t: t.expand(4, 2, 3), lambda t: t.diagonal(), lambda t: t.narrow(1, 1, 2),
             lambda t: t.split(2, 1)[0], lambda t: t.unfold(1, 2, 1), lambda t: t.as_strided((2, 2), (1, 2)),
-            lambda t: t[None, ..., 0], lambda t: t.real, lambda t: t.detach(), lambda t: t.flatten(), lambda t: t.movedim(0, 1),
+            lambda t: t[None, ..., 0], lambda t: t.real, lambda t: t.detach(), lambda t: t.flatten(),
+            lambda t: t.movedim(0, 1),
         ):  # fmt: skip
             seen, expected = view(x), view(host)
             same(seen, expected)

@@ -27,7 +27,7 @@ IMMATERIAL = {
     "non_blocking": "copies wait",
     "driver": "the singular value decomposition has one, and refuses others, as PyTorch does on the CPU",
     "pivot": "refused when False, as PyTorch does on the CPU",
-    "device": "samples live on the CPU; devices are tested in test_backends.py",
+    "device": "samples live on the CPU; devices are tested in test_cuda.py",
     "generator": "generators are tested with the random functions",
     "requires_grad": "samples of differentiable operations are made with and without",
     "inplace": "tested with the modules that pass it on",

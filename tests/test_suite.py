@@ -87,9 +87,9 @@ class TestScalar(TensorLikeSuite):
     known_gaps = {"add": "takes no alpha=", "mean": "the result is a float, and dim= is missing"}
 
     def make_operand(self, tensor):
-        if tensor.ndim != 2 or tensor.shape[0] != tensor.shape[1] or tensor.numel() == 0:
+        if tensor.ndim != 2 or tensor.numel() == 0:
             return NotImplemented
-        return ScalarTensor(tensor.shape[0], float(tensor.mean()))
+        return ScalarTensor(tensor.shape[1], float(tensor.diagonal().mean()))
 
     def to_dense(self, operand):
         return operand.tensor()
@@ -200,7 +200,7 @@ FAULTS = [
     (LosesOnPickle, ["pickle "], "type lost"),
     (SharesOnCopy, ["deepcopy "], "shares memory"),
     (WrongKeyword, ["value sum-input"], "shape"),
-    (WrongDtype, ["value exp-input", "out exp"], "dtype"),
+    (WrongDtype, ["value exp-input"], "dtype"),
 ]
 
 
@@ -249,12 +249,14 @@ def test_a_subclass_that_loses_its_type_and_attributes():
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             result = super().__torch_function__(func, types, args, kwargs)
-            return result.as_subclass(tl.Tensor) if func is tl.exp else result
+            with tl.overrides.DisableTorchFunctionSubclass():
+                return result.as_subclass(tl.Tensor) if func is tl.exp else result
 
     class Suite(TensorSubclassSuite):
         tensor_type = Lossy
         attributes = ("unit",)
         functions = ("exp", "mul")
+        out = False
 
         def make_operand(self, tensor):
             made = super().make_operand(tensor)
@@ -296,7 +298,7 @@ class Base(TensorLikeSuite):
 
 class TestOpen(Base):
     kind = LosesType
-    known_gaps = {"type:exp": "the result is plain"}
+    known_gaps = {"type:exp": "the result is plain", "out:exp": "so is what out= returns"}
 
 class TestWide(Base):
     kind = RefusesOnTheRight
@@ -318,7 +320,8 @@ def ran(tmp_path_factory):
     command = [sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "-rA", "test_gaps.py"]
 
     def run(*more):
-        done = subprocess.run([*command, *more], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        command_line = [*command, *more]
+        done = subprocess.run(command_line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         lines = done.stdout.splitlines()
         return sorted(line for line in lines if line.startswith(("PASSED", "FAILED", "XFAIL", "SKIPPED"))), done.stdout
 
@@ -341,12 +344,14 @@ def test_known_gaps_as_pytest_reports_them(ran):
     ], printed
     assert "is closed for exp: every test of it passes" in printed
     assert "matches none of the tests of TestClosed" in printed
-    assert all("gradients = False" in line or "no known gaps" in line for line in lines if line.startswith("SKIPPED"))
+    skipped = {line.rpartition(": ")[2] for line in lines if line.startswith("SKIPPED")}
+    assert skipped == {"gradients = False", "no supported function has such a test"}
 
 
 def test_the_workers_of_xdist_agree_on_the_tests(ran):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
-    assert ran("-p", "xdist", "-n2")[0] == ran()[0]
+    one, two = ran("-p", "xdist", "-n2")[0], ran()[0]
+    assert [line.partition(" - ")[0] for line in one] == [line.partition(" - ")[0] for line in two]
 
 
 class TestAssertClose:

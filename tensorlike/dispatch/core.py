@@ -39,6 +39,7 @@ __all__ = [
     "overriding_types",
     "plan_for",
     "register_default",
+    "register_pairwise",
     "register_plain",
 ]
 
@@ -152,6 +153,7 @@ _PLANS_KEPT = 4096
 _default_implementation: Any = None
 _disabled_implementation: Any = None
 _propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
+_settle: Callable[[Any, Sequence[Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
 _warned: set[type] = set()
 
 
@@ -166,6 +168,14 @@ def register_default(
     _disabled_implementation = disabled
     _propagate = propagate
     _PLANS.clear()
+
+
+def register_pairwise(
+    settle: Callable[[Any, Sequence[Any], tuple[Any, ...], dict[str, Any]], Any],
+) -> None:
+    """Name what is asked, with the function, its operands and the arguments, when every type returned NotImplemented."""
+    global _settle
+    _settle = settle
 
 
 def _overrides(kind: type) -> bool:
@@ -220,7 +230,10 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
         positions.insert(at, position)
     if types:
         default = None
-        if all(getattr(t.__torch_function__, "__func__", None) is _default_implementation for t in types):  # type: ignore[attr-defined]
+        # A type that declares attributes has every call pass the default implementation, which hands them on.
+        if all(getattr(t.__torch_function__, "__func__", None) is _default_implementation for t in types) and not any(  # type: ignore[attr-defined]
+            getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
+        ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
         plan = Plan(tuple(types), tuple(positions), default)
     else:
@@ -336,6 +349,10 @@ def _ask_types(
         from .errors import runaway
 
         raise runaway(error, function, types, _ask_types.__code__) from None
+    if _settle is not None:
+        result = _settle(function, operands, args, kwargs)
+        if result is not NotImplemented:
+            return result
     from .errors import no_implementation
 
     raise no_implementation(function, plan, operands, args, kwargs, mode)

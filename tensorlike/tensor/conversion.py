@@ -181,8 +181,10 @@ def cuda(
 
     Same as PyTorch's method of that name.
     """
-    number = isinstance(device, (int, np.integer)) and not isinstance(device, bool)
-    where = Device("cuda", device) if number else as_device("cuda" if device is None else device, "cuda")  # type: ignore[arg-type]
+    if isinstance(device, (int, np.integer)) and not isinstance(device, bool):
+        where = Device("cuda", int(device))
+    else:
+        where = as_device("cuda" if device is None else device, "cuda")
     if where.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device: cuda() got {where}; use .to({str(where)!r})")
     return _converted(self, None, where, False)

@@ -152,7 +152,7 @@ def copied(array: Any) -> Any:
 
 
 def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
-    """Return operands whose zero-dimensional tensors of the CPU are moved to the device of the others, None if none are.
+    """Return operands with the zero-dimensional tensors of the CPU moved to the device of the others; None if none are.
 
     What is to be written to in place stays where it is.
     """

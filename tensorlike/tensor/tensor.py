@@ -30,6 +30,7 @@ class Tensor(TensorBase, TensorMethods):
     `tensorlike.tensor(data)` to have the dtype inferred.
 
     A subclass gets results of its own type from every operation; one that defines `__torch_function__` is asked first.
+    Attributes that it names in `__tensor_attributes__` are taken over by its results.
 
     >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):
@@ -49,6 +50,20 @@ class Tensor(TensorBase, TensorMethods):
     #: NumPy leaves `array * tensor` to the tensor.
     __array_priority__: ClassVar[float] = 1000.0
 
+    #: Names of attributes that results take over from their operands; those of the bases count as well. The first
+    #: operand that carries one wins, unless the class says otherwise in `__tensor_merge__`. To be set in the class body.
+    __tensor_attributes__: ClassVar[tuple[str, ...]] = ()
+    #: A classmethod `(name, values)` that returns, or refuses, the attribute of a result whose operands disagree.
+    __tensor_merge__: ClassVar[Any] = None
+    #: A classmethod `(result, operands)` called with every tensor of this class that a function returns.
+    __tensor_finalize__: ClassVar[Any] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        from .propagation import check_declaration
+
+        check_declaration(cls, Tensor)
+
     @classmethod
     def __torch_function__(
         cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -63,6 +78,11 @@ class Tensor(TensorBase, TensorMethods):
         for kind in types:
             if not issubclass(cls, kind):
                 return NotImplemented
+        propagation = None
+        if cls.__tensor_attributes__ or cls.__tensor_finalize__ is not None:
+            from .propagation import finalized, settled
+
+            propagation = settled(cls, args, kwargs)
         state = STATE.get()
         entry = getattr(func, "_entry", None)
         if state is CLEAR and entry is not None and not entry.composite:
@@ -76,7 +96,8 @@ class Tensor(TensorBase, TensorMethods):
                 STATE.set(state)
         if func in nowrap_functions():
             return result
-        return converted(result, cls, args, kwargs, fresh=entry is not None and not entry.composite)
+        result = converted(result, cls, args, kwargs, fresh=entry is not None and not entry.composite)
+        return result if propagation is None else finalized(cls, func, result, propagation, kwargs)
 
 
 def disabled_torch_function(
@@ -154,7 +175,12 @@ def retyped(tensor: Any, cls: type) -> Any:
     except TypeError:
         other: Any = _new(cls)
         other.__dict__.update(result.__dict__)
-        return other
+        result = other
+    names = getattr(cls, "__tensor_attributes__", ())
+    if names:
+        from .propagation import copy_attributes
+
+        copy_attributes(tensor, result, names)
     return result
 
 

@@ -150,7 +150,7 @@ def _dense(value: Any) -> Any:
 
 
 def _tensors(actual: Any, expected: Any, options: _Options) -> str | None:
-    compared = [("shape", tuple(actual.shape), tuple(expected.shape))]
+    compared: list[tuple[str, Any, Any]] = [("shape", tuple(actual.shape), tuple(expected.shape))]
     if options.check_device:
         compared.append(("device", actual.device, expected.device))
     if options.check_dtype:
@@ -159,13 +159,13 @@ def _tensors(actual: Any, expected: Any, options: _Options) -> str | None:
         compared.append(("layout", getattr(actual, "layout", None), getattr(expected, "layout", None)))
     if options.check_stride:
         compared.append(("stride", actual.stride(), expected.stride()))
-    for name, one, other in compared:
-        if one != other:
-            return f"The {name} is {one}, expected {other}."
+    for name, mine, theirs in compared:
+        if mine != theirs:
+            return f"The {name} is {mine}, expected {theirs}."
     rtol, atol = _tolerances(options, actual, expected)
     # Values of any dtype, on any device, are compared in the widest one in main memory.
-    arrays = [np.asarray(t.detach().cpu()._data) for t in (actual, expected)]
-    return _arrays(*arrays, rtol, atol, options.equal_nan)
+    one, other = (np.asarray(t.detach().cpu()._data) for t in (actual, expected))
+    return _arrays(one, other, rtol, atol, options.equal_nan)
 
 
 def _tolerances(options: _Options, *values: Any) -> tuple[float, float]:

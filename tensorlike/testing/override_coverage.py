@@ -81,7 +81,8 @@ class Recorder:
         else:
 
             def asked_class(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                ask = super(kind, cls).__torch_function__ if own is None else own.__get__(None, cls)
+                inherited: Any = super(kind, cls)
+                ask = inherited.__torch_function__ if own is None else own.__get__(None, cls)
                 return answered(ask, func, types, args, kwargs)
 
             replacement = classmethod(asked_class)

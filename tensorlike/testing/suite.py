@@ -187,8 +187,8 @@ class TensorLikeSuite:
         """Give each test its functions, operands and dtypes."""
         check = metafunc.function.__name__.removeprefix("test_")
         if check == "known_gap_matches":
-            gaps = [*self.known_gaps] or [pytest.param("", marks=pytest.mark.skip(reason="there are no known gaps"))]
-            metafunc.parametrize("gap", gaps, ids=[*self.known_gaps] or ["none"])
+            none = pytest.param("", id="none", marks=pytest.mark.skip(reason="there are no known gaps"))
+            metafunc.parametrize("gap", [pytest.param(gap, id=gap) for gap in self.known_gaps] or [none])
             return
         if check not in _CHECKS or getattr(TensorLikeSuite, metafunc.function.__name__, None) is not metafunc.function:
             return
@@ -330,7 +330,8 @@ class TensorLikeSuite:
             words = shown_call(_short(item.function), case.args, case.kwargs, api)
             yield case, expected, self._called(function.key, case, words), words
         if not tried:
-            raise _NoSample(f"{_NO_SAMPLE} of {_short(item.function)} in {item.dtype}")
+            why = _NO_SAMPLE if item.operand else "make_operand holds no sample inputs with several tensors"
+            raise _NoSample(f"{why} of {_short(item.function)} in {item.dtype}")
 
     def _called(self, function: Callable[..., Any], case: Case, words: str) -> Any:
         try:

@@ -1,0 +1,137 @@
+"""A structured type: diagonal matrices held as vectors, multiplied without ever being written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorlike as tl
+
+HANDLED_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+class DiagonalTensor:
+    """The N x N matrix with the N elements of `values` on its diagonal and zeros elsewhere."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = tl.as_tensor(values)
+
+    def __repr__(self) -> str:
+        return f"DiagonalTensor({self.values.tolist()})"
+
+    def dense(self) -> tl.Tensor:
+        """The whole matrix. No function below needs it."""
+        return tl.diag(self.values)
+
+    @property
+    def shape(self) -> tl.Size:
+        return tl.Size([len(self.values), len(self.values)])
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        # What is missing is refused: a fallback to the whole matrix would need 40 GB for the one in main().
+        if func not in HANDLED_FUNCTIONS or not all(issubclass(t, (tl.Tensor, DiagonalTensor)) for t in types):
+            return NotImplemented
+        return HANDLED_FUNCTIONS[func](*args, **(kwargs or {}))
+
+    def __matmul__(self, other: Any) -> Any:
+        return tl.matmul(self, other)
+
+
+def implements(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated function as what DiagonalTensor does for each of `functions`."""
+
+    def decorator(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        HANDLED_FUNCTIONS.update(dict.fromkeys(functions, implementation))
+        return implementation
+
+    return decorator
+
+
+def multiplied(name: str, input: Any, other: Any) -> Any:
+    size, other_size = input.shape[-1], other.shape[0 if len(other.shape) == 1 else -2]
+    if size != other_size:
+        raise RuntimeError(f"{name}(): sizes {size} and {other_size} of the operands differ: {input} and {other}")
+    if isinstance(input, DiagonalTensor) and isinstance(other, DiagonalTensor):
+        return DiagonalTensor(input.values * other.values)
+    if isinstance(other, DiagonalTensor):
+        return input * other.values  # scales the columns
+    # Scales the elements of a vector, or the rows of a matrix.
+    return input.values * other if len(other.shape) == 1 else input.values[:, None] * other
+
+
+@implements(tl.matmul, tl.Tensor.matmul, tl.Tensor.__matmul__, tl.linalg.matmul)
+def matmul(input: Any, other: Any) -> Any:
+    return multiplied("matmul", input, other)
+
+
+@implements(tl.mm, tl.Tensor.mm)
+def mm(input: Any, mat2: Any) -> Any:
+    return multiplied("mm", input, mat2)
+
+
+@implements(tl.mv, tl.Tensor.mv)
+def mv(input: DiagonalTensor, vec: tl.Tensor) -> Any:
+    return multiplied("mv", input, vec)
+
+
+@implements(tl.linalg.solve)
+def solve(A: DiagonalTensor, B: Any) -> Any:
+    return multiplied("linalg.solve", inv(A), B)
+
+
+@implements(tl.linalg.inv, tl.inverse, tl.Tensor.inverse)
+def inv(A: DiagonalTensor) -> DiagonalTensor:
+    if bool((A.values == 0).any()):
+        raise tl.linalg.LinAlgError(f"linalg.inv: the matrix is singular, with a zero on its diagonal: {A}")
+    return DiagonalTensor(1 / A.values)
+
+
+@implements(tl.linalg.det, tl.det, tl.Tensor.det)
+def det(A: DiagonalTensor) -> tl.Tensor:
+    return A.values.prod()
+
+
+@implements(tl.t, tl.Tensor.t)
+def t(input: DiagonalTensor) -> DiagonalTensor:
+    return input
+
+
+@implements(tl.trace, tl.Tensor.trace)
+def trace(input: DiagonalTensor) -> tl.Tensor:
+    return input.values.sum()
+
+
+def main() -> None:
+    d = DiagonalTensor([1.0, 2.0, 4.0])
+    matrix = tl.arange(9.0).reshape(3, 3)
+    print("diagonal @ diagonal:", d @ d)
+    print("diagonal @ matrix:", d @ matrix, sep="\n")
+    print("matrix @ diagonal:", matrix @ d, sep="\n")
+    print("diagonal @ vector:", tl.mv(d, tl.ones(3)))
+    print("the same as with the whole matrix:", tl.equal(d @ matrix, d.dense() @ matrix))
+    print("solved:", tl.linalg.solve(d, tl.tensor([1.0, 1.0, 1.0])))
+    print("determinant:", tl.linalg.det(d))
+
+    # Written out, this one would have ten thousand million elements.
+    large = DiagonalTensor(tl.full((100_000,), 0.5))
+    print("large:", tl.trace(large @ large @ large))
+
+    values = tl.tensor([3.0, 5.0], requires_grad=True)
+    (DiagonalTensor(values) @ tl.tensor([2.0, 7.0])).sum().backward()
+    print("gradient:", values.grad)
+
+    try:
+        tl.exp(d)
+    except TypeError as error:
+        print("TypeError:", str(error).partition("\n")[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Attributes that a subclass of Tensor declares, and how results come by them.
+
+# Note [Declared attributes]
+A class that declares attributes gives up the shortcut for types that inherit the default implementation: its plans have
+no `default`, so that every call passes `Tensor.__torch_function__`. Classes that declare nothing pay for none of this.
+The attributes are settled before the function runs: a merge that refuses leaves every operand as it was, in-place
+operations included.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import MISSING
+
+__all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
+
+
+def check_declaration(cls: type, base: type) -> None:
+    """Complain of a `__tensor_attributes__` that names no attributes; give `cls` those of its bases as well."""
+    found: dict[str, None] = {}
+    for kind in reversed(cls.__mro__):
+        declared = kind.__dict__.get("__tensor_attributes__", ())
+        if isinstance(declared, str) or not isinstance(declared, (tuple, list)):
+            raise TypeError(
+                f"{kind.__name__}.__tensor_attributes__ must be a tuple of attribute names, got {declared!r}; "
+                'write e.g. __tensor_attributes__ = ("unit",)'
+            )
+        for name in declared:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise TypeError(f"{kind.__name__}.__tensor_attributes__ holds {name!r}, which is no attribute name")
+            if hasattr(base, name) or name == "_data":
+                raise TypeError(
+                    f"{kind.__name__}.__tensor_attributes__ holds {name!r}, an attribute that every Tensor has; "
+                    "choose another name"
+                )
+            found[name] = None
+    if found:
+        cls.__tensor_attributes__ = tuple(found)  # type: ignore[attr-defined]
+
+
+def carried(tensor: Any, name: str) -> Any:
+    """Return the attribute that was stored on this tensor, MISSING where it has the default of its class alone."""
+    value = tensor.__dict__.get(name, MISSING)
+    if value is MISSING and hasattr(getattr(type(tensor), name, None), "__set__"):  # A slot or a property.
+        value = getattr(tensor, name, MISSING)
+    return value
+
+
+def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
+    """Store on `target` what `source` carries and `target` does not."""
+    for name in names:
+        value = carried(source, name)
+        if value is not MISSING and carried(target, name) is MISSING:
+            setattr(target, name, value)
+
+
+def _tensors(value: Any) -> list[Any]:
+    if isinstance(value, TensorBase):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [t for item in value for t in _tensors(item)]
+    if isinstance(value, dict):
+        return [t for item in value.values() for t in _tensors(item)]
+    return []
+
+
+def _agree(first: Any, other: Any) -> bool:
+    if first is other:
+        return True
+    try:
+        return bool(first == other)
+    except (TypeError, ValueError, RuntimeError):  # Arrays and tensors have no single answer.
+        return False
+
+
+def settled(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the tensors among the operands, and the attributes that results made from them get."""
+    operands = _tensors(args) + [t for name, value in kwargs.items() if name != "out" for t in _tensors(value)]
+    values: dict[str, Any] = {}
+    for name in cls.__tensor_attributes__:
+        found = [v for v in (carried(t, name) for t in operands) if v is not MISSING]
+        if not found:
+            continue
+        merge = cls.__tensor_merge__
+        if merge is not None and not all(_agree(found[0], v) for v in found[1:]):
+            values[name] = merge(name, found)
+        else:
+            values[name] = found[0]
+    return tuple(operands), values
+
+
+def finalized(
+    cls: Any, func: Any, result: Any, settled: tuple[tuple[Any, ...], dict[str, Any]], kwargs: dict[str, Any]
+) -> Any:
+    """Give the tensors in `result` their attributes; return it."""
+    operands, values = settled
+    name = getattr(func, "__name__", "")
+    in_place = (name.endswith("_") and not name.endswith("__")) or name.startswith("__i")
+    outs = _tensors(kwargs.get("out"))
+    for tensor in _tensors(result):
+        if not isinstance(tensor, cls):
+            continue
+        written = any(tensor is t for t in outs) or (in_place and bool(operands) and tensor is operands[0])
+        if not written and any(tensor is t for t in operands):
+            continue
+        for key, value in values.items():
+            # A deep copy carries copies of its own already.
+            if written or carried(tensor, key) is MISSING:
+                setattr(tensor, key, value)
+        if cls.__tensor_finalize__ is not None:
+            cls.__tensor_finalize__(tensor, operands)
+    return result
