@@ -40,6 +40,7 @@ ABOUT_MEMORY = {
     "tensorlike.Tensor.stride",
     "tensorlike.Tensor.is_contiguous",
     "tensorlike.as_strided",
+    "tensorlike.as_strided_copy",
     "tensorlike.as_strided_scatter",
     "tensorlike.view_as_complex",
 }

@@ -93,3 +93,10 @@ def test_bad_registrations():
         tl.overrides.register(tl.ones, (a, b))
     with pytest.raises(TypeError, match="must be an overridable function"):
         tl.overrides.register("add", (a, b))
+
+
+def test_rule_answers_under_a_trace():
+    a, b = kinds(Duck, Duck)
+    tl.overrides.register(tl.mul, (a, b))(lambda input, other: "settled")
+    with tl.overrides.trace():
+        assert tl.mul(a(), b()) == "settled"

@@ -153,7 +153,7 @@ _PLANS_KEPT = 4096
 _default_implementation: Any = None
 _disabled_implementation: Any = None
 _propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
-_settle: Callable[[Any, Sequence[Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
+_settle: Callable[[Any, tuple[type, ...], tuple[Any, ...], dict[str, Any]], Any] | None = None
 _warned: set[type] = set()
 
 
@@ -171,9 +171,9 @@ def register_default(
 
 
 def register_pairwise(
-    settle: Callable[[Any, Sequence[Any], tuple[Any, ...], dict[str, Any]], Any],
+    settle: Callable[[Any, tuple[type, ...], tuple[Any, ...], dict[str, Any]], Any],
 ) -> None:
-    """Name what is asked, with the function, its operands and the arguments, when every type returned NotImplemented."""
+    """Name what is asked, with the function, the types and the arguments, when every type returned NotImplemented."""
     global _settle
     _settle = settle
 
@@ -350,7 +350,7 @@ def _ask_types(
 
         raise runaway(error, function, types, _ask_types.__code__) from None
     if _settle is not None:
-        result = _settle(function, operands, args, kwargs)
+        result = _settle(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
     from .errors import no_implementation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tensorlike.dispatch import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -30,6 +32,9 @@ from .introspection import (
 from .modes import BaseTorchFunctionMode
 from .trace import trace
 
+if TYPE_CHECKING:
+    from .pairwise import register
+
 __all__ = [
     "BaseTorchFunctionMode",
     "DisableTorchFunction",
@@ -49,7 +54,19 @@ __all__ = [
     "is_tensor_like",
     "is_tensor_method_or_property",
     "overridable",
+    "register",
     "resolve_name",
     "trace",
     "wrap_torch_function",
 ]
+
+_LAZY = {"register": "pairwise"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    return found

@@ -32,7 +32,11 @@ _ignore_all(
     set_default_dtype=set_default_dtype,
     set_printoptions=set_printoptions,
 )
-_ignore_all(_MACHINERY, overridable=overridable, **{"Tensor.__torch_function__": Tensor.__torch_function__})
+_ignore_all(
+    _MACHINERY,
+    overridable=overridable,
+    **{f"Tensor.{name}": getattr(Tensor, name) for name in ("__init_subclass__", "__torch_function__")},
+)
 _ignore_all(
     _PYTHON,
     **{

@@ -10,10 +10,10 @@ more specific, though some pair of their classes fits both, are refused at regis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from tensorlike.dispatch.core import overriding_types, register_pairwise
+from tensorlike.dispatch.core import register_pairwise
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 
@@ -121,12 +121,19 @@ def _covers(rule: _Rule, overriding: tuple[type, ...], present: Sequence[type]) 
     return any(a is not b and issubclass(a, first) and issubclass(b, second) for a in present for b in present)
 
 
-def _settle(function: Any, operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _kinds(values: Iterable[Any]) -> Iterator[type]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _kinds(value)
+        elif hasattr(type(value), "__torch_function__"):
+            yield type(value)
+
+
+def _settle(function: Any, overriding: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     rules = _RULES.get(function)
-    overriding = overriding_types(operands)
     if not rules or not overriding:
         return NotImplemented
-    present = [t for t in dict.fromkeys(map(type, operands)) if hasattr(t, "__torch_function__")]
+    present = list(dict.fromkeys([*_kinds(args), *_kinds(kwargs.values())]))
     fitting = [rule for rule in rules if _covers(rule, overriding, present)]
     if not fitting:
         return NotImplemented

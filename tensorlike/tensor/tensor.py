@@ -51,7 +51,7 @@ class Tensor(TensorBase, TensorMethods):
     __array_priority__: ClassVar[float] = 1000.0
 
     #: Names of attributes that results take over from their operands; those of the bases count as well. The first
-    #: operand that carries one wins, unless the class says otherwise in `__tensor_merge__`. To be set in the class body.
+    #: operand that carries one wins, unless the class defines `__tensor_merge__`. Set it in the class body.
     __tensor_attributes__: ClassVar[tuple[str, ...]] = ()
     #: A classmethod `(name, values)` that returns, or refuses, the attribute of a result whose operands disagree.
     __tensor_merge__: ClassVar[Any] = None

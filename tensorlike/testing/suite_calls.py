@@ -143,12 +143,12 @@ def cases(
             dense_args, dense_kwargs = replaced(dense_args, dense_kwargs, place, dense)
         else:
             # Functions that write must not write to what both calls are handed.
-            others_args, others_kwargs = _apart(dense_args, chosen, ()), _apart(dense_kwargs, chosen, None)
+            others_args, others_kwargs = _apart(dense_args, chosen), _apart(dense_kwargs, chosen)
             case = Case(tuple(args), kwargs, others_args, others_kwargs, chosen[0], call.deterministic)
             yield case, [*leaves, *dense_leaves]
 
 
-def _apart(values: Any, chosen: list[Place], _: Any) -> Any:
+def _apart(values: Any, chosen: list[Place]) -> Any:
     """Return the arguments with the plain tensors that stand at no chosen place copied."""
     api = suite_api()
     items = values.items() if isinstance(values, dict) else enumerate(values)

@@ -10,6 +10,7 @@ from . import (
     conditional,
     contractions,
     copies,
+    covariance,
     diagonals,
     einsum,
     expanding,
@@ -24,6 +25,7 @@ from . import (
     linalg,
     logic,
     masks,
+    memory,
     minmax,
     nn,
     norms,
@@ -50,6 +52,7 @@ from . import (
     statistics,
     transforms,
     trigonometric,
+    view_copies,
     views,
 )
 
@@ -63,6 +66,7 @@ __all__ = [
     "conditional",
     "contractions",
     "copies",
+    "covariance",
     "diagonals",
     "einsum",
     "expanding",
@@ -77,6 +81,7 @@ __all__ = [
     "linalg",
     "logic",
     "masks",
+    "memory",
     "minmax",
     "nn",
     "norms",
@@ -103,5 +108,6 @@ __all__ = [
     "statistics",
     "transforms",
     "trigonometric",
+    "view_copies",
     "views",
 ]

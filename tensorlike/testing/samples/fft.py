@@ -80,3 +80,10 @@ def _shifts(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 5), 1)
     yield SampleInput(make(3, 4), dim=(0, -1))
     yield SampleInput(make(0, 3))
+
+
+@samples(*_of("fftfreq", "rfftfreq"), gradcheck=False, reason="takes no tensors")
+def _frequencies(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(5)
+    yield SampleInput(4, 0.5)
+    yield SampleInput(4, d=2.0, dtype=make().dtype)
