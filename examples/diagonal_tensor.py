@@ -77,23 +77,27 @@ def mm(input: Any, mat2: Any) -> Any:
 
 
 @implements(tl.mv, tl.Tensor.mv)
-def mv(input: DiagonalTensor, vec: tl.Tensor) -> Any:
+def mv(input: Any, vec: Any) -> Any:
+    if not isinstance(input, DiagonalTensor) or isinstance(vec, DiagonalTensor):
+        return NotImplemented  # a diagonal matrix is no vector
     return multiplied("mv", input, vec)
 
 
 @implements(tl.linalg.solve)
-def solve(A: DiagonalTensor, B: Any) -> Any:
-    return multiplied("linalg.solve", inv(A), B)
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    if not isinstance(A, DiagonalTensor):
+        return NotImplemented
+    return multiplied("linalg.solve", inv(A), B) if left else multiplied("linalg.solve", B, inv(A))
 
 
-@implements(tl.linalg.inv, tl.inverse, tl.Tensor.inverse)
+@implements(tl.linalg.inv)
 def inv(A: DiagonalTensor) -> DiagonalTensor:
     if bool((A.values == 0).any()):
         raise tl.linalg.LinAlgError(f"linalg.inv: the matrix is singular, with a zero on its diagonal: {A}")
     return DiagonalTensor(1 / A.values)
 
 
-@implements(tl.linalg.det, tl.det, tl.Tensor.det)
+@implements(tl.linalg.det)
 def det(A: DiagonalTensor) -> tl.Tensor:
     return A.values.prod()
 

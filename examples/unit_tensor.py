@@ -88,9 +88,9 @@ def forgets(*_: Any) -> None:
 RULES: dict[str, tuple[Callable[..., Unit | None], int]] = {
     name: (rule, operands)
     for rule, operands, names in (
-        (keeps, 1, "abs absolute amax amin clone contiguous cumsum deepcopy detach diff double expand flatten flip float "
-                   "get getitem iter max mean median min movedim neg negative permute pos ravel reshape roll select "
-                   "sort split squeeze std sum t tile transpose unbind unsqueeze view"),
+        (keeps, 1, "abs absolute amax amin clone contiguous cumsum deepcopy detach diff double expand flatten flip "
+                   "float get getitem iter max mean median min movedim neg negative permute pos ravel reshape roll "
+                   "select sort split squeeze std sum t tile transpose unbind unsqueeze view"),
         (agrees, 2, "add copy fmax fmin hypot iadd isub maximum minimum radd rsub sub subtract"),
         (agrees_in_list, 1, "cat concat concatenate hstack stack vstack"),
         (compares, 2, "allclose eq equal ge greater gt isclose le less lt ne"),
@@ -141,18 +141,21 @@ class UnitTensor(tl.Tensor):
         if func == tl.Tensor.grad.__get__:
             rule = forgets  # its unit would be that of the loss by that of the tensor, and nobody knows the loss
         named = [value for key, value in kwargs.items() if key != "out"]
-        unit = rule(*[*args, *named][:count])
+        operands = [*args, *named][:count]
+        unit = rule(*operands)
         in_place = name.startswith("__i") or (name.endswith("_") and not name.startswith("__"))
-        if in_place and unit != unit_of(args[0]):
+        if in_place and (unit or {}) != unit_of(operands[0]):
             # A view of the same memory would go on with the old unit.
-            raise UnitError(f"{name}() would turn {in_words(unit_of(args[0]))} into {in_words(unit or {})} in place")
+            raise UnitError(
+                f"{name}() would turn {in_words(unit_of(operands[0]))} into {in_words(unit or {})} in place"
+            )
         # Inside, the tensors are ordinary ones, and so is the result.
         with DisableTorchFunctionSubclass():
             result = func(*args, **kwargs)
-        return result if unit is None else labelled(result, unit)
+        return result if unit is None else labelled(unit, result)
 
 
-def labelled(result: Any, unit: Unit) -> Any:
+def labelled(unit: Unit, result: Any) -> Any:
     if isinstance(result, tl.Tensor):
         with DisableTorchFunctionSubclass():
             # What was written in place is returned as it is.
@@ -160,8 +163,8 @@ def labelled(result: Any, unit: Unit) -> Any:
         tensor.unit = unit
         return tensor
     if hasattr(result, "indices"):  # as of tl.max(input, dim): positions have no unit
-        return type(result)(labelled(result.values, unit), result.indices)
-    return type(result)(labelled(item, unit) for item in result) if type(result) in (tuple, list) else result
+        return type(result)(labelled(unit, result.values), result.indices)
+    return type(result)(labelled(unit, item) for item in result) if type(result) in (tuple, list) else result
 
 
 def main() -> None:

@@ -22,7 +22,15 @@ from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL
 if TYPE_CHECKING:
     from .declare import Declaration
 
-__all__ = ["hot_source", "implementation_source", "inherited_source", "inplace_source", "node_source", "record_source"]
+__all__ = [
+    "allows_none",
+    "allows_number",
+    "hot_source",
+    "implementation_source",
+    "inherited_source",
+    "inplace_source",
+    "operands_of",
+]
 
 
 def signature_text(parameters: Sequence[Parameter]) -> str:
@@ -96,17 +104,18 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     return lines
 
 
-def _operands(parameters: Sequence[Parameter]) -> list[Parameter]:
+def operands_of(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """Return the parameters that are tensors or sequences of them, `out` left out."""
     return [p for p in parameters if p.operand in (ONE, MANY) and p.name != "out"]
 
 
 def d_single(parameters: Sequence[Parameter]) -> bool:
     """Return whether every operand is one tensor."""
-    return all(p.operand == ONE for p in _operands(parameters))
+    return all(p.operand == ONE for p in operands_of(parameters))
 
 
 def _space_lines(d: Declaration, parameters: Sequence[Parameter], inplace: bool = False) -> list[str]:
-    operands = _operands(parameters)
+    operands = operands_of(parameters)
     raws = ["_" + p.name for p in operands]
     if not raws:
         return ["xp = space(NAME)"]
@@ -153,7 +162,7 @@ def _promote_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]
     if d.promotion is None:
         return []
     lines = []
-    chosen = [p for p in _operands(parameters) if d.promoted is None or p.name in d.promoted]
+    chosen = [p for p in operands_of(parameters) if d.promoted is None or p.name in d.promoted]
     singles = [p for p in chosen if p.operand == ONE]
     sure = [p for p in singles if not allows_none(p)]
     unsure = [p for p in singles if allows_none(p)]
@@ -202,7 +211,7 @@ def _call_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     arguments = _kernel_arguments(d, parameters)
     kernel = f"getattr(xp, {d.ufunc!r})" if d.ufunc else "kernel"
     if d.elementwise:
-        arrays = ", ".join("_" + p.name for p in _operands(parameters) if p.operand == ONE)
+        arrays = ", ".join("_" + p.name for p in operands_of(parameters) if p.operand == ONE)
         return [
             "try:",
             f"    result = quiet({kernel}, {arguments})",
@@ -220,7 +229,7 @@ def _call_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
 
 def _tracked(parameters: Sequence[Parameter]) -> str:
     tests = []
-    for p in _operands(parameters):
+    for p in operands_of(parameters):
         if p.operand == MANY:
             tests.append(f"any([t._tracked for t in {p.name}])")
         elif allows_number(p) or allows_none(p):
@@ -244,7 +253,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     lines: list[str] = []
     more = ""
     if d.number_first and parameters[0].name != "self":
-        first, *others = (p.name for p in _operands(parameters))
+        first, *others = (p.name for p in operands_of(parameters))
         lines.append(f"if is_number({first}):")
         lines.append(f"    {first} = number_tensor({first}, {', '.join(others)})")
     if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
@@ -268,7 +277,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
     first = parameters[0].name if parameters else ""
     if any(p.name == "out" for p in parameters):
-        tensors = ", ".join(p.name for p in _operands(parameters))
+        tensors = ", ".join(p.name for p in operands_of(parameters))
         if d.several:
             lines += ["if out is not None:", f"    return write_outs(out, result, {tensors})"]
         else:
@@ -367,7 +376,7 @@ _HOT_KINDS = {
 
 def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an elementwise function, or nothing: see Note [The hot path]."""
-    operands = _operands(parameters)
+    operands = operands_of(parameters)
     if not d.elementwise or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
     required = [p for p in parameters if p.default is MISSING]
@@ -450,7 +459,7 @@ def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     It is the hot path once more, for operands that are tensors of any class, and gives the result its class at once:
     an addition takes 1.2 us this way, and 1.7 through the implementation.
     """
-    operands = _operands(parameters)
+    operands = operands_of(parameters)
     if not d.elementwise or not d.hot or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
     kinds = _HOT_KINDS.get(d.promotion or "")
@@ -500,253 +509,3 @@ def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
 def _defaults(d: Declaration, parameters: Sequence[Parameter]) -> str:
     extra = [p for p in parameters if not p.operand]
     return "".join(f", default_{p.name}" for p in extra)
-
-
-# ---------------------------------------------------------------------------------------------------------- recording
-
-
-def _edge_lines(p: Parameter, edge: str) -> list[str]:
-    name = p.name
-    # edge_of, written out for what is no view: two calls less, 150 ns of 800.
-    find = [
-        f"{edge} = {name}._edge",
-        f"if {name}._view_base is not None:",
-        f"    {edge} = edge_of({name})",
-        f"elif {edge} is None and {name}._requires_grad:",
-        f"    {edge} = {name}._leaf_edge or leaf_edge({name})",
-    ]
-    if p.operand == MANY:
-        return [f"{edge} = [edge_of(t) for t in {name}]"]
-    if allows_number(p) or allows_none(p):
-        return [f"{edge} = None", f"if isinstance({name}, TensorBase):", *["    " + line for line in find]]
-    return find
-
-
-def _save_lines(p: Parameter, node: str = "node") -> list[str]:
-    name, slot = p.name, f"{node}._saved_{p.name}"
-    if p.operand == MANY:
-        return [f"{slot} = [save(t) for t in {name}]"]
-    if p.operand != ONE:
-        return [f"{slot} = {name}"]
-    save = [
-        f"counter = {name}._counter",
-        "if counter is None:",
-        f"    counter = {name}._counter = [0]",
-        f"{slot} = ({name}._data, counter, counter[0])",
-    ]
-    if allows_number(p) or allows_none(p):
-        return [
-            f"if isinstance({name}, TensorBase):",
-            *["    " + line for line in save],
-            "else:",
-            f"    {slot} = {name}",
-        ]
-    return save
-
-
-class Recorded:
-    """What the formulas of a declaration ask for: which inputs have one, and what each formula names."""
-
-    def __init__(self, d: Declaration) -> None:
-        assert d.formulas is not None
-        self.parameters = [p for p in d.parameters if p.name != "out"]
-        self.by_name = {p.name: p for p in self.parameters}
-        self.operands = _operands(self.parameters)
-        self.formulas = {p.name: d.formulas[p.name] for p in self.operands if p.name in d.formulas}
-        self.asked: dict[str, tuple[str, ...]] = {
-            name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
-        }
-        #: A formula may name one output of several, so that the others may be overwritten: `indices`, say.
-        self.outputs = {} if isinstance(d.several, bool) else {
-            field: index for index, field in enumerate(d.several) if field not in self.by_name
-        }  # fmt: skip
-        for name, formula in d.formulas.items():
-            if name not in self.by_name:
-                raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
-            for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
-                if not self.known(asked):
-                    raise TypeError(f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no "
-                                    "parameter, and neither 'grad', 'grads', 'result' nor '<operand>_shape'")  # fmt: skip
-        self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
-
-    def known(self, name: str) -> bool:
-        """Return whether a formula may ask for `name`."""
-        return name in self.by_name or name in self.outputs or name in ("grad", "grads", "result", "results", "needs") or (
-            name.endswith("_shape") and name.removesuffix("_shape") in self.by_name
-        )  # fmt: skip
-
-    def users(self, name: str) -> list[str]:
-        """Return the inputs whose formula asks for `name`."""
-        return [operand for operand, names in self.asked.items() if name in names]
-
-    def slots(self) -> tuple[str, ...]:
-        """Return the attributes of the node."""
-        return tuple(f"_saved_{name}" for name in self.names)
-
-
-def node_source(d: Declaration, recorded: Recorded) -> str:
-    """Return the source of `apply` and `release` of a declaration's node."""
-    many = next((i for i, p in enumerate(recorded.operands) if p.operand == MANY), None)
-    count = len(recorded.operands)
-    lines = ["def apply(self, grad):", "    edges = self.edges"]
-    if d.several:
-        lines.append("    grads = grad")
-        lines.append("    grad = grads[0]")
-    edge_names: dict[str, str] = {}
-    for index, p in enumerate(recorded.operands):
-        edge = f"edge_{p.name}"
-        edge_names[p.name] = edge
-        if p.operand == MANY:
-            after = count - index - 1
-            lines.append(f"    {edge} = edges[{index}:{f'len(edges) - {after}' if after else ''}]")
-        elif many is not None and index > many:
-            lines.append(f"    {edge} = edges[{index - count}]")
-        else:
-            lines.append(f"    {edge} = edges[{index}]")
-    outputs = []
-    for p in recorded.operands:
-        edge = edge_names[p.name]
-        if p.name not in recorded.formulas:
-            outputs.append(f"*[None] * len({edge})" if p.operand == MANY else "None")
-            continue
-        arguments = []
-        for name in recorded.asked[p.name]:
-            saved = f"self._saved_{name}"
-            if name in ("grad", "grads"):
-                arguments.append(name)
-            elif name == "result":
-                arguments.append(f"unpack({saved}, (self, 0), self)")
-            elif name == "results":
-                arguments.append(f"[unpack(s, (self, i), self) for i, s in enumerate(check({saved}))]")
-            elif name in recorded.outputs:
-                arguments.append(f"unpack({saved}, (self, {recorded.outputs[name]}), self)")
-            elif name not in recorded.by_name:
-                arguments.append(saved)
-            elif recorded.by_name[name].operand == MANY:
-                arguments.append(f"unpack_many({saved}, {edge_names[name]}, self)")
-            elif recorded.by_name[name].operand == ONE:
-                arguments.append(f"unpack({saved}, {edge_names[name]}, self)")
-            else:
-                arguments.append(saved)
-        call = f"formula_{p.name}({', '.join(arguments)})"
-        if p.operand == MANY:
-            lines.append(f"    if any([e is not None for e in {edge}]):")
-            lines.append(f"        grad_{p.name} = {call}")
-            lines.append("    else:")
-            lines.append(f"        grad_{p.name} = [None] * len({edge})")
-            outputs.append(f"*grad_{p.name}")
-        else:
-            outputs.append(f"None if {edge} is None else {call}")
-    raw = _raw_outputs(d, recorded, edge_names)
-    if raw:
-        lines.append("    if not grad_enabled():")
-        lines.append("        raw = grad._data")
-        lines.append(f"        return ({', '.join(raw)},)")
-    lines.append(f"    return ({', '.join(outputs)},)")
-    saved_tensors = [
-        n for n in recorded.names
-        if n in ("result", "results") or n in recorded.outputs
-        or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
-    ]  # fmt: skip
-    lines.append("def release(self):")
-    lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
-    return "\n".join(lines)
-
-
-def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
-    """Return the gradients by raw formulas, or nothing when there is not one for every formula."""
-    if d.several or not d.raw_formulas or set(d.raw_formulas) != set(recorded.formulas):
-        return []
-    outputs = []
-    for p in recorded.operands:
-        if p.name not in recorded.formulas:
-            outputs.append("None")
-            continue
-        formula = d.raw_formulas[p.name]
-        arguments = []
-        for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
-            saved = f"self._saved_{name}"
-            of_tensor = name == "result" or (name in recorded.by_name and recorded.by_name[name].operand == ONE)
-            arguments.append("raw" if name == "grad" else f"unpack_raw({saved}, self)" if of_tensor else saved)
-        call = f"wrap_raw({', '.join([f'raw_{p.name}', *arguments])})"
-        outputs.append(f"None if {edges[p.name]} is None else {call}")
-    return outputs
-
-
-def record_source(d: Declaration, recorded: Recorded) -> str:
-    """Return the sources of `record` (result and operands to tensor) and `make` (operands to node, for the rest)."""
-    parameters = recorded.parameters
-    arguments = ", ".join(p.name for p in parameters)
-    edges: list[str] = []
-    tests: list[str] = []
-    find: list[str] = []
-    edge_names: dict[str, str] = {}
-    for p in recorded.operands:
-        edge = edge_names[p.name] = f"edge_{p.name}"
-        if p.name not in recorded.formulas:
-            find.append(f"{edge} = " + (f"[None] * len({p.name})" if p.operand == MANY else "None"))
-        else:
-            find += _edge_lines(p, edge)
-            tests.append(f"any([e is not None for e in {edge}])" if p.operand == MANY else f"{edge} is not None")
-        edges.append(f"*{edge}" if p.operand == MANY else edge)
-    anything = " or ".join(tests) or "False"
-    fill = [f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
-    for name in recorded.names:
-        slot = f"node._saved_{name}"
-        users = recorded.users(name)
-        if name in ("result", "results") or name in recorded.outputs:
-            continue
-        if name not in recorded.by_name:
-            source = recorded.by_name[name.removesuffix("_shape")]
-            if source.operand == MANY:
-                fill.append(f"{slot} = [t._data.shape for t in {source.name}]")
-            elif allows_number(source) or allows_none(source):
-                fill.append(f"{slot} = {source.name}._data.shape if isinstance({source.name}, TensorBase) else ()")
-            else:
-                fill.append(f"{slot} = {source.name}._data.shape")
-            continue
-        p = recorded.by_name[name]
-        lines = _save_lines(p)
-        if p.operand in (ONE, MANY) and set(users) != set(recorded.formulas):
-            wanted = " or ".join(
-                f"any([e is not None for e in {edge_names[u]}])"
-                if recorded.by_name[u].operand == MANY
-                else f"{edge_names[u]} is not None"
-                for u in users
-            )
-            empty = f"[None] * len({name})" if p.operand == MANY else "None"
-            fill += [f"if {wanted}:", *["    " + line for line in lines], "else:", f"    {slot} = {empty}"]
-        else:
-            fill += lines
-    # The locals must not have the name of a parameter: `dot` has one named `tensor`, `sum` one named `dtype`.
-    record = [
-        f"def record(result, {arguments}):",
-        "made = new(Tensor)",
-        "made._data = result",
-        "made_dtype = result.dtype",
-        # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
-        "if not grad_enabled():" if d.elementwise else "if not grad_enabled() or made_dtype.kind not in DIFFERENTIABLE:",
-        "    return made",
-        *find,
-        f"if not ({anything}):",
-        "    return made",
-        "node = new(Node)",
-        *fill,
-        "node.shape = result.shape",
-        "node.dtype = made_dtype",
-    ]
-    if "result" in recorded.names:
-        record += ["counter = made._counter = [0]", "node._saved_result = (result, counter, 0)"]
-    record += ["made._edge = (node, 0)", "made._tracked = True", "return made"]
-    make = [
-        f"def make({arguments}):",
-        *find,
-        f"if not ({anything}):",
-        "    return None",
-        "node = new(Node)",
-        *fill,
-        "return node",
-    ]
-    return "\n".join(
-        [record[0], *["    " + line for line in record[1:]], make[0], *["    " + line for line in make[1:]]]
-    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import NoneType
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
@@ -22,7 +23,8 @@ def _check_weights(argument: str, weights: Any, count: int, kinds: str, what: st
         return
     if weights.dim() > 1:
         raise RuntimeError(
-            f"cov(): expected {argument} to have one or fewer dimensions but got {argument} with {weights.dim()} dimensions"
+            f"cov(): expected {argument} to have one or fewer dimensions but got {argument} with {weights.dim()} "
+            "dimensions"
         )
     if weights._data.dtype.kind not in kinds:
         raise RuntimeError(
@@ -72,9 +74,7 @@ def cov(
         weights = weights.reshape(-1)
     total = count if weights is None else weights.sum()
     mean = (rows if weights is None else rows * weights).sum(1, keepdim=True) / total
-    if correction == 0 or weights is None:
-        freedom = total - correction
-    elif aweights is None:
+    if correction == 0 or weights is None or aweights is None:
         freedom = total - correction
     else:
         freedom = total - correction * (weights * aweights).sum() / total
@@ -88,7 +88,7 @@ def cov(
     away = rows - mean
     product = away.matmul((away if weights is None else away * weights).t().conj())
     # A quotient by the Python number 0 is nan or infinite, as it is by a tensor.
-    return product.div(freedom).squeeze()  # type: ignore[no-any-return]
+    return product.div(freedom).squeeze()
 
 
 @composite(method=True)
@@ -173,7 +173,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
-    return found if out is None else write_out("renorm", out, found._data, input)  # type: ignore[no-any-return]
+    return found if out is None else write_out("renorm", out, found._data, input)
 
 
 # --------------------------------------------------------------------------------------------------------- integrals
@@ -186,15 +186,19 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     if not y.dim():
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     where = one_dim(dim, y.dim())
-    if x is not None and not isinstance(x, TensorBase):
+    if not isinstance(x, (TensorBase, NoneType)):
         wrong_type(name, "x", 2, x)
+    return _between(name, y, x, 1 if dx is None else dx, where), where
+
+
+def _between(name: str, y: Any, x: Any, dx: Any, where: int) -> Any:
     if y._data.dtype.kind == "b" or (x is not None and x._data.dtype.kind == "b"):
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     count = y.size(where)
     heights = y.narrow(where, 1, max(count - 1, 0)) if count else y
     heights = heights + (y.narrow(where, 0, max(count - 1, 0)) if count else y)
     if x is None:
-        return heights * ((1 if dx is None else dx) / 2), where
+        return heights * (dx / 2)
     if x.dim() == 1:
         if x.size(0) != count:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point: {x.size(0)} != {count}")
@@ -205,7 +209,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
         x = x.view([1] * (y.dim() - x.dim()) + list(x.shape)) if x.dim() < y.dim() else x
         length = x.size(where)
         width = x.narrow(where, 1, max(length - 1, 0)) - x.narrow(where, 0, max(length - 1, 0))
-    return heights * width / 2, where
+    return heights * width / 2
 
 
 @composite(aliases=("trapz",))
@@ -222,7 +226,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     Same as PyTorch's function of that name.
     """
     areas, where = _areas("trapezoid", y, x, dx, dim)
-    return areas.sum(where)  # type: ignore[no-any-return]
+    return areas.sum(where)
 
 
 @composite
@@ -238,4 +242,4 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
     Same as PyTorch's function of that name.
     """
     areas, where = _areas("cumulative_trapezoid", y, x, dx, dim)
-    return areas.cumsum(where)  # type: ignore[no-any-return]
+    return areas.cumsum(where)

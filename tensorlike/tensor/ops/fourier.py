@@ -7,7 +7,6 @@ is a transform in the other direction with the scale that the normalization leav
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase

@@ -28,7 +28,7 @@ def detach(input: Tensor) -> Tensor:
     """
     if not isinstance(input, TensorBase):
         wrong_type("detach", "input", 1, input)
-    return detached(input)  # type: ignore[no-any-return]
+    return detached(input)
 
 
 @composite
@@ -82,7 +82,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
-    return wrap(result) if out is None else write_out("nonzero_static", out, result, input)  # type: ignore[no-any-return]
+    return wrap(result) if out is None else write_out("nonzero_static", out, result, input)
 
 
 @tensor_method(name="renorm")

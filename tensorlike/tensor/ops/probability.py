@@ -6,7 +6,6 @@ import math
 import operator
 from typing import Any, NoReturn
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.runtime import PROMOTIONS
 from tensorlike.tensor.types import Number, Tensor
@@ -135,7 +134,7 @@ def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def _xlog1py_backward(grad: Any, input: Any, other: Any) -> Any:
     product = xlog1py(grad, other)
     # Where `input` is 0 and the logarithm has no value, the result is 0 all around.
-    if not isinstance(other, TensorBase):
+    if isinstance(other, (int, float)):
         return product if other > -1 else product.where(input != 0, 0)
     return product.where(((input == 0) & (other <= -1)).logical_not(), 0)
 

@@ -41,13 +41,14 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _copied("alias_copy", input, out, input)  # type: ignore[no-any-return]
+    return _copied("alias_copy", input, out, input)
 
 
 @composite
 def as_strided_copy(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return a copy of what `as_strided` shows, in memory of its own.
 
     Raises what the function without `_copy` raises.
@@ -58,7 +59,7 @@ def as_strided_copy(
 
     Same as PyTorch's function of that name.
     """
-    return _copied("as_strided_copy", input.as_strided(size, stride, storage_offset), out, input)  # type: ignore[no-any-return]
+    return _copied("as_strided_copy", input.as_strided(size, stride, storage_offset), out, input)
 
 
 @composite
@@ -73,7 +74,7 @@ def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, 
 
     Same as PyTorch's function of that name.
     """
-    return _copied("diagonal_copy", input.diagonal(offset, dim1, dim2), out, input)  # type: ignore[no-any-return]
+    return _copied("diagonal_copy", input.diagonal(offset, dim1, dim2), out, input)
 
 
 @composite
@@ -88,7 +89,7 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, o
 
     Same as PyTorch's function of that name.
     """
-    return _copied("expand_copy", input.expand(size), out, input)  # type: ignore[no-any-return]
+    return _copied("expand_copy", input.expand(size), out, input)
 
 
 @composite
@@ -104,7 +105,7 @@ def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = Non
 
     Same as PyTorch's function of that name.
     """
-    return _copied("permute_copy", input.permute(dims), out, input)  # type: ignore[no-any-return]
+    return _copied("permute_copy", input.permute(dims), out, input)
 
 
 @composite
@@ -119,13 +120,14 @@ def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = Non
 
     Same as PyTorch's function of that name.
     """
-    return _copied("select_copy", input.select(dim, index), out, input)  # type: ignore[no-any-return]
+    return _copied("select_copy", input.select(dim, index), out, input)
 
 
 @composite
 def slice_copy(
-    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Tensor | None = None
-) -> Tensor:
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in memory of its own.
 
     Raises what the function without `_copy` raises.
@@ -136,7 +138,7 @@ def slice_copy(
 
     Same as PyTorch's function of that name.
     """
-    return _copied("slice_copy", _sliced(input, dim, start, end, step), out, input)  # type: ignore[no-any-return]
+    return _copied("slice_copy", _sliced(input, dim, start, end, step), out, input)
 
 
 @composite
@@ -151,7 +153,7 @@ def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out
 
     Same as PyTorch's function of that name.
     """
-    return _copied("squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input)  # type: ignore[no-any-return]
+    return _copied("squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input)
 
 
 @composite
@@ -167,7 +169,7 @@ def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _copied("t_copy", input.t(), out, input)  # type: ignore[no-any-return]
+    return _copied("t_copy", input.t(), out, input)
 
 
 @composite
@@ -183,7 +185,7 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = 
 
     Same as PyTorch's function of that name.
     """
-    return _copied("transpose_copy", input.transpose(dim0, dim1), out, input)  # type: ignore[no-any-return]
+    return _copied("transpose_copy", input.transpose(dim0, dim1), out, input)
 
 
 @composite
@@ -200,7 +202,7 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Ten
 
     Same as PyTorch's function of that name.
     """
-    return _copied("unfold_copy", input.unfold(dimension, size, step), out, input)  # type: ignore[no-any-return]
+    return _copied("unfold_copy", input.unfold(dimension, size, step), out, input)
 
 
 @composite
@@ -215,7 +217,7 @@ def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Ten
 
     Same as PyTorch's function of that name.
     """
-    return _copied("unsqueeze_copy", input.unsqueeze(dim), out, input)  # type: ignore[no-any-return]
+    return _copied("unsqueeze_copy", input.unsqueeze(dim), out, input)
 
 
 @composite
@@ -231,7 +233,7 @@ def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) 
 
     Same as PyTorch's function of that name.
     """
-    return _copied("view_copy", input.view(size), out, input)  # type: ignore[no-any-return]
+    return _copied("view_copy", input.view(size), out, input)
 
 
 @composite
@@ -246,7 +248,7 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _copied("view_as_real_copy", _view_as_real(input), out, input)  # type: ignore[no-any-return]
+    return _copied("view_as_real_copy", _view_as_real(input), out, input)
 
 
 @composite
@@ -261,7 +263,7 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _copied("view_as_complex_copy", _view_as_complex(input), out, input)  # type: ignore[no-any-return]
+    return _copied("view_as_complex_copy", _view_as_complex(input), out, input)
 
 
 @composite
@@ -319,4 +321,4 @@ def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name, which leaves its result a history without derivative.
     """
-    return _copied("detach_copy", input.detach(), out, input.detach())  # type: ignore[no-any-return]
+    return _copied("detach_copy", input.detach(), out, input.detach())

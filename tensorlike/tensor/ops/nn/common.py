@@ -12,7 +12,8 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import _outside_stacklevel
-from tensorlike.tensor.declare import _implementation, composite, pointwise, primitive
+from tensorlike.tensor.declare import composite, pointwise, primitive
+from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 
 __all__ = [
@@ -77,7 +78,7 @@ def raw(function: Any) -> Any:
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
     d = function.declaration
-    return _implementation(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
+    return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
 
 
 def warn(message: str) -> None:

@@ -1,0 +1,304 @@
+"""`Declaration`: what one operation is, and how its results are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.node import (
+    RELEASED,
+    Node,
+    edge_of,
+    leaf_edge,
+    next_sequence_number,
+    unpack,
+    unpack_many,
+    unpack_raw,
+)
+from tensorlike.dispatch.deferred import build
+from tensorlike.dispatch.registry import Row
+from tensorlike.dispatch.signature import (
+    parameters_of,
+)
+
+from . import runtime
+from .generate_recording import Recorded, node_source, record_source
+from .return_types import return_type
+from .tensor import Tensor
+from .views import OF_MANY, bump, check_inplace, rebase, refuse, view_of
+
+__all__ = ["DECLARATIONS", "Declaration"]
+
+_new = object.__new__
+_DIFFERENTIABLE = frozenset("fc")
+
+#: Every declaration by its full name.
+DECLARATIONS: dict[str, Declaration] = {}
+
+
+class Declaration:
+    """What one operation is: its kernel, signature, forms, promotion, derivative and samples."""
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        *,
+        name: str,
+        namespace: str,
+        ufunc: str | None,
+        elementwise: bool,
+        promotion: str | None,
+        promoted: Sequence[str] | None,
+        view: bool | str,
+        several: Sequence[str] | bool,
+        plain_result: bool,
+        spread: str | None,
+        weak_numbers: bool,
+        out: bool,
+        differentiable: bool,
+        samples: Any,
+        write: Callable[..., None] | None = None,
+        hot: str | Callable[..., Any] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.write = write
+        self.name = name
+        self.namespace = namespace
+        self.ufunc = ufunc
+        self.elementwise = elementwise
+        self.promotion = promotion
+        self.promoted = None if promoted is None else frozenset(promoted)
+        self.view = view
+        self.several = several
+        self.plain_result = plain_result
+        self.spread = spread
+        self.weak_numbers = weak_numbers
+        self.out = out
+        self.differentiable = differentiable
+        self.samples = samples
+        #: What the fast path runs: with every option at its default, the same as the kernel.
+        self.hot = ufunc or hot
+        self.parameters = parameters_of(kernel, skip=0 if ufunc else 1)
+        #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
+        #: pays for it.
+        self.number_first = bool(self.parameters) and "Tensor | Number" in self.parameters[0].annotation
+        if self.number_first:
+            self.parameters = (self.parameters[0]._replace(annotation="Tensor"), *self.parameters[1:])
+        self.doc = kernel.__doc__
+        self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
+        self.formulas: Mapping[str, Callable[..., Any]] | None = None
+        #: Formulas on raw arrays, for a backward that is not itself recorded.
+        self.raw_formulas: Mapping[str, Callable[..., Any]] = {}
+        self.function: Callable[..., Any] | None = None
+        self.node: type[Node] | None = None
+        self._built: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        self._recorders: list[dict[str, Any]] = []
+        self._recorded: Recorded | None = None
+        self.rows: list[Row] = []
+
+    @property
+    def full_name(self) -> str:
+        """The dotted name of the declaration."""
+        return f"{self.namespace}.{self.name}"
+
+    # The node's class and the recording functions are made when something is first recorded: an import that never
+    # trains need not pay for them.
+
+    def recording(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Return `record` and `make`, built on first use."""
+        if self._built is None:
+            self._build_recording()
+        return self._built  # type: ignore[return-value]
+
+    def recorded(self) -> Recorded:
+        """Return what the formulas ask for."""
+        if self._recorded is None:
+            self._recorded = Recorded(self)
+        return self._recorded
+
+    def late(self, function: Any) -> None:
+        """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
+
+        Its globals are told then: the detour through `Declaration.record` costs 250 ns a recorded call.
+        """
+        if not self.several and self.differentiable:
+            self._recorders.append(function.__globals__)
+
+    def record_now(self) -> Callable[..., Any]:
+        """Return the compiled `record` if there is one already, and what makes it otherwise."""
+        return self._built[0] if self._built is not None and not self.several else self.record
+
+    def _build_recording(self) -> None:
+        recorded = self.recorded()
+        values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
+        values |= {f"raw_{n}": f for n, f in self.raw_formulas.items()}
+        values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
+        values |= {"unpack_raw": unpack_raw, "grad_enabled": grad_enabled, "wrap_raw": _wrap_raw}
+        apply, release = build(node_source(self, recorded), f"{self.name} node", values, "apply", "release")
+        title = "".join(part.capitalize() for part in self.name.split("_"))
+        body = {
+            "__slots__": recorded.slots(),
+            "__module__": "tensorlike.autograd",
+            "__doc__": f"The node of {self.full_name}.",
+            "apply": apply,
+            "release": release,
+        }
+        if self.several:
+            body |= {"outputs": None, "special": True}
+        self.node = type(f"{title}Backward0", (Node,), body)
+        values = {
+            "Tensor": Tensor,
+            "TensorBase": TensorBase,
+            "Node": self.node,
+            "new": _new,
+            "grad_enabled": grad_enabled,
+            "edge_of": edge_of,
+            "leaf_edge": leaf_edge,
+            "next_sequence_number": next_sequence_number,
+            "save": _save,
+            "DIFFERENTIABLE": _DIFFERENTIABLE,
+        }
+        record, make = build(record_source(self, recorded), f"{self.name} recording", values, "record", "make")
+        self._built = (record, make)
+        for space in self._recorders:
+            space["record"] = self._built[0]
+
+    def record(self, result: Any, *operands: Any) -> Any:
+        """Wrap a result that may need a history."""
+        if self.several:
+            return self._record_several(result, operands)
+        return self.recording()[0](result, *operands)
+
+    def _pack(self, tensors: list[Any]) -> Any:
+        if self.several is True:
+            return tuple(tensors)
+        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        name = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
+        return return_type(name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+
+    def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
+        tensors = [wrap(r) for r in results]
+        node = self.recording()[1](*operands) if grad_enabled() else None
+        if node is not None:
+            node.shape = tuple(r.shape for r in results)
+            node.dtype = tuple(r.dtype for r in results)
+            for index, tensor in enumerate(tensors):
+                if tensor._data.dtype.kind in _DIFFERENTIABLE:
+                    tensor._edge = (node, index)
+                    tensor._tracked = True
+            if "results" in self.recorded().names:
+                node._saved_results = [_save(t) for t in tensors]
+            for name, index in self.recorded().outputs.items():
+                if name in self.recorded().names:
+                    setattr(node, f"_saved_{name}", _save(tensors[index]))
+        return self._pack(tensors)
+
+    def record_view(self, result: Any, source: Any, *rest: Any) -> Any:
+        """Wrap a result that shares memory with `source`, or each of several."""
+        if self.several:
+            tensors = [view_of(source, r, OF_MANY) for r in result]
+        elif self.view == "maybe" and not np.may_share_memory(result, source._data):
+            return self.record(result, source, *rest) if self.differentiable else wrap(result)
+        else:
+            tensors = [view_of(source, result)]
+        if self.differentiable and source._tracked and grad_enabled():
+            node = self.recording()[1](source, *rest)
+            if node is not None:
+                if self.several:
+                    node.shape = tuple(r.shape for r in result)
+                    node.dtype = tuple(r.dtype for r in result)
+                else:
+                    node.shape, node.dtype = result.shape, result.dtype
+                for index, tensor in enumerate(tensors):
+                    if tensor._data.dtype.kind in _DIFFERENTIABLE:
+                        tensor._edge = (node, index)
+        return tuple(tensors) if self.several else tensors[0]
+
+    def make_inplace(self, tensor: Any, *rest: Any) -> Any:
+        """Return the node of an in-place operation about to overwrite `tensor`, None where there is no gradient."""
+        if tensor._data.dtype.kind not in _DIFFERENTIABLE:
+            return None
+        recorded = self.recorded()
+        name = self.parameters[0].name
+        # A formula that names the overwritten input needs it as it was.
+        original = wrap(runtime.copied(tensor._data) if name in recorded.names else tensor._data)
+        original._edge = edge_of(tensor)
+        node = self.recording()[1](original, *rest)
+        if node is not None:
+            if tensor._view_refuses is not None and tensor._view_base is not None:
+                refuse(tensor, "is being modified inplace")
+            node.shape = tensor._data.shape
+            node.dtype = tensor._data.dtype
+        return node
+
+    def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
+        """Run `write` on `tensor` as the in-place method `name` does, and return the tensor.
+
+        For methods whose signature is not the declaration's own.
+        """
+        check_inplace(tensor, name)
+        node = None
+        if grad_enabled() and (tensor._tracked or any(map(_is_tracked, rest))):
+            node = self.make_inplace(tensor, *rest)
+        arrays = [_raw(value) for value in rest]
+        space = runtime.space(name, tensor._data, *(a for a, v in zip(arrays, rest, strict=True) if a is not v))
+        assert self.write is not None
+        if space is np:
+            runtime.run_quietly(self.write, space, tensor._data, *arrays)
+        else:
+            with runtime.device_guard(tensor._data):
+                runtime.run_quietly(self.write, space, tensor._data, *arrays)
+        counter = bump(tensor)
+        if node is not None:
+            self.keep_result(node, tensor._data, counter)
+            rebase(tensor, node)
+        return tensor
+
+    def keep_result(self, node: Any, array: Any, counter: list[int]) -> None:
+        """Save what an in-place operation wrote, where a formula names it."""
+        if "result" in self.recorded().names:
+            node._saved_result = (array, counter, counter[0])
+
+
+def _is_tracked(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_tracked, value))
+    return isinstance(value, TensorBase) and value._tracked
+
+
+def _raw(value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return value._data
+    if isinstance(value, (list, tuple)) and any(isinstance(v, TensorBase) for v in value):
+        return [_raw(v) for v in value]
+    return value
+
+
+def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
+    if type(values[0]) is not np.ndarray:
+        guard = runtime.elsewhere(*values)
+        if guard is not None:
+            with guard:
+                return _wrap_raw(formula, *values)
+    try:
+        result = runtime.quiet(formula, *values)
+    except RuntimeError as error:
+        result = runtime.again(error, formula, *values)
+    return wrap(result if type(result) is np.ndarray else runtime.as_array(result))
+
+
+def _save(tensor: Any) -> Any:
+    counter = tensor._counter
+    if counter is None:
+        counter = tensor._counter = [0]
+    return (tensor._data, counter, counter[0])
+
+
+def _check_freed(saved: Any) -> Any:
+    if saved is RELEASED:
+        return (RELEASED,)
+    return saved

@@ -1,0 +1,341 @@
+"""The forms of a declared operation: function, method, operators, in-place, aliases; see `declare`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.deferred import deferred
+from tensorlike.dispatch.registry import Row, register
+from tensorlike.dispatch.signature import (
+    KEYWORD,
+    POSITIONAL,
+    VARIADIC,
+    Parameter,
+    signature_of,
+)
+from tensorlike.dispatch.wrap import public_function
+
+from . import runtime
+from .declaration import Declaration
+from .generate import (
+    hot_source,
+    implementation_source,
+    inherited_source,
+    inplace_source,
+)
+from .promotion import can_cast
+from .tensor import Tensor, retyped
+from .views import bump, check_inplace, rebase
+
+__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "implementation_of", "foreign_test", "plain_but_foreign"]
+
+_new = object.__new__
+_FLOATS = frozenset((builtins.int, builtins.float))
+_BOOL = np.dtype(bool)
+_OUT = Parameter("out", KEYWORD, None, "one", "Tensor | None")
+_OUTS = Parameter("out", KEYWORD, None, "many", "tuple[Tensor, ...] | None")
+
+
+def _check_result(name: str, former: Any, result: Any) -> None:
+    if result.shape != former.shape:
+        raise RuntimeError(
+            f"{name}(): output with shape {list(former.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+    if result.dtype is not former.dtype and not can_cast(result.dtype, former.dtype):
+        raise RuntimeError(
+            f"{name}(): result type {runtime.dtype_name(result.dtype)} can't be cast to the desired output type "
+            f"{runtime.dtype_name(former.dtype)}"
+        )
+
+
+def _write_outs(name: str, pack: Callable[..., Any], out: Any, results: list[Any], *operands: Any) -> Any:
+    if not isinstance(out, (tuple, list)) or len(out) != len(results):
+        runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
+    for target, result in zip(out, results, strict=True):
+        runtime.write_out(name, target, result, *operands)
+    return pack(list(out))
+
+
+def implementation_of(
+    d: Declaration, parameters: Sequence[Parameter], qualname: str, label: str, *, inplace: bool = False
+) -> Callable[..., Any]:
+    function: Callable[..., Any] = deferred(label, "implementation", lambda: _written(d, parameters, qualname, inplace))
+    d.late(function)
+    _dress(function, parameters, qualname, d)
+    return function
+
+
+def _written(
+    d: Declaration, parameters: Sequence[Parameter], qualname: str, inplace: bool
+) -> tuple[str, dict[str, Any]]:
+    name = qualname.rpartition(".")[2]
+    values: dict[str, Any] = {
+        "NAME": name,
+        "Tensor": Tensor,
+        "TensorBase": TensorBase,
+        "new": _new,
+        "ndarray": np.ndarray,
+        "numpy": np,
+        "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
+        "write": d.write,
+        "spelled": runtime.spelled,
+        "promote": runtime.PROMOTIONS.get(d.promotion or ""),
+        "quiet": runtime.quiet,
+        "again": runtime.again,
+        "run_elementwise": runtime.run_elementwise,
+        "space": runtime.space,
+        "elsewhere": runtime.elsewhere,
+        "scalars_moved": runtime.scalars_moved,
+        "as_array": runtime.as_array,
+        "as_arrays": runtime.as_arrays,
+        "many": runtime.many,
+        "wrong_type": runtime.wrong_type,
+        "is_number": runtime.is_number,
+        "number_tensor": runtime.number_tensor,
+        "write_out": runtime.write_out,
+        "write_outs": lambda *a: _write_outs(name, d._pack, *a),
+        "wrap": wrap,
+        "pack": d._pack,
+        "record": d.record_now(),
+        "record_view": d.record_view,
+        "check_inplace": check_inplace,
+        "check_result": _check_result,
+        "make_inplace": d.make_inplace,
+        "keep_result": d.keep_result,
+        "grad_enabled": grad_enabled,
+        "bump": bump,
+        "rebase": rebase,
+    }
+    return (inplace_source if inplace else implementation_source)(d, parameters), values
+
+
+def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
+    function.__name__ = qualname.rpartition(".")[2]
+    function.__qualname__ = qualname
+    function.__module__ = _namespace(d, qualname)
+    function.__doc__ = d.doc
+    function.__defaults__ = tuple(
+        p.default for p in parameters if p.kind == POSITIONAL and p.default is not MISSING
+    ) or None
+    function.__kwdefaults__ = {p.name: p.default for p in parameters if p.kind == KEYWORD and p.default is not MISSING}
+    renamed = d.parameters[0].name if d.parameters else ""
+    annotations = {p.name: d.annotations[p.name] for p in parameters if p.name in d.annotations}
+    if parameters and parameters[0].name == "self" and renamed in d.annotations:
+        annotations = {"self": "Tensor", **annotations}
+    if any(p.name == "out" for p in parameters):
+        annotations["out"] = _OUTS.annotation if d.several else _OUT.annotation
+    if "return" in d.annotations:
+        annotations["return"] = d.annotations["return"]
+    function.__annotations__ = annotations
+    # Its code is written on the first call, and its signature may be asked for before.
+    function.__signature__ = signature_of(parameters, annotations)
+
+
+def _namespace(d: Declaration, qualname: str) -> str:
+    """Return where a form of `d` is found: methods are `tensorlike.Tensor`'s wherever the function lives."""
+    return "tensorlike" if qualname.startswith("Tensor.") else d.namespace
+
+
+def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    return {
+        "Tensor": Tensor,
+        "new": _new,
+        "ndarray": np.ndarray,
+        "numpy": np,
+        "BOOL": _BOOL,
+        "FLOATS": _FLOATS,
+        "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
+        "quiet": runtime.quiet,
+        "hot_array": runtime.hot_array,
+        "record": d.record_now(),
+        **{f"default_{p.name}": p.default for p in parameters if not p.operand},
+    }
+
+
+def _publish(
+    d: Declaration,
+    parameters: tuple[Parameter, ...],
+    implementation: Callable[..., Any],
+    qualname: str,
+    form: str,
+    *,
+    hot: bool = True,
+    entry: Entry | None = None,
+    foreign: str = "",
+    foreign_values: Mapping[str, Any] | None = None,
+    key: Any = None,
+    namespace: str | None = None,
+) -> Callable[..., Any]:
+    namespace = namespace or _namespace(d, qualname)
+    new_entry = entry is None
+    if entry is None:
+        entry = Entry(implementation)
+        if hot and d.elementwise and d.hot:
+            entry.inherited = deferred(f"{d.name} inherited", "inherited", lambda: _inherited(d, parameters))
+            d.late(entry.inherited)
+
+    def source() -> str:
+        text = hot_source(d, parameters) if hot else ""
+        return text + plain_but_foreign(parameters, qualname) if foreign else text
+
+    function = public_function(
+        entry,
+        parameters,
+        name=qualname.rpartition(".")[2],
+        qualname=qualname,
+        module=namespace,
+        doc=d.doc,
+        hot=source,
+        hot_values=lambda: {**_hot_values(d, parameters), **(foreign_values or {})},
+        foreign=foreign,
+    )
+    if new_entry:
+        entry.function = function
+    d.late(function)
+    row = Row(
+        function,
+        namespace=namespace,
+        name=qualname,
+        parameters=parameters,
+        entry=entry,
+        form=form,
+        declaration=d,
+        key=key,
+    )
+    d.rows.append(register(row))
+    return function
+
+
+def _inherited(d: Declaration, parameters: tuple[Parameter, ...]) -> tuple[str, dict[str, Any]]:
+    source = inherited_source(d, parameters) or "def inherited(cls, args):\n    return NotImplemented"
+    return source, {**_hot_values(d, parameters), "retyped": retyped}
+
+
+def _acceptable(value: Any) -> bool:
+    """Return whether an operator may take `value`: a tensor, a number, or a type with the protocol."""
+    return isinstance(value, (TensorBase, int, float, complex, np.generic)) or hasattr(
+        type(value), "__torch_function__"
+    )
+
+
+def _of_numpy(array: Any) -> Any:
+    from .creation import from_numpy
+
+    return from_numpy(array)
+
+
+FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_numpy": _of_numpy}
+_TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv__"))
+
+
+def foreign_test(parameters: Sequence[Parameter]) -> str:
+    return f"not acceptable({parameters[1].name})" if len(parameters) > 1 else ""
+
+
+def plain_but_foreign(parameters: Sequence[Parameter], qualname: str = "") -> str:
+    # None and text count as plain everywhere else. No operator takes them: `x == None` is False, as with any object.
+    name = parameters[1].name
+    source = f"\nif {name} is None or type({name}) is str:\n    return NotImplemented"
+    if qualname in _TAKING_ARRAYS:
+        # NumPy leaves these to the tensor, which would have to leave them to NumPy; PyTorch takes the array.
+        source += f"\nif type({name}) is numpy_array:\n    {name} = of_numpy({name})"
+    return source
+
+
+def expand(d: Declaration) -> Any:
+    function, method, inplace, operators, inplace_operators, own, own_inplace, aliases = d._forms  # type: ignore[attr-defined]
+    base = d.parameters
+    result: Any = None
+    if function:
+        parameters = (*base, _OUTS if d.several else _OUT) if d.out else base
+        implementation = implementation_of(d, parameters, d.name, d.name)
+        result = _publish(d, parameters, implementation, d.name, "function")
+        d.function = result
+        for alias in aliases:
+            outer, _, short = alias.rpartition(".")
+            namespace = f"{d.namespace}.{outer}" if outer else None
+            _publish(d, parameters, implementation_of(d, parameters, short, short), short, "alias", namespace=namespace)
+    aliases = tuple(a for a in aliases if "." not in a)
+    of_method = (base[0]._replace(name="self"), *base[1:])
+    if d.spread is not None:
+        of_method = tuple(
+            p._replace(kind=VARIADIC, default=MISSING) if p.name == d.spread else p
+            for p in of_method
+            if p.kind == KEYWORD or p.name in ("self", d.spread)
+        )
+    if method:
+        names = [method if isinstance(method, str) else d.name, *aliases]
+        for index, method_name in enumerate(names):
+            qualname = f"Tensor.{method_name}"
+            implementation = implementation_of(d, of_method, qualname, qualname)
+            public = _publish(
+                d,
+                of_method,
+                implementation,
+                qualname,
+                "method" if not index else "alias",
+                foreign=foreign_test(of_method) if method_name.startswith("__") else "",
+                foreign_values=FOREIGN_VALUES,
+            )
+            setattr(Tensor, method_name, public)
+            if index == 0:
+                entry = d.rows[-1].entry
+                if result is None:
+                    result = d.function = public
+                for operator in operators:
+                    attach_operator(d, of_method, implementation, operator, entry, public)
+        for operator in own:
+            qualname = f"Tensor.{operator}"
+            attach_operator(d, of_method, implementation_of(d, of_method, qualname, qualname), operator)
+    if inplace:
+        names = [d.name, *aliases]
+        for index, inplace_name in enumerate(names):
+            qualname = f"Tensor.{inplace_name}_"
+            implementation = implementation_of(d, of_method, qualname, qualname, inplace=True)
+            public = _publish(d, of_method, implementation, qualname, "inplace" if not index else "alias", hot=False)
+            setattr(Tensor, inplace_name + "_", public)
+            if index == 0:
+                entry = d.rows[-1].entry
+                if result is None:
+                    result = d.function = public
+                for operator in inplace_operators:
+                    attach_operator(d, of_method, implementation, operator, entry, public, hot=False)
+        for operator in own_inplace:
+            qualname = f"Tensor.{operator}"
+            attach_operator(d, of_method, implementation_of(d, of_method, qualname, qualname, inplace=True), operator,
+                            hot=False)  # fmt: skip
+    result.declaration = d
+    return result
+
+
+def attach_operator(
+    d: Declaration,
+    parameters: tuple[Parameter, ...],
+    implementation: Callable[..., Any],
+    operator: str,
+    entry: Entry | None = None,
+    reported: Callable[..., Any] | None = None,
+    *,
+    hot: bool = True,
+) -> None:
+    """Give Tensor an operator that leaves foreign operands to their type and reports `reported`, or itself."""
+    public = _publish(
+        d,
+        parameters,
+        implementation,
+        f"Tensor.{operator}",
+        "operator",
+        hot=hot,
+        entry=entry,
+        foreign=foreign_test(parameters),
+        foreign_values=FOREIGN_VALUES,
+        key=reported,
+    )
+    setattr(Tensor, operator, public)

@@ -1,0 +1,279 @@
+"""Python functions as overridable functions, methods and properties; see `declare`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.registry import Row, ignore, register
+from tensorlike.dispatch.signature import (
+    MANY,
+    NESTED,
+    POSITIONAL,
+    Parameter,
+    parameters_of,
+)
+from tensorlike.dispatch.wrap import public_function
+
+from . import runtime
+from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign
+from .generate import (
+    allows_number,
+)
+from .tensor import Tensor
+
+__all__ = ["composite", "factory", "operand_check", "tensor_method", "tensor_property"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
+    """Return what complains of operands of a wrong type, for a Python function that works on what it is given.
+
+    It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
+    """
+    positional = [p for p in parameters if p.kind == POSITIONAL]
+
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for index, p in enumerate(positional):
+            if p.operand is None or p.operand == NESTED:
+                continue
+            value = args[index] if index < len(args) else kwargs.get(p.name, p.default)
+            if value is MISSING or isinstance(value, TensorBase):
+                continue
+            where = index if parameters[0].name == "self" else index + 1
+            if p.operand == MANY:
+                if isinstance(value, (list, tuple)):
+                    runtime.many(name, p.name, where, value)
+                continue
+            words = p.annotation
+            if not words or "Any" in words or (value is None and "None" in words):
+                continue
+            if "Sequence[int]" in words and isinstance(value, (list, tuple)):
+                continue
+            numbers = allows_number(p)
+            if not (numbers and runtime.is_number(value)):
+                runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
+
+    return check
+
+
+def tensor_property(
+    *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False
+) -> Callable[[Callable[[Any], Any]], property]:
+    """Make a getter (and setter) on a tensor an overridable property: `Tensor.shape.__get__` is what types are asked."""
+
+    def declare(getter: Callable[[Any], Any]) -> property:
+        name = getter.__name__
+        qualname = f"Tensor.{name}"
+        parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
+        entry = Entry(getter, nowrap=nowrap)
+        public = public_function(
+            entry, parameters, name=name, qualname=qualname, module="tensorlike", doc=getter.__doc__
+        )
+        public_setter = None
+        if setter is not None:
+            value = Parameter("value", POSITIONAL, MISSING, None, "Any")
+            setter_parameters = (*parameters, value)
+            setter_entry = Entry(setter, nowrap=setter_nowrap)
+            public_setter = public_function(
+                setter_entry, setter_parameters, name=name, qualname=qualname, module="tensorlike", doc=setter.__doc__
+            )
+        found = property(public, public_setter, doc=getter.__doc__)
+        entry.function = found.__get__
+        register(
+            Row(
+                public,
+                namespace="tensorlike",
+                name=f"{qualname}.__get__",
+                parameters=parameters,
+                entry=entry,
+                form="property",
+                key=found.__get__,
+            )
+        )
+        if public_setter is not None:
+            setter_entry.function = found.__set__
+            register(
+                Row(
+                    public_setter,
+                    namespace="tensorlike",
+                    name=f"{qualname}.__set__",
+                    parameters=setter_parameters,
+                    entry=setter_entry,
+                    form="setter",
+                    key=found.__set__,
+                )
+            )
+        setattr(Tensor, name, found)
+        return found
+
+    return declare
+
+
+@overload
+def tensor_method(function: F, **options: Any) -> F: ...
+@overload
+def tensor_method(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def tensor_method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a Python function an overridable method of Tensor.
+
+    `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
+    needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
+    source that runs before anything else and may return.
+    """
+    return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
+
+
+def _tensor_method(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    composite: bool = True,
+    operator_of: str | None = None,
+    aliases: Sequence[str] = (),
+    hot: str = "",
+    hot_values: Mapping[str, Any] | None = None,
+) -> Any:
+    parameters = parameters_of(function)
+    if not parameters[0].operand:
+        parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
+    public: Any = None
+    for index, method_name in enumerate((name or function.__name__, *aliases)):
+        qualname = f"Tensor.{method_name}"
+        implementation: Any = function if index == 0 else _copy_function(function)
+        implementation.__qualname__ = qualname
+        implementation.__name__ = method_name
+        entry = Entry(implementation, composite=composite)
+        entry.check = operand_check(method_name, parameters)
+        made = public_function(
+            entry,
+            parameters,
+            name=method_name,
+            qualname=qualname,
+            module="tensorlike",
+            doc=function.__doc__,
+            foreign=foreign_test(parameters) if operator_of else "",
+            hot=hot + plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
+            hot_values={**(FOREIGN_VALUES if operator_of else {}), **(hot_values or {})},
+        )
+        entry.function = made
+        register(
+            Row(
+                made,
+                namespace="tensorlike",
+                name=qualname,
+                parameters=parameters,
+                entry=entry,
+                form="alias" if index else "operator" if operator_of else "method",
+            )
+        )
+        setattr(Tensor, method_name, made)
+        public = public or made
+    return public
+
+
+def _copy_function(function: Any) -> Any:
+    from types import FunctionType
+
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__annotations__ = function.__annotations__
+    copy.__doc__ = function.__doc__
+    return copy
+
+
+@overload
+def composite(function: F, **options: Any) -> F: ...
+@overload
+def composite(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a function written with other public operations an overridable public function, and a method if asked.
+
+    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches.
+    """
+    return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
+
+
+def _composite(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    namespace: str = "tensorlike",
+    method: bool | str = False,
+    aliases: Sequence[str] = (),
+    samples: Any = None,
+    operands: Sequence[str] | None = None,
+    guard: bool = True,
+) -> Any:
+    parameters = parameters_of(function, operands=operands)
+    first: Any = None
+    for index, public_name in enumerate((name or function.__name__, *aliases)):
+        outer, _, public_name = public_name.rpartition(".")
+        where = f"{namespace}.{outer}" if outer else namespace
+        implementation: Any = function if index == 0 else _copy_function(function)
+        implementation.__name__ = public_name
+        implementation.__qualname__ = public_name
+        entry = Entry(implementation, composite=guard)
+        entry.check = operand_check(public_name, parameters)
+        public = public_function(
+            entry, parameters, name=public_name, qualname=public_name, module=where, doc=function.__doc__
+        )
+        entry.function = public
+        register(
+            Row(
+                public,
+                namespace=where,
+                name=public_name,
+                parameters=parameters,
+                entry=entry,
+                form="alias" if index else "function",
+                declaration=samples,
+            )
+        )
+        first = first or public
+    if method:
+        of_method = _copy_function(function)
+        own = method if isinstance(method, str) else name or function.__name__
+        names = (own, *(a for a in aliases if "." not in a))
+        _method_of(of_method, parameters, names, guard)
+    return first
+
+
+def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], guard: bool) -> None:
+    code = function.__code__
+    varnames = ("self", *code.co_varnames[1:])
+    if code.co_varnames[0] in code.co_cellvars:
+        raise TypeError(f"{function.__qualname__}: the first parameter of a method form must not be used in a closure")
+    renamed = function.__code__.replace(co_varnames=varnames)
+    function.__code__ = renamed
+    first = parameters[0].name
+    function.__annotations__ = {("self" if k == first else k): v for k, v in function.__annotations__.items()}
+    function.__qualname__ = f"Tensor.{names[0]}"
+    tensor_method(function, name=names[0], aliases=names[1:], composite=guard)
+
+
+@overload
+def factory(function: F, **options: Any) -> F: ...
+@overload
+def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them."""
+    return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
+
+
+def _factory(
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None
+) -> Any:
+    parameters = parameters_of(function, operands=())
+    name = function.__name__
+    function.__qualname__ = name
+    entry = Entry(function)
+    public = public_function(entry, parameters, name=name, qualname=name, module=namespace, doc=function.__doc__)
+    entry.function = public
+    ignore(public, f"{namespace}.{name}", reason or "makes a tensor from plain values; only a mode can intercept it")
+    return public
