@@ -64,17 +64,24 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 # Elementwise functions: a result is there where every operand is.
-def elementwise(name: str) -> Callable[..., MaskedTensor]:
+def elementwise(name: str) -> Callable[..., Any]:
     function = getattr(tl, name)
 
-    def implementation(*args: Any, **kwargs: Any) -> MaskedTensor:
+    def implementation(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        if out is not None and not isinstance(out, MaskedTensor):
+            return NotImplemented  # a plain tensor has no place for what is missing
         plain = [arg.data if isinstance(arg, MaskedTensor) else arg for arg in args]
         named = {key: value.data if isinstance(value, MaskedTensor) else value for key, value in kwargs.items()}
         present = tl.tensor(True)
-        for value in (*args, *kwargs.values()):
+        for value in (*args, *(value for key, value in kwargs.items() if key != "out")):
             if isinstance(value, MaskedTensor):
                 present = present & value.mask
-        return MaskedTensor(function(*plain, **named), present)
+        result = function(*plain, **named)
+        if out is None:
+            return MaskedTensor(result, present)
+        out.mask = present.expand(result.shape)
+        return out
 
     return implementation
 
@@ -87,7 +94,8 @@ for name in ELEMENTWISE:
 
 # Reductions: a missing element counts as the value that changes nothing, and a result of missing elements is missing.
 def present(input: MaskedTensor, dim: Any, keepdim: bool) -> tl.Tensor:
-    return input.mask.any() if dim is None else input.mask.any(dim, keepdim=keepdim)
+    dims = tuple(range(input.mask.ndim)) if dim is None or dim == () else dim
+    return input.mask.any(dims, keepdim=keepdim)
 
 
 @implements("sum")
@@ -106,12 +114,12 @@ def mean(input: MaskedTensor, dim: Any = None, keepdim: bool = False, *, dtype: 
 
 @implements("amax")
 def amax(input: MaskedTensor, dim: Any = (), keepdim: bool = False) -> MaskedTensor:
-    return MaskedTensor(input.filled(-tl.inf).amax(dim, keepdim=keepdim), present(input, dim or None, keepdim))
+    return MaskedTensor(input.filled(-tl.inf).amax(dim, keepdim=keepdim), present(input, dim, keepdim))
 
 
 @implements("amin")
 def amin(input: MaskedTensor, dim: Any = (), keepdim: bool = False) -> MaskedTensor:
-    return MaskedTensor(input.filled(tl.inf).amin(dim, keepdim=keepdim), present(input, dim or None, keepdim))
+    return MaskedTensor(input.filled(tl.inf).amin(dim, keepdim=keepdim), present(input, dim, keepdim))
 
 
 @implements("isnan")

@@ -88,7 +88,8 @@ def test_grad_leaves_leaves_alone() -> None:
     out = (x * y).sum()
     (found,) = tl.autograd.grad(out, x)
     assert found.tolist() == [2.0]
-    assert x.grad is None and y.grad is None
+    assert x.grad is None
+    assert y.grad is None
 
 
 def test_grad_of_unused_input() -> None:
@@ -96,7 +97,8 @@ def test_grad_of_unused_input() -> None:
     with pytest.raises(RuntimeError, match="index 1"):
         tl.autograd.grad((x * 2).sum(), (x, y))
     first, second = tl.autograd.grad((x * 2).sum(), (x, y), allow_unused=True)
-    assert first.tolist() == [2.0] and second is None
+    assert first.tolist() == [2.0]
+    assert second is None
     _, zeros = tl.autograd.grad((x * 2).sum(), (x, y), materialize_grads=True)
     assert zeros.tolist() == [0.0]
 
@@ -220,7 +222,8 @@ def test_retain_grad() -> None:
     x = leaf(1.0)
     y = x * 2
     y.retain_grad()
-    assert y.retains_grad and not x.retains_grad
+    assert y.retains_grad
+    assert not x.retains_grad
     (y * 5).sum().backward()
     assert y.grad.tolist() == [5.0]
 

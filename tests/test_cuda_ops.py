@@ -24,6 +24,7 @@ BY_MEANING = {
     "tensorlike.Tensor.__reduce_ex__": "what is pickled names the device",
     "tensorlike.Tensor.cpu": "the result is on the CPU",
     "tensorlike.Tensor.get_device": "the index of the device; -1 on the CPU",
+    "tensorlike.get_device": "the index of the device; -1 on the CPU",
     "tensorlike.Tensor.numpy": "NumPy is refused what is on a GPU",
     "tensorlike.Tensor.type": "the name of the type names the device",
 }

@@ -342,7 +342,7 @@ class Function(metaclass=_FunctionMeta):
         edges = tuple(
             edge_of(a) if isinstance(a, TensorBase) and a._tracked else None for a in args
         )
-        needed = recording and any([e is not None for e in edges])
+        needed = recording and any(e is not None for e in edges)
         node.needs_input_grad = tuple([e is not None for e in edges]) if recording else (False,) * len(args)
         node.edges = node._argument_edges = edges
         node.sequence_number = next_sequence_number()

@@ -86,7 +86,7 @@ def _writeable(array: Any) -> bool:
 
 
 def _analytical(output: Any, inputs: Sequence[Any], seed: complex) -> list[np.ndarray[Any, Any]]:
-    """Return for each input the gradients of each entry of `output` times `seed`: entries of the output by those of the input."""
+    """Return, for each input, the gradients of each entry of `output` times `seed`: a row for each of those entries."""
     size = _numbers(output)
     rows: list[list[np.ndarray[Any, Any]]] = [[] for _ in inputs]
     for k in range(size):
@@ -401,9 +401,7 @@ def gradgradcheck(
         args, seeds = values[:-count], values[-count:]
         with enable_grad():
             found = [o for o in _as_tuple(func(*args)) if isinstance(o, TensorBase) and o.requires_grad]  # type: ignore[attr-defined]
-            results = grad(
-                found, _differentiable(_tensors_in(args)), seeds, create_graph=True, allow_unused=True
-            )
+            results = grad(found, _differentiable(_tensors_in(args)), seeds, create_graph=True, allow_unused=True)
         return tuple(r for r in results if r is not None)
 
     del tensors
@@ -416,5 +414,3 @@ def gradgradcheck(
         if raise_exception:
             raise
         return False
-
-

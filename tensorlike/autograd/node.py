@@ -2,9 +2,9 @@
 
 # Note [No cycles]
 A node never holds a tensor that the graph can reach: saved inputs and outputs are (array, version counter, version),
-and become tensors again when a formula needs them, with the edge that the node already has. A leaf keeps its accumulator,
-so that recording finds it at once (making one takes 700 ns); the accumulator holds the leaf weakly, for a leaf that
-nobody holds has no gradient that anybody could read. So a graph is freed by reference counting alone.
+and become tensors again when a formula needs them, with the edge that the node already has. A leaf keeps its
+accumulator, so that recording finds it at once (making one takes 700 ns); the accumulator holds the leaf weakly, for a
+leaf that nobody holds has no gradient that anybody could read. So a graph is freed by reference counting alone.
 """
 
 from __future__ import annotations

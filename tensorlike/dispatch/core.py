@@ -239,7 +239,9 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
     else:
         plan = _NOBODY
     if cacheable:
-        if len(_PLANS) >= _PLANS_KEPT:  # The keys keep their types alive: a bound keeps throw-away classes from piling up.
+        if (
+            len(_PLANS) >= _PLANS_KEPT
+        ):  # The keys keep their types alive: a bound keeps throw-away classes from piling up.
             _PLANS.clear()
         _PLANS[key] = plan
     return plan

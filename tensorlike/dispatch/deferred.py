@@ -4,8 +4,8 @@
 A library of hundreds of operations has thousands of generated functions, and compiling one takes 300 microseconds. So a
 generated function starts with the code of `_stub`, which all of them share; its first call writes and compiles the real
 source and gives it to the same function object, so that nobody who holds the function notices. Generated code finds its
-values among its globals, a dict of its own. Equal sources are compiled once; each function has a copy of the code, since
-the interpreter keeps what it learns about a function with its code.
+values among its globals, a dict of its own. Equal sources are compiled once; each function has a copy of the code,
+since the interpreter keeps what it learns about a function with its code.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def build(source: str, label: str, values: Mapping[str, Any], *names: str) -> tu
     return tuple(namespace[name] for name in names)
 
 
-def deferred(
-    label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]
-) -> Any:
+def deferred(label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]) -> Any:
     """Return a function that is written on its first call: see Note [Code on first call].
 
     `write` returns the source, which defines a function called `name`, and the values that it uses.
@@ -62,9 +60,7 @@ def deferred(
     return function
 
 
-def _materialize(
-    function: Any, label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]
-) -> None:
+def _materialize(function: Any, label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]) -> None:
     with _lock:
         if function.__code__ is not _STUB:
             return

@@ -34,11 +34,13 @@ from .trace import trace
 
 if TYPE_CHECKING:
     from .pairwise import register
+    from .writing import TensorLike, implements, refuse, rewrap, to_dense
 
 __all__ = [
     "BaseTorchFunctionMode",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "TensorLike",
     "TorchFunctionMode",
     "audit",
     "disabled_torch_function",
@@ -51,16 +53,27 @@ __all__ = [
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
+    "implements",
     "is_tensor_like",
     "is_tensor_method_or_property",
     "overridable",
+    "refuse",
     "register",
     "resolve_name",
+    "rewrap",
+    "to_dense",
     "trace",
     "wrap_torch_function",
 ]
 
-_LAZY = {"register": "pairwise"}
+_LAZY = {
+    "TensorLike": "writing",
+    "implements": "writing",
+    "refuse": "writing",
+    "register": "pairwise",
+    "rewrap": "writing",
+    "to_dense": "writing",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -114,8 +114,8 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
             dtype = rest.pop(0)
         else:
             raise TypeError(
-                f"to() received an invalid combination of arguments: got ({first.__class__.__name__}), expected a dtype, a "
-                "device, or a Tensor"
+                f"to() received an invalid combination of arguments: got ({first.__class__.__name__}), expected a "
+                "dtype, a device, or a Tensor"
             )
         if rest:
             rest.pop(0)  # non_blocking
@@ -273,9 +273,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """
     if not force:
         if self._tracked and edge_of(self) is not None:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if not isinstance(self._data, np.ndarray):
             raise TypeError(
                 f"can't convert {device_of(self._data)} device type tensor to numpy. Use Tensor.cpu() to copy the "

@@ -74,12 +74,19 @@ def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> A
 # ------------------------------------------------------------------------------------------------------ from data
 
 
+def _is_sequence(item: Any) -> bool:
+    if isinstance(item, (list, tuple)):
+        return True
+    if isinstance(item, (str, bytes, dict, TensorBase, np.ndarray)):
+        return False
+    return hasattr(item, "__len__") and hasattr(item, "__getitem__")
+
+
 def _shape_of(data: Any, function: str) -> tuple[int, ...]:
     """Return the shape of nested sequences, checked to be rectangular."""
     shape: list[int] = []
     item = data
-    while isinstance(item, (list, tuple)) or (hasattr(item, "__len__") and hasattr(item, "__getitem__")
-                                              and not isinstance(item, (str, bytes, dict, TensorBase, np.ndarray))):  # fmt: skip
+    while _is_sequence(item):
         shape.append(len(item))
         if not len(item):
             break
@@ -126,7 +133,8 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
         return found
     if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or isinstance(data, dict):
         raise RuntimeError(
-            f"Could not infer dtype of {type(data).__name__}: {function}() takes numbers, nested lists, arrays or tensors"
+            f"Could not infer dtype of {type(data).__name__}: {function}() takes numbers, nested lists, arrays or "
+            "tensors"
         )
     shape = _shape_of(data, function)
     _check_rectangular(data, shape)

@@ -152,5 +152,7 @@ def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
         given = (d.formulas or {}).get(name)
         asked = formula.__code__.co_varnames[: formula.__code__.co_argcount]
         if given is None or not set(asked) <= set(given.__code__.co_varnames[: given.__code__.co_argcount]):
-            raise TypeError(f"raw_derivatives of {d.name}: the formula for {name!r} must name what its derivative names")
+            raise TypeError(
+                f"raw_derivatives of {d.name}: the formula for {name!r} must name what its derivative names"
+            )
     d.raw_formulas = formulas

@@ -34,7 +34,7 @@ from .promotion import can_cast
 from .tensor import Tensor, retyped
 from .views import bump, check_inplace, rebase
 
-__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "implementation_of", "foreign_test", "plain_but_foreign"]
+__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign"]
 
 _new = object.__new__
 _FLOATS = frozenset((builtins.int, builtins.float))

@@ -1,8 +1,8 @@
 """Sources of the functions that a declaration stands for.
 
 One template each for: the implementation behind a public function (exact signature, checks, promotion, kernel, result),
-its in-place form, the recording of a node, and the node's class. `dispatch.deferred` compiles each distinct source once,
-when it is first needed.
+its in-place form, the recording of a node, and the node's class. `dispatch.deferred` compiles each distinct source
+once, when it is first needed.
 
 # Note [The hot path]
 `hot_source` is the whole life of a plain call in one frame: two type tests, two attribute reads, the dtype test, the
@@ -415,8 +415,10 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines += [
             f"if type({a}) in TENSORS and not keywords{absent}:",
             f"    a = {a}._data",
-            "    try:" if not guard else "    try:",
-            f"        result = quiet({kernel}, a)" if not guard else f"        result = quiet({kernel}, a) if type(a) is ndarray else None",
+            "    try:",
+            f"        result = quiet({kernel}, a)"
+            if not guard
+            else f"        result = quiet({kernel}, a) if type(a) is ndarray else None",
             "    except Exception:",
             "        result = None",
             "    if result is not None:",

@@ -74,15 +74,17 @@ class Recorded:
                 raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
             for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
                 if not self.known(asked):
-                    raise TypeError(f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no "
-                                    "parameter, and neither 'grad', 'grads', 'result' nor '<operand>_shape'")  # fmt: skip
+                    raise TypeError(
+                        f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no parameter, and "
+                        "neither 'grad', 'grads', 'result' nor '<operand>_shape'"
+                    )
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
 
     def known(self, name: str) -> bool:
         """Return whether a formula may ask for `name`."""
-        return name in self.by_name or name in self.outputs or name in ("grad", "grads", "result", "results", "needs") or (
-            name.endswith("_shape") and name.removesuffix("_shape") in self.by_name
-        )  # fmt: skip
+        if name in self.by_name or name in self.outputs or name in ("grad", "grads", "result", "results"):
+            return True
+        return name.endswith("_shape") and name.removesuffix("_shape") in self.by_name
 
     def users(self, name: str) -> list[str]:
         """Return the inputs whose formula asks for `name`."""
@@ -234,7 +236,9 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         "made._data = result",
         "made_dtype = result.dtype",
         # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
-        "if not grad_enabled():" if d.elementwise else "if not grad_enabled() or made_dtype.kind not in DIFFERENTIABLE:",
+        "if not grad_enabled():"
+        if d.elementwise
+        else "if not grad_enabled() or made_dtype.kind not in DIFFERENTIABLE:",
         "    return made",
         *find,
         f"if not ({anything}):",

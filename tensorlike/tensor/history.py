@@ -22,7 +22,6 @@ class Decorator(Protocol):
     def __call__(self, **options: Any) -> Callable[[F], F]: ...
 
 
-
 __all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
 
 
@@ -66,8 +65,7 @@ def set_gradient(self: Any, value: Any) -> None:
         )
     if value._data.shape != self._data.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: {list(value._data.shape)}, expected "
-            f"{list(self._data.shape)}"
+            f"assigned grad has data of a different size: {list(value._data.shape)}, expected {list(self._data.shape)}"
         )
     self._grad_value = value
 
@@ -161,9 +159,7 @@ def install(method: Decorator) -> None:
         """
         if inputs is None:
             keep = create_graph if retain_graph is None else retain_graph
-            engine.run(
-                (((root_edge(self), grad_of_root(self, gradient))),), keep_graph=keep, create_graph=create_graph
-            )
+            engine.run((((root_edge(self), grad_of_root(self, gradient))),), keep_graph=keep, create_graph=create_graph)
             return
         functions.backward(
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
@@ -195,8 +191,8 @@ def install(method: Decorator) -> None:
         """
         if self._view_base is not None:
             raise RuntimeError(
-                "detach_(): Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
-                "or the like, detach the base."
+                "detach_(): Can't detach views in-place. Use detach() instead, or "
+                "detach the base."
             )
         self._edge = None
         self._requires_grad = False
@@ -274,6 +270,3 @@ def install(method: Decorator) -> None:
         if self._post_accumulate_hooks is None:
             self._post_accumulate_hooks = OrderedDict()
         return register_hook(hook, self._post_accumulate_hooks)
-
-
-

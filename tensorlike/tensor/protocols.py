@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import numpy as np

@@ -63,7 +63,7 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False
 ) -> Callable[[Callable[[Any], Any]], property]:
-    """Make a getter (and setter) on a tensor an overridable property: `Tensor.shape.__get__` is what types are asked."""
+    """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`."""
 
     def declare(getter: Callable[[Any], Any]) -> property:
         name = getter.__name__
@@ -266,9 +266,7 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
 
 
-def _factory(
-    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None
-) -> Any:
+def _factory(function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None) -> Any:
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name

@@ -17,6 +17,7 @@ back.
 from __future__ import annotations
 
 import contextvars
+import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
@@ -206,9 +207,8 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     hint = ""
     if isinstance(value, (np.ndarray, list, tuple, bool, int, float, complex)) and expected.startswith("Tensor"):
         hint = f"; make it a tensor first, e.g. with tensorlike.as_tensor({argument})"
-    raise TypeError(
-        f"{function.rpartition('.')[2]}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}"
-    )
+    short = function.rpartition(".")[2]
+    raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
 
 
 def is_number(value: Any) -> bool:
@@ -315,7 +315,7 @@ def promote_only(
         if (dtype.kind if dtype.kind != "V" else "f") not in kinds:
             short = name.strip("_")
             raise NotImplementedError(
-                f'"{short}" not implemented for \'{dtype_name(dtype)}\': {short}() works on {what} tensors'
+                f"\"{short}\" not implemented for '{dtype_name(dtype)}': {short}() works on {what} tensors"
             )
         return promoted
 
@@ -384,13 +384,12 @@ def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, .
 
 
 def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
-    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; of a negative one its size counts.
+    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; of a negative one the size
+    # counts.
     if dtype.kind in "iu":
         for number in operands:
             if isinstance(number, (int, np.integer)) and abs(int(number)) > np.iinfo(dtype).max + (dtype.kind == "i"):
-                raise RuntimeError(
-                    f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}"
-                )
+                raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}")
 
 
 def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
@@ -458,7 +457,7 @@ def broadcast_error(name: str, error: Exception, arrays: Sequence[Any]) -> Excep
         np.broadcast_shapes(*shapes)
     except ValueError:
         if len(shapes) >= 2:
-            for a, b in zip(shapes, shapes[1:], strict=False):
+            for a, b in itertools.pairwise(shapes):
                 width = max(len(a), len(b))
                 for back in range(1, min(len(a), len(b)) + 1):
                     if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):

@@ -25,7 +25,7 @@ DIFFERENT = {
     "x[np.bool_(True)]": MORE,
     "s.index_add(0,t([0]),t([1.]))": MORE,
     "v[1:]=v[:-1]": "PyTorch refuses memory that overlaps; NumPy copies it first",
-    "m.index_reduce(0,t([0,3]),torch.ones(2,3)*3,'amin')": "an index out of range: RuntimeError, as scatter_reduce has it",
+    "m.index_reduce(0,t([0,3]),torch.ones(2,3)*3,'amin')": "an index out of range: RuntimeError, as elsewhere",
     "m.index_put((t([0,1]),),t([[[5.,6.,7.]]]))": MORE,
     "a=torch.ones(4); v=a[0:2]; a.requires_grad_(); a=(v.requires_grad,)": "a view made before its base required grad",
     "y=a.index_fill(1,t([0,-1]),z)": MORE,

@@ -171,9 +171,9 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
             worst.add_row(Text(row.function), Text(row.operand), Text("\n".join(_short(f) for f in row.faults)))
         console.print(worst)
     for note in _notes(report, limit):
-        console.print(Text(note))
+        console.print(Text(note), soft_wrap=True)
     style = "bold green" if not report.totals.faults else "bold"
-    console.print(Text(headline(report), style=style))
+    console.print(Text(headline(report), style=style), soft_wrap=True)
 
 
 def _short(text: str, limit: int = 240) -> str:

@@ -81,7 +81,7 @@ class Backend(ABC):
         """What the maker of `device` calls it."""
         return self.name
 
-    def empty_cache(self) -> None:
+    def empty_cache(self) -> None:  # noqa: B027 (nothing to do is the right default)
         """Gives memory back that the library holds for arrays to come."""
 
     @abstractmethod
