@@ -75,8 +75,8 @@ class Recorded:
             for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
                 if not self.known(asked):
                     raise TypeError(
-                        f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no parameter, and "
-                        "neither 'grad', 'grads', 'result' nor '<operand>_shape'"
+                        f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no parameter "
+                        "and neither 'grad', 'grads', 'result' nor '<operand>_shape'"
                     )
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
 

@@ -14,13 +14,13 @@ from tensorlike.autograd.base import TensorBase
 
 from . import distributions as draw
 from .backends import backend_for, check_same_device, device_of
-from .creation import _finish
 from .declare import composite, derivatives, factory, primitive
 from .device import as_device, cpu
 from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
+from .from_data import finish
 from .generator import Generator, generator_for
 from .runtime import broadcast_error, dtype_name, run_quietly, write_out, wrong_type
 from .types import Number, Tensor
@@ -64,7 +64,7 @@ def _drawn(
         array = run_quietly(sample, source, xp, shape, wanted)
     if out is not None:
         return write_out(name, out, array)
-    return _finish(array, requires_grad)
+    return finish(array, requires_grad)
 
 
 def integer(value: Any, function: str, argument: str) -> int:

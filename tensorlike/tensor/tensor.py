@@ -43,7 +43,7 @@ class Tensor(TensorBase, TensorMethods):
 
     # Results are made with object.__new__(Tensor), which runs neither of these.
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .creation import legacy_tensor
+        from .from_data import legacy_tensor
 
         return legacy_tensor(cls, *args, **kwargs)
 
