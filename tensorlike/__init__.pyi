@@ -5,8 +5,6 @@ import numpy as np
 from collections.abc import Callable, Sequence
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.generator import Generator
-from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import PythonNumber as Number
 from typing import Any
 from . import _C as _C

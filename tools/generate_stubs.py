@@ -202,6 +202,9 @@ def namespace_stub(namespace: str, functions: dict[str, Any]) -> str:
     lines = [function_stub(name, functions[name], names) for name in sorted(functions)]
     source = Path(module.__file__ or "")
     reexports, attributes = reexported(source, module, set(functions))
+    # What the module exports itself must not be imported a second time: the first import would hide it.
+    exported = {line.rpartition(" ")[2] for line in reexports}
+    names.imports = {line for line in names.imports if line.rpartition(" ")[2] not in exported}
     return (
         HEADER + "\n" + import_text(names.imports) + "\n" + "\n".join(reexports) + "\n\n"
         + "\n".join(attributes + lines) + "\n"

@@ -4,7 +4,6 @@ import builtins
 from collections.abc import Callable
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.tensor import Tensor
-from typing import Any
 from typing import Any as Any
 from typing import TYPE_CHECKING as TYPE_CHECKING
 

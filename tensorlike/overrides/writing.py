@@ -1,15 +1,16 @@
 """Writing a tensor-like type: a table of implementations, and a policy for what the table leaves out.
 
 # Note [Which forms are variants]
-`tl.sub(x, y)`, `x.sub(y)`, `x - y`, `y - x`, `x.sub_(y)` and `x -= y` reach a type as different functions. Those that come
-from one declaration share it in the registry; functions composed of others have namesakes (`X`, `Tensor.X`, `Tensor.X_`).
-Reflected operators of operations that do not commute are declared by themselves: `_REFLECTED` says whose they are.
+`tl.sub(x, y)`, `x.sub(y)`, `x - y`, `y - x`, `x.sub_(y)` and `x -= y` reach a type as different functions. Those that
+come from one declaration share it in the registry; functions composed of others have namesakes (`X`, `Tensor.X`,
+`Tensor.X_`). Reflected operators of operations that do not commute are declared by themselves: `_REFLECTED` says whose
+they are.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from tensorlike.autograd.base import TensorBase
@@ -27,7 +28,6 @@ Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 _REFLECTED = {
     "sub": ("tensorlike.rsub", "tensorlike.Tensor.__rsub__"),
     "div": ("tensorlike.Tensor.__rtruediv__",),
-    "true_divide": ("tensorlike.Tensor.__rtruediv__",),
     "floor_divide": ("tensorlike.Tensor.__rfloordiv__",),
     "remainder": ("tensorlike.Tensor.__rmod__",),
     "pow": ("tensorlike.Tensor.__rpow__",),
@@ -35,24 +35,31 @@ _REFLECTED = {
     "bitwise_left_shift": ("tensorlike.Tensor.__rlshift__",),
     "bitwise_right_shift": ("tensorlike.Tensor.__rrshift__",),
 }
-# `x / y` is a declaration of its own, for its speed, and means `div` without a rounding mode.
+# `x / y` reports `div`, and `true_divide` is `div` without a rounding mode.
 _SAME = {"div": "tensorlike.true_divide"}
+# Namesakes whose in-place method is another operation: it changes the view that the tensor is, or draws into it.
+_OTHER_INPLACE = frozenset(("as_strided", "bernoulli", "detach", "normal", "swapaxes", "swapdims"))
 _INPLACE_OPERATORS = frozenset(
     f"__i{name}__"
     for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()  # noqa: SIM905
 )
 
 
-def _writes(func: Any, kwargs: dict[str, Any]) -> bool:
+def _writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether `func` overwrites its first operand."""
     name = getattr(func, "__name__", "")
     if name in _INPLACE_OPERATORS or name in ("__setitem__", "__set__", "__delete__"):
         return True
-    return (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True
+    if (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True:
+        return True
+    if any(value is True for value in args[1:]):
+        names = list(inspect.signature(func).parameters)
+        return "inplace" in names and args[names.index("inplace") : names.index("inplace") + 1] == (True,)
+    return False
 
 
 def _mapped(value: Any, visit: Callable[[Any], Any]) -> Any:
-    """Return `value` with `visit` applied to what its containers hold; containers that stay the same stay themselves."""
+    """Return `value` with `visit` applied to what its containers hold, and unchanged containers as they are."""
     if isinstance(value, dict):
         entries = {key: _mapped(item, visit) for key, item in value.items()}
         return value if all(entries[key] is item for key, item in value.items()) else entries
@@ -62,11 +69,6 @@ def _mapped(value: Any, visit: Callable[[Any], Any]) -> Any:
             return value
         return value._make(items) if hasattr(value, "_make") else type(value)(items)
     return visit(value)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What happens to functions that a type does not implement
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,10 +90,10 @@ def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...],
 class _ToDense:
     """Convert every operand of the type to a dense tensor, then call the function.
 
-    Operands are found in lists, tuples and dictionaries and among the keyword arguments too. They are converted by their
-    method `to_dense`, or by the function given in `to_dense.using(function)`. The result is what the function returns,
-    and not of the type. Writing into an operand (in place, or as `out=`) would be lost with the conversion: such calls
-    are refused, and raise TypeError unless another operand's type answers.
+    Operands are found in lists, tuples and dictionaries and among the keyword arguments too. They are converted by
+    their method `to_dense`, or by the function given in `to_dense.using(function)`. The result is what the function
+    returns, and not of the type. Writing into an operand (in place, or as `out=`) would be lost with the conversion:
+    such calls are refused, and raise TypeError unless another operand's type answers.
 
     >>> import tensorlike as tl
     >>> class Zeros(tl.overrides.TensorLike, unhandled=tl.overrides.to_dense):
@@ -125,7 +127,7 @@ class _ToDense:
     def __call__(
         self, cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        written = [kwargs.get("out"), args[0] if args and _writes(func, kwargs) else None]
+        written = [kwargs.get("out"), args[0] if args and _writes(func, args, kwargs) else None]
         lost: list[Any] = []
 
         def note(value: Any) -> Any:
@@ -158,9 +160,9 @@ class _Rewrap:
     """Unwrap every operand of the type, call the function, and wrap the tensors that it returns.
 
     The type gives `unwrap(self)`, which returns the tensor it holds (itself, not a copy: in-place functions write into
-    it), and the classmethod `wrap(cls, tensor, like)`, which makes an instance in the manner of `like`, the first operand
-    of the type. Operands and results are found in lists, tuples, named tuples and dictionaries. In-place functions and
-    `out=` return the very object they were given.
+    it), and the classmethod `wrap(cls, tensor, like)`, which makes an instance in the manner of `like`, the first
+    operand of the type. Operands and results are found in lists, tuples, named tuples and dictionaries. In-place
+    functions and `out=` return the very object they were given.
 
     >>> import tensorlike as tl
     >>> class Named(tl.overrides.TensorLike, unhandled=tl.overrides.rewrap):
@@ -217,7 +219,7 @@ class _Rewrap:
 
         plain_args = _mapped(tuple(args), unwrap)
         plain_kwargs = _mapped(kwargs, unwrap)
-        _mapped([kwargs.get("out"), args[0] if args and _writes(func, kwargs) else None], keep)
+        _mapped([kwargs.get("out"), args[0] if args and _writes(func, args, kwargs) else None], keep)
         result = func(*plain_args, **plain_kwargs)
         return _mapped(result, wrap) if found else result
 
@@ -225,21 +227,16 @@ class _Rewrap:
 rewrap = _Rewrap()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The class and its table
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 class TensorLike:
     """A base for tensor-like types that looks functions up in a table and leaves the rest to a policy.
 
     `@overrides.implements(func)` fills the table. Subclasses inherit it and may register their own. `unhandled`, given
     with the class and inherited, says what happens to functions that are in no table: `overrides.refuse`,
-    `overrides.to_dense`, `overrides.rewrap`, or any `policy(cls, func, types, args, kwargs)`. Without one the next class's
-    `__torch_function__` answers, that of `Tensor` for its subclasses; with no such class the function is refused.
+    `overrides.to_dense`, `overrides.rewrap`, or any `policy(cls, func, types, args, kwargs)`. Without one the next
+    class's `__torch_function__` answers, that of `Tensor` for its subclasses; with no such class it is refused.
 
-    Use it alone or in front of `Tensor`: `class Sub(overrides.TensorLike, tl.Tensor)`. Raises TypeError when a base with
-    `__torch_function__` comes before it, or when the class lacks what its policy needs.
+    Use it alone or in front of `Tensor`: `class Sub(overrides.TensorLike, tl.Tensor)`. Raises TypeError when a base
+    with `__torch_function__` comes before it, or when the class lacks what its policy needs.
 
     >>> import tensorlike as tl
     >>> class Constant(tl.overrides.TensorLike):
@@ -414,11 +411,6 @@ def _resolve(func: Any) -> tuple[Row | None, Any]:
     return None, func
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Variants
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 def _short(row: Row) -> str:
     return row.name.rpartition(".")[2]
 
@@ -434,12 +426,15 @@ def _base_name(row: Row) -> str:
 
 
 def _forms(row: Row) -> list[Row]:
-    """Return the rows that are the same operation as `row`, but for reflected ones; see Note [Which forms are variants]."""
+    """Return the rows of the same operation, but for reflected ones; see Note [Which forms are variants]."""
     found = dict.fromkeys([row, *getattr(row.declaration, "rows", ())])
     names = {_base_name(r) for r in found if r.form in ("function", "method", "inplace", "alias")}
     if row.namespace == "tensorlike":
         for name in sorted(names):
-            for full_name in (f"tensorlike.{name}", f"tensorlike.Tensor.{name}", f"tensorlike.Tensor.{name}_"):
+            full_names = [f"tensorlike.{name}", f"tensorlike.Tensor.{name}"]
+            if name not in _OTHER_INPLACE and not getattr(row.declaration, "view", False):
+                full_names.append(f"tensorlike.Tensor.{name}_")
+            for full_name in full_names:
                 other = REGISTRY.get(full_name)
                 if other is not None:
                     found[other] = None
@@ -452,12 +447,13 @@ def _exactly(implementation: Callable[..., Any]) -> Handler:
     return lambda cls, args, kwargs: implementation(*args, **kwargs)
 
 
-def _entries(row: Row, forms: Sequence[Row], implementation: Callable[..., Any]) -> Iterator[Any] | list[Any]:
+def _entries(row: Row, forms: Sequence[Row], implementation: Callable[..., Any]) -> list[tuple[Any, Handler, bool]]:
     entries: list[tuple[Any, Handler, bool]] = []
     reflected: dict[str, None] = {}
     for form in forms:
         adapt = _adapter(row, form)
-        entries.append((form.key, _inplace(implementation, adapt) if _is_inplace(form) else _adapted(implementation, adapt), False))
+        handler = (_inplace if _is_inplace(form) else _adapted)(implementation, adapt)
+        entries.append((form.key, handler, False))
         if form.namespace == "tensorlike":
             reflected.update(dict.fromkeys(_REFLECTED.get(_base_name(form), ())))
     for full_name in reflected:
@@ -481,10 +477,13 @@ def _adapter(row: Row, form: Row) -> Adapter:
     spread = form.parameters[at].name if at is not None else ""
     if at is None or (spread in target and target[spread].kind == VARIADIC):
         at = None
-    renamed = {
-        mine: theirs for mine, theirs in zip(_names(form), _names(row), strict=False) if mine not in target
-    }
+    renamed = {mine: theirs for mine, theirs in zip(_names(form), _names(row), strict=False) if mine not in target}
     optional = spread in target and target[spread].default is not MISSING
+
+    names = _names(form)
+    if names[:1] == ["self"] and "input" in _names(row)[1:]:  # As in `x.where(condition, other)`.
+        names[0] = "input"
+        return lambda args, kwargs: ((), dict(zip(names, args, strict=False)) | kwargs)
 
     def adapt(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if at is not None and spread not in kwargs:
@@ -518,8 +517,8 @@ def _swapped(implementation: Callable[..., Any], theirs: Sequence[str], mine: Se
 
 def _inplace(implementation: Callable[..., Any], adapt: Adapter) -> Handler:
     def handler(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        target = args[0] if args else kwargs["self"]
         args, kwargs = adapt(args, kwargs)
-        target = args[0]
         result = implementation(*args, **kwargs)
         if result is NotImplemented:
             return NotImplemented
@@ -534,11 +533,6 @@ def _inplace(implementation: Callable[..., Any], adapt: Adapter) -> Handler:
         return target
 
     return handler
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Signatures
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def _parameters(function: Any) -> tuple[Parameter, ...] | None:
@@ -572,14 +566,14 @@ def _check_signature(function: Any, implementation: Callable[..., Any]) -> None:
     takes_names = any(p.kind == kinds.VAR_KEYWORD for p in given)
     missing: list[str] = []
     faults: list[str] = []
-    used = set()
+    used: set[str] = set()
     for index, p in enumerate(wanted):
         if p.kind == VARIADIC:
             if not takes_rest:
                 missing.append(f"'*{p.name}'")
             continue
-        if p.kind == POSITIONAL and p.name == "self" and index < len(positional):
-            used.add(positional[index].name)  # Nobody passes it by name.
+        if p.kind == POSITIONAL and p.name == "self" and (takes_rest or index < len(positional)):
+            used.update(q.name for q in positional[index : index + 1])  # Nobody passes it by name.
             continue
         found = named.get(p.name)
         if found is None:
