@@ -1,8 +1,7 @@
-import importlib.util
-
 """What holds in every test: the same random numbers each time, whatever ran before."""
 
 import contextlib
+import importlib.util
 
 import numpy as np
 import pytest
