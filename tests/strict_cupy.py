@@ -490,7 +490,7 @@ def _linalg(name):
 @contextlib.contextmanager
 def errstate(*, divide=None, over=None, under=None, invalid=None, linalg=None, fallback_mode=None):
     if any(value is not None for value in (divide, over, under, invalid)):
-        raise NotImplementedError
+        raise NotImplementedError("CuPy itself supports only `linalg` of these, and so does its stand-in")
     token = _linalg_errors.set(linalg or _linalg_errors.get())
     try:
         yield
