@@ -53,13 +53,23 @@ from .tensor.dtypes import (
     uint64,
 )
 from .tensor.generator import Generator, default_generator
+from .tensor.layouts import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from .tensor.namespaces import fill as _fill
 from .tensor.printing import set_printoptions
 from .tensor.size import Size
+from .tensor.storage import TypedStorage, UntypedStorage
 
 #: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
 LAZY = (
-    "_C", "_overrides", "cuda", "fft", "linalg", "nn", "optim", "overrides", "random", "special", "testing", "utils",
+    "_C", "_overrides", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "special", "testing", "utils",
 )  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from . import function
 from .function import Function
 from .functions import backward, grad
@@ -32,3 +34,12 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
 ]
+
+#: Written with the operations, which stand above this package: imported when first used.
+_LAZY = ("forward_ad", "functional", "graph")
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -41,6 +41,8 @@ class TensorBase:
     _view_refuses: str | None = None
     _counter: list[int] | None = None
     _grad_value: Any = None
+    #: The dtype that gradients of this leaf get: None for any, False for its own.
+    _grad_dtype: Any = False
     #: The edge to the node that accumulates into `grad`, once a leaf was used in a recorded operation.
     _leaf_edge: tuple[Any, int] | None = None
     _hooks: Any = None

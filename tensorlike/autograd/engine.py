@@ -198,7 +198,7 @@ def fit(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
                 f"compatible with {list(shape)}"
             )
         grad = grad.sum_to_size(shape)
-    if grad._data.dtype is not dtype:
+    if grad._data.dtype is not dtype and dtype is not None:
         if grad._data.dtype.kind == "c" and dtype.kind != "c":
             grad = grad.real
         if grad._data.dtype != dtype:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorlike.dispatch.api import handle_torch_function, has_torch_function
+from tensorlike.dispatch.core import PLAIN
+
 from . import engine
 from .base import TensorBase
 from .node import edge_of
@@ -114,6 +117,20 @@ def grad(
     wanted = _as_tuple(inputs)
     if not wanted:
         raise ValueError("grad requires non-empty inputs.")
+    operands = (*_as_tuple(outputs), *wanted, *_as_tuple(grad_outputs))
+    if not PLAIN.issuperset(map(type, operands)) and has_torch_function(operands):
+        return handle_torch_function(  # type: ignore[no-any-return]
+            grad,
+            operands,
+            outputs,
+            inputs,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            is_grads_batched=is_grads_batched,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
     if is_grads_batched:
         return _batched(outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads)
     roots = _roots(_as_tuple(outputs), _as_tuple(grad_outputs), "outputs")

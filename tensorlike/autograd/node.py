@@ -219,7 +219,9 @@ def leaf_edge(leaf: Any) -> Edge:
         node._leaf = weakref.ref(leaf)
         node.edges = ()
         node.sequence_number = _next_accumulator()
-        node.shape, node.dtype = leaf._data.shape, leaf._data.dtype
+        node.shape, node.dtype = leaf._data.shape, leaf._grad_dtype or leaf._data.dtype
+        if leaf._grad_dtype is None:  # Whatever arrives.
+            node.dtype = None
         if leaf._hooks is not None:
             add_tensor_hooks(node, 0, leaf._hooks)
         # Of two threads that use the leaf for the first time at once, both go on with the edge of one of them.
@@ -239,14 +241,38 @@ def register_view_refresh(refresh: Callable[[Any], Edge | None]) -> None:
     _refresh_view = refresh
 
 
+def _no_leaf() -> None:
+    return None
+
+
+def _nowhere(tensor: Any) -> Edge:
+    """Return the edge of a view that was made outside the history of its base, which requires grad.
+
+    The view requires grad as its base does, and what is computed from it is recorded, but no gradient leads from it to
+    the base until an in-place operation makes its history anew. So it is in PyTorch.
+    """
+    node = AccumulateGrad()
+    node._leaf = _no_leaf  # type: ignore[assignment]
+    node.edges = ()
+    node.sequence_number = _next_accumulator()
+    node.shape, node.dtype = tensor._data.shape, tensor._data.dtype
+    return (node, 0)
+
+
 def edge_of(tensor: Any) -> Edge | None:
     """Return where the gradient of `tensor` goes, or None when it requires none."""
-    if tensor._view_base is not None:
-        base = tensor._view_base
+    edge: Edge | None
+    base = tensor._view_base
+    if base is not None and (base._edge is not None or base._requires_grad):
         counter = tensor._counter
-        if counter is not None and counter[0] != tensor._view_version and (base._edge is not None):
+        if counter is not None and counter[0] != tensor._view_version:
             return _refresh_view(tensor)  # type: ignore[misc]
-    edge: Edge | None = tensor._edge
+        edge = tensor._edge
+        if edge is None and not tensor._requires_grad:
+            return _nowhere(tensor)
+        if edge is not None:
+            return edge
+    edge = tensor._edge
     if edge is None and tensor._requires_grad:
         return leaf_edge(tensor)
     return edge

@@ -1,0 +1,102 @@
+"""Running the graph backwards with gradients that are no plain tensors: batches of them, say.
+
+The same loop as in engine.py, on what the formulas compute with public functions alone: gradients are asked for their
+shape, dtype and sum through the dispatch layer. Leaves are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from tensorlike.dispatch.core import CLEAR, STATE
+
+from .engine import _reaching
+from .grad_mode import grad_enabled, set_recording
+from .node import Edge, Node
+
+__all__ = ["run_transformed"]
+
+
+def run_transformed(
+    roots: Sequence[tuple[Edge, Any]],
+    captured: Sequence[Edge],
+    *,
+    keep_graph: bool,
+    apply: Callable[[Node, Any], Any],
+) -> list[Any]:
+    """Send gradients from `roots` to the edges `captured` and return what arrived there.
+
+    `apply` runs one node. The formulas are recorded: whoever does not want the history detaches the results.
+    """
+    recording = grad_enabled()
+    state = STATE.get()
+    STATE.set(CLEAR)
+    set_recording(True)
+    try:
+        return _run(roots, captured, keep_graph, apply)
+    finally:
+        set_recording(recording)
+        STATE.set(state)
+
+
+def _run(
+    roots: Sequence[tuple[Edge, Any]], captured: Sequence[Edge], keep_graph: bool, apply: Callable[[Node, Any], Any]
+) -> list[Any]:
+    wanted: dict[Node, list[tuple[int, int]]] = {}
+    for index, (node, number) in enumerate(captured):
+        wanted.setdefault(node, []).append((number, index))
+    needed = _reaching([node for (node, _), _ in roots], wanted)
+    results: list[Any] = [None] * len(captured)
+    buffers: dict[Node, dict[int, Any]] = {}
+    heap: list[tuple[int, Node]] = []
+
+    def deposit(node: Node, number: int, grad: Any) -> None:
+        slots = buffers.get(node)
+        if slots is None:
+            slots = buffers[node] = {}
+            heappush(heap, (-node.sequence_number, node))
+        if grad is not None:
+            grad = _fit(grad, node, number)
+            before = slots.get(number)
+            slots[number] = grad if before is None else before + grad
+
+    for (node, number), grad in roots:
+        if node in needed or node in wanted:
+            deposit(node, number, grad)
+    while heap:
+        node = heappop(heap)[1]
+        slots = buffers.pop(node)
+        for number, index in wanted.get(node, ()):
+            results[index] = slots.get(number)
+        if node not in needed:
+            continue
+        grads: Any
+        if node.outputs == 1:
+            grad = slots.get(0)
+            grads = None if grad is None else apply(node, grad)
+        else:
+            given = [slots.get(i) for i in range(len(node.shape))]
+            some = next((g for g in given if g is not None), None)
+            if some is not None and node.materializes:
+                given = [
+                    some._zeros(shape, dtype) if g is None else g
+                    for g, shape, dtype in zip(given, node.shape, node.dtype, strict=True)
+                ]
+            grads = None if some is None else apply(node, given)
+        if not keep_graph:
+            node.release()
+        for position, edge in enumerate(node.edges):
+            if edge is not None and (edge[0] in needed or edge[0] in wanted):
+                deposit(edge[0], edge[1], None if grads is None else grads[position])
+    return results
+
+
+def _fit(grad: Any, node: Node, number: int) -> Any:
+    shape, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
+    if tuple(grad.shape) != tuple(shape):
+        grad = grad.sum_to_size(tuple(shape))
+    if grad.is_complex() and dtype.kind != "c":
+        grad = grad.real
+    return grad if grad.dtype.numpy_dtype == dtype else grad._cast(dtype)

@@ -1,0 +1,26 @@
+"""Functions of functions: gradients, Jacobians, batches. They nest to any depth.
+
+Built on the dispatch layer: inside a transform the tensors are of types that answer for it, see
+`tensorlike.transforms`.
+Same names as PyTorch's module `torch.func`.
+"""
+
+from __future__ import annotations
+
+from .transforms.differentiating import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from .transforms.mapping import vmap
+from .transforms.modules import functional_call, stack_module_state
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

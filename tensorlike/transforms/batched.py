@@ -1,0 +1,294 @@
+"""`BatchedTensor`: one tensor that stands for a batch of them, and who answers for it.
+
+A call is answered by the rule for the function if there is one (`batching/`), by the elementwise rule if the operation
+is elementwise, by its own code if it is made of other public functions, and otherwise by calling it once per example.
+The last is slow and always right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tensorlike.autograd.node import Node
+from tensorlike.tensor.tensor import Tensor
+
+from .levels import (
+    Level,
+    NoArray,
+    TransformTensor,
+    below,
+    inplace_counterpart,
+    leaves,
+    row_for,
+    tree_map,
+    writes,
+)
+
+__all__ = ["RULES", "BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched"]
+
+_new = object.__new__
+
+#: A rule is called with the level and the arguments of the call, of which some are batched at that level, and returns
+#: what the function returns for the whole batch. By function name, or by (kind of form, name) where forms differ.
+RULES: dict[str, Callable[..., Any]] = {}
+
+
+def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a rule `f(level, row, args, kwargs)` for the functions of these names and their methods."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            if name in RULES:
+                raise ValueError(f"two batching rules for {name}")
+            RULES[name] = function
+        return function
+
+    return register
+
+
+class BatchedTensor(TransformTensor):
+    """A batch of tensors that `vmap` shows to the function it maps as one of them.
+
+    `_value` has one dimension more, the batch, always the first.
+    """
+
+    words: ClassVar[str] = "a tensor inside vmap"
+    _value: Any
+
+    def described(self) -> tuple[tuple[int, ...], Any]:
+        inner = self._value._data
+        return tuple(inner.shape[1:]), inner.dtype
+
+    def held(self) -> tuple[Any, ...]:
+        return (self._value,)
+
+    @classmethod
+    def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not level.alive:
+            raise RuntimeError(
+                "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
+                "it elsewhere"
+            )
+        row = row_for(func)
+        found = _rule_for(func, row)
+        if found is not None:
+            with below(level):
+                result = found(level, row, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if row is None:
+            with below(level):
+                return _per_example(level, func, args, kwargs)
+        counterpart = inplace_counterpart(row)
+        if counterpart is not None:
+            return _in_place(level, row, counterpart, args, kwargs)
+        if getattr(row.declaration, "elementwise", False) and kwargs.get("out") is None:
+            with below(level):
+                return _elementwise(level, func, args, kwargs)
+        if writes(row):
+            _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
+        elif row.entry.composite:
+            try:
+                return row.entry.implementation(*args, **kwargs)
+            except NoArray:
+                pass
+        with below(level):
+            return _per_example(level, func, args, kwargs)
+
+    # What the graph asks of a gradient: see autograd/engine_transformed.py.
+
+    def _zeros(self, shape: Any, dtype: Any) -> Any:
+        return plain_of(self)._zeros(shape, dtype)
+
+    def _cast(self, dtype: Any) -> Any:
+        from tensorlike.tensor.dtypes import dtype_of
+
+        return self.to(dtype_of(dtype))
+
+
+def plain_of(value: Any) -> Any:
+    """Return a plain tensor that `value` is made of: its dtype and device."""
+    while isinstance(value, TransformTensor):
+        value = value.held()[0]
+    return value
+
+
+def batched(value: Any, level: Level) -> Any:
+    """Return a tensor whose first dimension is the batch of `level`, as one of that level."""
+    result: Any = _new(BatchedTensor)
+    result._value = value
+    result._level = level
+    return result
+
+
+def is_batched(value: Any, level: Level) -> bool:
+    """Return whether `value` has a batch at `level`."""
+    return type(value) is BatchedTensor and value._level is level
+
+
+def unbatched(value: Any, level: Level) -> Any:
+    """Return the batch that `value` holds at `level`, or `value` itself."""
+    return value._value if is_batched(value, level) else value
+
+
+def batch_of(value: Any, level: Level) -> Any:
+    """Return the batch that `value` holds at `level`; a tensor that has none is repeated for every example."""
+    if is_batched(value, level):
+        return value._value
+    return value.expand(level.size, *value.shape)
+
+
+def wrapped(result: Any, level: Level) -> Any:
+    """Return a result with its tensors, nested ones too, as batches of `level`."""
+    return tree_map(lambda v: batched(v, level) if isinstance(v, Tensor) else v, result)
+
+
+def example(value: Any, level: Level, index: int) -> Any:
+    """Return one example of what is batched at `level` in `value`."""
+    return tree_map(lambda v: v._value[index] if is_batched(v, level) else v, value)
+
+
+def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
+    if row is None:
+        return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
+    name = row.name.removeprefix("Tensor.")
+    found = RULES.get(f"{row.namespace}.{name}") or RULES.get(name)
+    if found is None and row.declaration is not None and row.form in ("function", "method", "alias", "operator"):
+        found = RULES.get(getattr(row.declaration, "name", ""))
+    return found
+
+
+def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensors = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
+    ranks = [t.dim() for t in tensors]
+    rank = max(ranks)
+    dtype = None
+    if min(ranks) != rank and len({t.dtype for t in tensors}) > 1:
+        # A batch of zero-dimensional tensors has a dimension, and would have a say in the dtype that each has not.
+        dtype = _common_dtype(tensors)
+
+    def aligned(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if dtype is not None and value.dtype != dtype:
+            value = value.to(dtype)
+        if not is_batched(value, level):
+            return value
+        inner = value._value
+        missing = rank - (inner.dim() - 1)
+        return inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:]) if missing else inner
+
+    return wrapped(func(*tree_map(aligned, args), **tree_map(aligned, kwargs)), level)
+
+
+def _common_dtype(tensors: list[Any]) -> Any:
+    import numpy as np
+
+    from tensorlike.tensor.queries import result_type
+
+    found: Any = None
+    stand_ins = [plain_of(t)._zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
+    found = stand_ins[0]
+    dtype = found.dtype
+    for other in stand_ins[1:]:
+        dtype = result_type(found, other)
+        found = found._zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
+    return dtype
+
+
+def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute what the in-place function writes, and copy it into the batch."""
+    target = args[0] if args else kwargs[row.parameters[0].name]
+    _check_target(level, row, target)
+    result = function(*args, **kwargs)
+    with below(level):
+        value = result._value if is_batched(result, level) else result.expand(target._value.shape)
+        if tuple(value.shape) != tuple(target._value.shape):
+            raise RuntimeError(
+                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(value.shape[1:])}"
+            )
+        target._value.copy_(value)
+    return target
+
+
+def _check_target(level: Level, row: Any, target: Any) -> None:
+    if not is_batched(target, level):
+        raise RuntimeError(
+            f"vmap: {row.name}() would write a different value for each example into a tensor that all of them share. "
+            "Use the out-of-place form, or write to a tensor that is mapped over."
+        )
+
+
+def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = getattr(func, "__name__", repr(func))
+    if level.size == 0:
+        raise RuntimeError(f"vmap: {name}() has no batching rule and cannot be called for a batch of no examples")
+    before = [(v, v._value._version) for v in leaves((args, kwargs)) if is_batched(v, level)]
+    results = [func(*example(args, level, i), **example(kwargs, level, i)) for i in range(level.size)]
+    first = results[0]
+    if not any(isinstance(v, Tensor) for v in leaves(first)):
+        if all(_same(r, first) for r in results[1:]):
+            return first
+        raise RuntimeError(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
+    for value, version in before:
+        if value._value._version != version:
+            # Written in place, example by example, through views of the batch.
+            return tree_map(lambda v: v, args[0] if is_batched(args[0], level) else value)
+    return wrapped(_stacked(name, results), level)
+
+
+def stacked_results(name: str, results: list[Any], level: Level) -> Any:
+    """Return what was computed for each example as batches of `level`."""
+    return wrapped(_stacked(name, results), level)
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except Exception:  # Foreign objects may refuse to compare: then they are not the same.
+        return False
+
+
+def _stacked(name: str, results: list[Any]) -> Any:
+    from tensorlike.tensor.ops.joining import stack
+
+    first = results[0]
+    if isinstance(first, Tensor):
+        if len({tuple(r.shape) for r in results}) > 1:
+            raise RuntimeError(
+                f"vmap: We do not support batching operators that can output dynamic shape: {name}() returned tensors "
+                "of different shapes for different examples."
+            )
+        return stack(results)
+    if isinstance(first, (tuple, list)):
+        items = [_stacked(name, [r[i] for r in results]) for i in range(len(first))]
+        kind: Any = type(first)
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
+    return first
+
+
+def apply_node(node: Node, grad: Any) -> Any:
+    """Run a node of the graph with gradients of which some are batched."""
+    try:
+        return node.apply(grad)
+    except NoArray:
+        pass
+    top = max((v for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth)
+    level = top._level
+    if type(top) is not BatchedTensor:
+        raise RuntimeError(f"{node.name()} has no forward derivative: its formula works on raw arrays")
+    rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
+    return tuple(None if c[0] is None else batched(_stacked(node.name(), list(c)), level) for c in zip(*rows))
+
+
+@rule("__repr__")
+def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    inner = repr(args[0]._value).replace("\n", "\n    ")
+    return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n    {inner}\n)"
+
+
+@rule("requires_grad_")
+def _requires_grad_(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    args[0]._value.requires_grad_(*args[1:], **kwargs)
+    return args[0]

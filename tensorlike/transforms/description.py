@@ -1,0 +1,76 @@
+"""What a transform's tensor shows where code looks for its array: a shape and a dtype, and no elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+__all__ = ["Described", "NoArray"]
+
+
+class NoArray(RuntimeError):
+    """Raised where code that works on raw arrays meets a tensor that a transform made."""
+
+
+class _Elsewhere:
+    """Stands for an array library in which nothing can be computed."""
+
+    device_type = "cpu"
+
+    @property
+    def namespace(self) -> _Elsewhere:
+        return self
+
+    def device_of(self, array: Any) -> Any:
+        return array.device
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NoArray(f"{name} works on raw arrays and cannot be used on the tensors of a transform")
+
+
+class Described:
+    """The shape, dtype and device of a tensor whose elements are not to be had; formulas ask for these."""
+
+    __slots__ = ("device", "dtype", "shape", "words")
+
+    #: See `tensor.backends`: who answers for arrays of this type.
+    tensorlike_backend = _Elsewhere()
+    __array_ufunc__ = None
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any, words: str) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        self.words = words
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NoArray(
+            f"{self.words} has no array of its own: the operation works on raw arrays and cannot be used inside the "
+            "transform"
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self._refuse()
+
+    __array__ = __array_function__ = __iter__ = __len__ = __getitem__ = __setitem__ = _refuse
+    __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = __pos__ = __abs__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __iadd__ = __isub__ = __imul__ = __itruediv__ = _refuse

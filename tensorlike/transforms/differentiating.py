@@ -1,0 +1,514 @@
+"""`grad`, `vjp`, `jvp` and what is made of them: Jacobians and Hessians of functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.autograd.node import AccumulateGrad, edge_of
+from tensorlike.tensor.tensor import Tensor
+
+from .dual import DualTensor, dual, is_dual
+from .levels import LEVELS, Level, TransformTensor, below, leaves, physical, running, tree_map
+from .mapping import vmap
+from .reverse import differentiable_alias
+
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
+
+ArgNums = int | tuple[int, ...]
+
+
+# Note [Who else is differentiating]
+# A transform's results are plain unless somebody outside of it differentiates too: a transform around it, or the caller
+# by `requires_grad`. That shows in the graph: besides the inputs of this transform it leads to other leaves.
+
+
+def _leads_outside(outputs: Any, own: Sequence[Any]) -> bool:
+    mine = {id(t) for t in own}
+    seen: set[int] = set()
+    stack = [e[0] for e in map(_edge, physical(outputs)) if e is not None]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, AccumulateGrad):
+            if id(node.variable) not in mine:
+                return True
+            continue
+        stack.extend(e[0] for e in node.edges if e is not None)
+    return False
+
+
+def _edge(tensor: Any) -> Any:
+    return edge_of(tensor) if tensor._tracked else None
+
+
+def _detached(value: Any) -> Any:
+    """Return nested tensors without their history, tangents and batches kept."""
+
+    def plain(tensor: Any) -> Any:
+        if type(tensor) is DualTensor:
+            return dual(plain(tensor._primal), plain(tensor._tangent), tensor._level)
+        if not isinstance(tensor, Tensor):
+            return tensor
+        return tensor.detach() if tensor.requires_grad else tensor
+
+    return tree_map(plain, value)
+
+
+def _chosen(args: tuple[Any, ...], argnums: ArgNums, name: str) -> tuple[Any, ...]:
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(argnums, (int, tuple)) or any(not isinstance(n, int) for n in numbers):
+        raise RuntimeError(f"argnum must be int or Tuple[int, ...], got: {type(argnums)}")
+    for number in numbers:
+        if not -len(args) <= number < len(args):
+            raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
+    if len({n % len(args) for n in numbers}) != len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return tuple(args[n] for n in numbers)
+
+
+def _replaced(args: tuple[Any, ...], argnums: ArgNums, values: Sequence[Any]) -> tuple[Any, ...]:
+    items = list(args)
+    for number, value in zip((argnums,) if isinstance(argnums, int) else argnums, values, strict=True):
+        items[number] = value
+    return tuple(items)
+
+
+class _Recorded:
+    """A function called on inputs that are differentiated with respect to."""
+
+    def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, kwargs: Any) -> None:
+        chosen = args if argnums is None else _chosen(args, argnums, "")
+        recording = grad_enabled()
+        levels = LEVELS.get()
+        own: list[Any] = []
+        outside = False
+
+        def alias(value: Any) -> Any:
+            nonlocal outside
+            if not isinstance(value, Tensor):
+                return value
+            if not (value.is_floating_point() or value.is_complex()):
+                raise RuntimeError(
+                    "only Tensors of floating point and complex dtype can require gradients, got an input of "
+                    f"{value.dtype}"
+                )
+            outside = outside or (recording and any(t.requires_grad for t in physical(value)))
+            made = differentiable_alias(value, levels)
+            own.extend(physical(made))
+            return made
+
+        with enable_grad():
+            self.inputs = tree_map(alias, chosen)
+            self.result = func(*(self.inputs if argnums is None else _replaced(args, argnums, self.inputs)), **kwargs)
+        self.flat = [v for v in leaves(self.inputs) if isinstance(v, Tensor)]
+        self.outside = outside or (recording and _leads_outside(self.result, own))
+
+    def released(self, value: Any) -> Any:
+        """Return a result for the caller: see Note [Who else is differentiating]."""
+        return value if self.outside else _detached(value)
+
+    def gradients(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool, create: bool | None) -> Any:
+        pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
+        create = self.outside if create is None else create
+        found: Sequence[Any] = [None] * len(self.flat)
+        if pairs:
+            with enable_grad():
+                found = autograd_grad(
+                    [o for o, _ in pairs], self.flat, [c for _, c in pairs],
+                    retain_graph=retain or create, create_graph=create, allow_unused=True,
+                )  # fmt: skip
+        if not create:
+            found = [None if g is None else _detached(g) for g in found]
+        rest = iter([x.detach().new_zeros(x.shape) if g is None else g for g, x in zip(found, self.flat, strict=True)])
+        return tree_map(lambda v: next(rest) if isinstance(v, Tensor) else v, self.inputs)
+
+
+def _split_aux(result: Any, name: str) -> tuple[Any, Any]:
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True, got {type(result)}"
+        )
+    return result
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., tuple[Any, Any]]:
+    """Return a function that computes the gradient of `func` and its value, in that order.
+
+    See `grad`. With `has_aux` the value is the tuple (value, aux).
+
+    >>> import tensorlike as tl
+    >>> tl.func.grad_and_value(lambda x: (x**2).sum())(tl.tensor([1.0, 2.0]))
+    (tensor([2., 4.]), tensor(5.))
+
+    Source: PyTorch's `torch.func.grad_and_value`.
+    """
+
+    @functools.wraps(func)
+    def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        recorded = _Recorded(func, args, argnums, kwargs)
+        output, aux = recorded.result, None
+        if has_aux:
+            output, aux = _split_aux(output, "grad_and_value(f)(*args)")
+        if not isinstance(output, Tensor):
+            raise RuntimeError(
+                f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
+            )
+        if output.dim() != 0:
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
+        found = recorded.gradients([output], [output.detach().new_ones(())], retain=recorded.outside, create=None)
+        gradient = found[0] if isinstance(argnums, int) else found
+        value = recorded.released(output)
+        return (gradient, (value, recorded.released(aux))) if has_aux else (gradient, value)
+
+    return differentiated
+
+
+def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of `func` with respect to the arguments `argnums`.
+
+    `func` returns one zero-dimensional tensor, or with `has_aux` that and anything else, which is handed on. Arguments
+    may be nested containers of tensors, and the gradient has their structure. The result can itself be differentiated,
+    mapped with `vmap`, and so on. Raises RuntimeError when `func` returns something else.
+
+    >>> import tensorlike as tl
+    >>> second = tl.func.grad(tl.func.grad(lambda x: x**3))
+    >>> second(tl.tensor(2.0))
+    tensor(12.)
+    >>> tl.vmap(tl.func.grad(lambda x: (x**2).sum()))(tl.tensor([[1.0], [2.0]]))
+    tensor([[2.],
+            [4.]])
+
+    Source: PyTorch's `torch.func.grad`.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return differentiated
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Return `func(*primals)` and a function that maps a cotangent of it to those of the primals.
+
+    With `has_aux`, `func` returns (output, aux) and so does this, after the function. The cotangent has the structure
+    and shapes of the output.
+
+    >>> import tensorlike as tl
+    >>> value, vjp_fn = tl.func.vjp(tl.sin, tl.zeros(2))
+    >>> vjp_fn(tl.tensor([1.0, 3.0]))
+    (tensor([1., 3.]),)
+
+    Source: PyTorch's `torch.func.vjp`.
+    """
+    if not primals:
+        raise RuntimeError("vjp: expected at least one primal to differentiate with respect to")
+    recorded = _Recorded(func, primals, None, {})
+    output, aux = recorded.result, None
+    if has_aux:
+        output, aux = _split_aux(output, "vjp(f, *primals)")
+    outputs = _tensors_of(output, "vjp(f, *primals)")
+
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given = [v for v in leaves(cotangents) if isinstance(v, Tensor)]
+        if len(given) != len(outputs):
+            raise RuntimeError(
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function: {len(given)} tensors for {len(outputs)}"
+            )
+        for index, (o, c) in enumerate(zip(outputs, given, strict=True)):
+            if tuple(o.shape) != tuple(c.shape):
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{index}] has a shape of {c.shape} and output[{index}] has a shape "
+                    f"of {o.shape}."
+                )
+        create = create_graph
+        if create is None:
+            create = recorded.outside or any(t.requires_grad for t in physical(given))
+        return tuple(recorded.gradients(outputs, given, retain=retain_graph, create=create))
+
+    shown = recorded.released(output)
+    return (shown, pull, recorded.released(aux)) if has_aux else (shown, pull)
+
+
+def _tensors_of(output: Any, name: str) -> list[Any]:
+    found = list(leaves(output))
+    for value in found:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{name}: Expected f to return tensors or nested tuples of them, got {type(value)}")
+    return found
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.
+
+    With `has_aux`, `func` returns (output, aux), and aux comes third. Computed in forward mode: in one pass.
+
+    >>> import tensorlike as tl
+    >>> tl.func.jvp(tl.sin, (tl.zeros(2),), (tl.tensor([1.0, 3.0]),))
+    (tensor([0., 0.]), tensor([1., 3.]))
+
+    Source: PyTorch's `torch.func.jvp`.
+    """
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple):
+            raise RuntimeError(
+                f"jvp(f, primals, tangents): Expected {name} to be a tuple. E.g. it should be valid to call "
+                "f(*primals)."
+            )
+        if not value:
+            raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be non-empty tuple.")
+    flat, moves = list(leaves(primals)), list(leaves(tangents))
+    if len(flat) != len(moves):
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure, got "
+            f"{len(flat)} and {len(moves)} tensors"
+        )
+    _matching(flat, moves)
+    with running(DualTensor) as level:
+        rest = iter(moves)
+        inputs = tree_map(lambda p: dual(p, next(rest), level), primals)
+        result, aux = func(*inputs), None
+        if has_aux:
+            result, aux = _split_aux(result, "jvp(f, primals, tangents)")
+        _tensors_of(result, "jvp(f, primals, tangents)")
+        with below(level):
+            values = tree_map(lambda v: v._primal if is_dual(v, level) else v, result)
+            directions = tree_map(lambda v: _direction(v, level, strict), result)
+            if has_aux:
+                aux = tree_map(lambda v: v._primal if is_dual(v, level) else v, aux)
+    return (values, directions, aux) if has_aux else (values, directions)
+
+
+def _matching(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
+    for primal, tangent in zip(primals, tangents, strict=True):
+        if not isinstance(primal, Tensor) or not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"jvp(f, primals, tangents): Expected tensors, got {type(primal).__name__} with a tangent of type "
+                f"{type(tangent).__name__}"
+            )
+        if tuple(primal.shape) != tuple(tangent.shape):
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+
+
+def _direction(value: Any, level: Level, strict: bool) -> Any:
+    if is_dual(value, level):
+        return value._tangent
+    if strict:
+        raise RuntimeError("jvp(f, primals, tangents): with strict=True every output must depend on the primals")
+    return value.new_zeros(value.shape)
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian of `func` in reverse mode, all rows at once.
+
+    For an output of shape S and an argument of shape T the result has the shape S + T; several outputs or arguments
+    give nested tuples, outputs outside. `chunk_size` bounds how many rows are computed at once.
+
+    >>> import tensorlike as tl
+    >>> tl.func.jacrev(lambda x: x**2)(tl.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+
+    Source: PyTorch's `torch.func.jacrev`.
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        recorded = _Recorded(func, args, argnums, kwargs)
+        output, aux = recorded.result, None
+        if has_aux:
+            output, aux = _split_aux(output, "jacrev(f)(*args)")
+        outputs = _tensors_of(output, "jacrev(f)(*args)")
+        rows = []
+        for number, one in enumerate(outputs):
+            if not (one.is_floating_point() or one.is_complex()):
+                raise RuntimeError(f"jacrev(f)(*args): output {number} is of {one.dtype} and has no gradient")
+            basis = _basis(one)
+            create = recorded.outside
+
+            def pulled(cotangent: Any, one: Any = one, create: bool = create) -> Any:
+                return tuple(leaves(recorded.gradients([one], [cotangent], retain=True, create=create)))
+
+            found = vmap(pulled, chunk_size=chunk_size)(basis)
+            shaped = iter([g.reshape(*one.shape, *g.shape[1:]) for g in found])
+            row = _refilled(recorded.inputs, shaped)
+            rows.append(row[0] if isinstance(argnums, int) else row)
+        each = iter(rows)
+        jacobians = next(each) if isinstance(output, Tensor) else tree_map(lambda v: next(each), output)
+        return (jacobians, recorded.released(aux)) if has_aux else jacobians
+
+    return jacobian
+
+
+def _refilled(structure: Any, tensors: Iterator[Any]) -> Any:
+    """Return `structure` with its tensors replaced by `tensors`, one after the other."""
+    return tree_map(lambda v: next(tensors) if isinstance(v, Tensor) else v, structure)
+
+
+def _basis(tensor: Any) -> Any:
+    """Return the unit vectors of the shape of `tensor`, one after the other."""
+    from tensorlike.tensor.creation import eye
+
+    count = tensor.numel()
+    where = tensor
+    while isinstance(where, TransformTensor):
+        where = where.held()[0]
+    return eye(count, dtype=tensor.dtype, device=where.device).reshape(count, *tensor.shape)
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian of `func` in forward mode, all columns at once.
+
+    The same result as `jacrev`; cheaper where there are more outputs than inputs. `randomness` is that of `vmap`.
+
+    >>> import tensorlike as tl
+    >>> tl.func.jacfwd(lambda x: x**2)(tl.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+
+    Source: PyTorch's `torch.func.jacfwd`.
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        chosen = _chosen(args, argnums, "jacfwd")
+        flat = list(leaves(chosen))
+        columns = []
+        aux = None
+        for index, one in enumerate(flat):
+
+            def pushed(tangent: Any, index: int = index) -> Any:
+                moves = [v.new_zeros(v.shape) if i != index else tangent for i, v in enumerate(flat)]
+                rest = iter(moves)
+                tangents = tree_map(lambda v: next(rest), chosen)
+                found = jvp(
+                    lambda *inner: func(*_replaced(args, argnums, inner), **kwargs), chosen, tangents, has_aux=has_aux
+                )
+                return found[1], found[2] if has_aux else None
+
+            holder: list[Any] = []
+
+            def direction(tangent: Any, pushed: Any = pushed, holder: Any = holder) -> Any:
+                moved, other = pushed(tangent)
+                holder.append(other)
+                return moved
+
+            moved = vmap(direction, randomness=randomness)(_basis(one))
+            aux = holder[0]
+            columns.append(tree_map(functools.partial(_last, of=one), moved))
+        first = columns[0]
+        shapes = list(leaves(first))
+        rows = []
+        for number in range(len(shapes)):
+            rest = iter([list(leaves(c))[number] for c in columns])
+            row = _refilled(chosen, rest)
+            rows.append(row[0] if isinstance(argnums, int) else row)
+        each = iter(rows)
+        jacobians = next(each) if isinstance(first, Tensor) else tree_map(lambda v: next(each), first)
+        return (jacobians, _examples(aux)) if has_aux else jacobians
+
+    return jacobian
+
+
+def _last(value: Any, of: Any) -> Any:
+    """Move the batch of directions behind the dimensions of the output and give it the shape of the input."""
+    moved = value.movedim(0, -1)
+    return moved.reshape(*moved.shape[:-1], *of.shape)
+
+
+def _examples(value: Any) -> Any:
+    """Return what does not depend on the direction, out of the batch if it was computed as one."""
+
+    def plain(v: Any) -> Any:
+        from .batched import BatchedTensor
+
+        return v._value[0] if type(v) is BatchedTensor and not v._level.alive else v
+
+    return tree_map(plain, value)
+
+
+def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+    """Return a function that computes the Hessian of `func`: forward over reverse mode.
+
+    >>> import tensorlike as tl
+    >>> tl.func.hessian(lambda x: (x**3).sum())(tl.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+
+    Source: PyTorch's `torch.func.hessian`.
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return `func(*primals)` and the linear function that maps tangents of the primals to those of the output.
+
+    `func` runs once; the linear function can be called again and again, at the cost of the derivative alone.
+
+    >>> import tensorlike as tl
+    >>> value, jvp_fn = tl.func.linearize(tl.sin, tl.zeros(2))
+    >>> jvp_fn(tl.tensor([1.0, 3.0]))
+    tensor([1., 3.])
+
+    Source: PyTorch's `torch.func.linearize`.
+    """
+    if not primals:
+        raise RuntimeError("linearize: expected at least one primal")
+    recorded = _Recorded(func, primals, None, {})
+    outputs = _tensors_of(recorded.result, "linearize(f, *primals)")
+    starts, back = [], []
+    with enable_grad():
+        for one in outputs:
+            start = one.detach().new_zeros(one.shape).requires_grad_()
+            starts.append(start)
+            back.append(
+                autograd_grad(one, recorded.flat, start, create_graph=True, allow_unused=True)
+                if one.requires_grad
+                else (None,) * len(recorded.flat)
+            )
+
+    def push(*tangents: Any) -> Any:
+        moves = list(leaves(tangents))
+        if len(moves) != len(recorded.flat):
+            raise RuntimeError(f"linearize: expected {len(recorded.flat)} tangents, got {len(moves)}")
+        _matching(recorded.flat, moves)
+        found = []
+        for start, rows in zip(starts, back, strict=True):
+            pairs = [(b, t) for b, t in zip(rows, moves, strict=True) if b is not None and b.requires_grad]
+            moved = None
+            if pairs:
+                (moved,) = autograd_grad(
+                    [b for b, _ in pairs], start, [t for _, t in pairs],
+                    retain_graph=True, create_graph=recorded.outside, allow_unused=True,
+                )  # fmt: skip
+            found.append(start.detach().new_zeros(start.shape) if moved is None else moved)
+        rest = iter(found)
+        return tree_map(lambda v: next(rest), recorded.result)
+
+    return recorded.released(recorded.result), push

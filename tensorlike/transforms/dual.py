@@ -1,0 +1,341 @@
+"""`DualTensor`: a value and the direction it moves in, and who answers for the two.
+
+A function's forward derivative is given (`FORWARD`), or follows from what is known of the operation: linear functions
+map the tangent as they map the value; elementwise functions of real numbers have a diagonal Jacobian, which is its own
+transpose, so that the reverse formula gives it; functions made of others are followed into these. For the rest,
+# Note [Forward from reverse]
+the reverse formula, which is linear in the gradient, is itself differentiated with respect to that gradient: with
+g(u) = J^T u, the derivative of g in direction of the tangent is J t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.tensor.tensor import Tensor
+
+from .levels import (
+    LEVELS,
+    Level,
+    NoArray,
+    TransformTensor,
+    below,
+    bind,
+    inplace_counterpart,
+    leaves,
+    physical,
+    row_for,
+    tree_map,
+    writes,
+)
+from .linear import LINEAR, NOT_FOLLOWED, PLAIN_RESULTS
+from .reverse import differentiable_alias
+
+__all__ = ["FORWARD", "DualTensor", "dual", "forward", "primal_of", "tangent_of"]
+
+_new = object.__new__
+
+#: Forward derivatives that are given: `f(level, row, args, kwargs)`, by function name.
+FORWARD: dict[str, Callable[..., Any]] = {}
+
+
+def forward(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the forward derivative of the functions of these names and their methods."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            FORWARD[name] = function
+        return function
+
+    return register
+
+
+class DualTensor(TransformTensor):
+    """A tensor with a tangent: both of the same shape and dtype."""
+
+    words: ClassVar[str] = "a dual tensor"
+    _primal: Any
+    _tangent: Any
+
+    def described(self) -> tuple[tuple[int, ...], Any]:
+        inner = self._primal._data
+        return tuple(inner.shape), inner.dtype
+
+    def held(self) -> tuple[Any, ...]:
+        return (self._primal, self._tangent)
+
+    @classmethod
+    def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not level.alive:
+            # The level is over and its tangents with it: what is left is the value.
+            return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
+        row = row_for(func)
+        name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
+        declared = getattr(getattr(row, "declaration", None), "name", "")
+        found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.form != "inplace" else None)
+        if found is not None:
+            with below(level):
+                result = found(level, row, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if row is None:
+            with below(level):
+                return _from_reverse(level, func, args, kwargs)
+        if (row.form in ("property", "setter") and name.split(".")[0] not in LINEAR) or name in PLAIN_RESULTS:
+            with below(level):
+                return func(*primals(args, level), **primals(kwargs, level))
+        if writes(row):
+            return _in_place(level, row, inplace_counterpart(row) or _on_a_copy(func), args, kwargs)
+        d = row.declaration
+        with below(level):
+            if name.split(".")[0] in LINEAR or declared in LINEAR or getattr(d, "view", False):
+                return _linear(level, func, args, kwargs)
+            if getattr(d, "elementwise", False) and d.formulas:
+                result = _diagonal(level, row, func, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        if row.entry.composite and name not in NOT_FOLLOWED:
+            try:
+                return row.entry.implementation(*args, **kwargs)
+            except NoArray:
+                pass
+        with below(level):
+            return _from_reverse(level, func, args, kwargs)
+
+    def _zeros(self, shape: Any, dtype: Any) -> Any:
+        return self._primal._zeros(shape, dtype)
+
+    def _cast(self, dtype: Any) -> Any:
+        from tensorlike.tensor.dtypes import dtype_of
+
+        return self.to(dtype_of(dtype))
+
+
+def dual(primal: Any, tangent: Any, level: Level) -> Any:
+    """Return `primal` moving along `tangent` at `level`."""
+    result: Any = _new(DualTensor)
+    result._primal = primal
+    result._tangent = tangent
+    result._level = level
+    return result
+
+
+def is_dual(value: Any, level: Level) -> bool:
+    """Return whether `value` has a tangent at `level`."""
+    return type(value) is DualTensor and value._level is level
+
+
+def primal_of(value: Any, level: Level) -> Any:
+    """Return what `value` is without its tangent at `level`."""
+    return value._primal if is_dual(value, level) else value
+
+
+def tangent_of(value: Any, level: Level) -> Any:
+    """Return the tangent that `value` has at `level`, or None."""
+    return value._tangent if is_dual(value, level) else None
+
+
+def primals(value: Any, level: Level) -> Any:
+    """Return nested arguments without their tangents at `level`."""
+    return tree_map(lambda v: primal_of(v, level), value)
+
+
+def _paired(result: Any, tangent: Any, level: Level) -> Any:
+    """Return duals of two results of the same structure, where both have a tensor that can move."""
+    if isinstance(result, Tensor):
+        movable = isinstance(tangent, Tensor) and (result.is_floating_point() or result.is_complex())
+        return dual(result, tangent, level) if movable else result
+    if isinstance(result, (tuple, list)):
+        items = [_paired(r, t, level) for r, t in zip(result, tangent, strict=True)]
+        kind: Any = type(result)
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
+    return result
+
+
+def _linear(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `func` on the values and on the tangents; an operand that stands still has a tangent of zeros."""
+    if kwargs.get("out") is not None:
+        raise RuntimeError(f"{func.__name__}(): out= does not support forward-mode derivatives: leave it out")
+
+    def moved(value: Any) -> Any:
+        if is_dual(value, level):
+            return value._tangent
+        if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
+            return value.new_zeros(()).expand(value.shape)
+        return value
+
+    result = func(*primals(args, level), **primals(kwargs, level))
+    return _paired(result, func(*tree_map(moved, args), **tree_map(moved, kwargs)), level)
+
+
+def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    d = row.declaration
+    if kwargs.get("out") is not None:
+        return NotImplemented
+    bound = bind(row, args, kwargs)
+    if bound is None:
+        return NotImplemented
+    values = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
+    if any(v.is_complex() for v in values):
+        return NotImplemented
+    names = [p.name for p in d.parameters]
+    given = dict(zip(names, bound.values(), strict=False))
+    plain = {n: primal_of(v, level) for n, v in given.items()}
+    result = func(*primals(args, level), **primals(kwargs, level))
+    if not isinstance(result, Tensor) or not result.is_floating_point():
+        return result
+    total: Any = None
+    for name, value in given.items():
+        if not is_dual(value, level):
+            continue
+        formula = d.formulas.get(name)
+        if formula is None:
+            continue
+        tangent = value._tangent
+        if tangent.dtype != result.dtype:
+            tangent = tangent.to(result.dtype)
+        if tangent.shape != result.shape:
+            tangent = tangent.expand(result.shape)
+        asked = formula.__code__.co_varnames[: formula.__code__.co_argcount]
+        arguments = []
+        for wanted in asked:
+            if wanted == "grad":
+                arguments.append(tangent)
+            elif wanted == "result":
+                arguments.append(result)
+            elif wanted in plain:
+                arguments.append(plain[wanted])
+            elif wanted.endswith("_shape"):
+                arguments.append(tuple(plain[wanted.removesuffix("_shape")].shape))
+            else:
+                return NotImplemented
+        part = formula(*arguments)
+        total = part if total is None else total + part
+    if total is None:
+        return result
+    if total.dtype != result.dtype:
+        total = total.to(result.dtype)
+    return dual(result, total, level)
+
+
+def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute what the in-place function writes, and write it into value and tangent."""
+    target = args[0] if args else kwargs[row.parameters[0].name]
+    result = function(*args, **kwargs)
+    with below(level):
+        value, tangent = primal_of(result, level), tangent_of(result, level)
+        write(level, target, value, tangent)
+    return target
+
+
+def _on_a_copy(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what an in-place function computes, as one that leaves its operand alone."""
+
+    def computed(input: Any, *args: Any, **kwargs: Any) -> Any:
+        level = _top((input, args, kwargs))
+
+        def on_copy(value: Any, *args: Any, **kwargs: Any) -> Any:
+            copy = value.clone()
+            func(copy, *args, **kwargs)
+            return copy
+
+        with below(level):
+            return _from_reverse(level, on_copy, (input, *args), kwargs)
+
+    return computed
+
+
+def _top(value: Any) -> Level:
+    return max((v._level for v in leaves(value) if isinstance(v, TransformTensor)), key=lambda v: v.depth)
+
+
+def write(level: Level, target: Any, value: Any, tangent: Any) -> None:
+    """Overwrite `target` with a value and its tangent, None for one that stands still."""
+    if is_dual(target, level):
+        target._primal.copy_(value)
+        if tangent is None:
+            target._tangent.zero_()
+        else:
+            target._tangent.copy_(tangent)
+        return
+    if type(target) is not Tensor:
+        raise RuntimeError(
+            "a tensor with a tangent was written into one of another transform that has none: use the out-of-place form"
+        )
+    target.copy_(value)
+    if tangent is not None:
+        become_dual(target, tangent.clone(), level)
+
+
+def become_dual(target: Any, tangent: Any, level: Level) -> None:
+    """Give a plain tensor a tangent, because a value with one was written into it."""
+    from tensorlike.tensor.views import alias_of
+
+    primal = alias_of(target)
+    target.__dict__.clear()
+    target.__class__ = DualTensor
+    target._primal, target._tangent, target._level = primal, tangent, level
+
+
+def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """See Note [Forward from reverse]."""
+    outside = grad_enabled() and any(t.requires_grad for t in physical((args, kwargs)))
+    values = primals((args, kwargs), level)
+    levels = tuple(v for v in LEVELS.get() if v.kind is DualTensor or _has_level(values, v))
+    aliases: dict[int, Any] = {}
+    tangents: list[Any] = []
+
+    def replaced(value: Any) -> Any:
+        if not is_dual(value, level):
+            return value
+        if id(value) not in aliases:
+            aliases[id(value)] = differentiable_alias(value._primal, levels)
+            tangents.append(value._tangent)
+        return aliases[id(value)]
+
+    with enable_grad():
+        result = func(*tree_map(replaced, args), **tree_map(replaced, kwargs))
+        outputs = [v for v in leaves(result) if isinstance(v, Tensor) and v.requires_grad]
+        moves: dict[int, Any] = {}
+        inputs = list(aliases.values())
+        for output in outputs:
+            start = output.detach().new_zeros(output.shape).requires_grad_()
+            back = autograd_grad(output, inputs, start, create_graph=True, allow_unused=True)
+            pairs = [(b, t) for b, t in zip(back, tangents, strict=True) if b is not None and b.requires_grad]
+            if not pairs:
+                continue
+            (moves[id(output)],) = autograd_grad(
+                [b for b, _ in pairs], start, [t.to(b.dtype) for b, t in pairs],
+                create_graph=outside, retain_graph=True, allow_unused=True,
+            )  # fmt: skip
+
+    def paired(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        for original, alias in zip([a for a in leaves((args, kwargs)) if is_dual(a, level)], inputs, strict=False):
+            if alias is value:
+                return original
+        tangent = moves.get(id(value))
+        if not outside and value.requires_grad:
+            value = value.detach()
+        return value if tangent is None else dual(value, tangent, level)
+
+    return tree_map(paired, result)
+
+
+def _has_level(value: Any, level: Level) -> bool:
+    return any(
+        isinstance(v, TransformTensor) and (v._level is level or _has_level(v.held(), level)) for v in leaves(value)
+    )
+
+
+def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    text = repr(args[0]._primal)
+    tangent = repr(args[0]._tangent).replace("\n", "\n    ")
+    return f"{text[:-1]}, tangent={tangent})"
+
+
+FORWARD["__repr__"] = _shown

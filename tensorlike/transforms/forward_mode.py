@@ -1,0 +1,136 @@
+"""Forward-mode derivatives by dual tensors, as PyTorch's `torch.autograd.forward_ad` spells them."""
+
+from __future__ import annotations
+
+import contextvars
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from tensorlike.tensor.tensor import Tensor
+
+from .dual import DualTensor, dual, is_dual, primal_of, tangent_of
+from .levels import LEVELS, Level
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The value of a dual tensor and its tangent, None where it has none."""
+
+    primal: Any
+    tangent: Any
+
+
+_entered: contextvars.ContextVar[tuple[Level, ...]] = contextvars.ContextVar("tensorlike_dual_levels", default=())
+
+
+def enter_dual_level() -> int:
+    """Enter a level of forward-mode differentiation and return its number; prefer `dual_level`.
+
+    Source: PyTorch's `torch.autograd.forward_ad.enter_dual_level`.
+    """
+    stack = LEVELS.get()
+    level = Level(DualTensor, stack[-1].depth + 1 if stack else 1)
+    LEVELS.set((*stack, level))
+    _entered.set((*_entered.get(), level))
+    return len(_entered.get()) - 1
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leave the innermost level, whose tangents are gone from then on.
+
+    Raises RuntimeError when `level` is not the innermost one, or none was entered.
+
+    Source: PyTorch's `torch.autograd.forward_ad.exit_dual_level`.
+    """
+    entered = _entered.get()
+    if level is None:
+        level = len(entered) - 1
+    if not entered or level != len(entered) - 1:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    entered[-1].alive = False
+    LEVELS.set(tuple(v for v in LEVELS.get() if v is not entered[-1]))
+    _entered.set(entered[:-1])
+
+
+class dual_level:
+    """Run a block in a level of forward-mode differentiation.
+
+    >>> import tensorlike as tl
+    >>> from tensorlike.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 0.0]))
+    ...     forward_ad.unpack_dual(x * x).tangent
+    tensor([2., 0.])
+
+    Source: PyTorch's `torch.autograd.forward_ad.dual_level`.
+    """
+
+    def __enter__(self) -> int:
+        self._number = enter_dual_level()
+        return self._number
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        exit_dual_level(level=self._number)
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """Return `tensor` with a tangent, which functions propagate until the level is left.
+
+    Raises RuntimeError outside of a level, ValueError unless both are floating-point or complex, and RuntimeError when
+    their shapes or dtypes differ.
+
+    Source: PyTorch's `torch.autograd.forward_ad.make_dual`.
+    """
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"make_dual(): argument '{name}' must be Tensor, not {type(value).__name__}")
+    found = _level(level, "make_dual")
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    if tuple(tensor.shape) != tuple(tangent.shape):
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tensor.dtype != tangent.dtype:
+        raise RuntimeError(
+            f"Expected tangent to have the dtype of the tensor, {tensor.dtype}, but got: {tangent.dtype}"
+        )
+    if is_dual(tensor, found):
+        raise RuntimeError("make_dual(): the tensor has a tangent at this level already")
+    return dual(tensor.view_as(tensor), tangent, found)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return the value and the tangent of a tensor; the tangent is None for one that has none.
+
+    Source: PyTorch's `torch.autograd.forward_ad.unpack_dual`.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    if not _entered.get():
+        return UnpackedDualTensor(tensor._primal if type(tensor) is DualTensor else tensor, None)
+    found = _level(level, "unpack_dual")
+    return UnpackedDualTensor(primal_of(tensor, found), tangent_of(tensor, found))
+
+
+def _level(number: int | None, name: str) -> Level:
+    entered = _entered.get()
+    if not entered:
+        raise RuntimeError(
+            f"Trying to {name.replace('_', ' ')} tensors for forward AD outside of a level: wrap the code in `with "
+            "forward_ad.dual_level():`"
+        )
+    if number is None:
+        return entered[-1]
+    if not 0 <= number < len(entered):
+        raise RuntimeError(f"{name}(): there is no level {number}; {len(entered)} are entered")
+    return entered[number]

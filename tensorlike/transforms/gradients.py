@@ -1,0 +1,226 @@
+"""`autograd.grad` inside transforms.
+
+# Note [Gradients through a transform]
+A batch is differentiated through the tensor it holds: examples do not depend on each other, so the gradient of the
+whole batch is the batch of the gradients. For a dual output y + y' e of dual inputs x + x' e, and a dual cotangent
+u + u' e, the value of the gradient is J^T u, and its tangent is the derivative of that along x':
+grad(y', x, u) + grad(y, x, u'), by the symmetry of second derivatives.
+
+Cotangents may belong to levels further in than the outputs (`jacrev` maps over a basis of them). Those levels are kept
+on the outside of what each step here works on, and the graph is then run with batches for gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorlike.autograd import functions
+from tensorlike.autograd.engine_transformed import run_transformed
+from tensorlike.autograd.node import edge_of
+
+from .batched import BatchedTensor, apply_node, batched
+from .dual import DualTensor, dual
+from .levels import Level, TransformTensor, leaves
+
+__all__ = ["answer_grad"]
+
+_PARAMETERS = (
+    "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "is_grads_batched", "allow_unused",
+    "materialize_grads",
+)  # fmt: skip
+
+
+def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Answer `autograd.grad` when a transform's tensor is among its arguments."""
+    given = {**dict(zip(_PARAMETERS, args, strict=False)), **kwargs}
+    outputs, inputs = _as_tuple(given["outputs"]), _as_tuple(given["inputs"])
+    grads = _as_tuple(given.get("grad_outputs")) or (None,) * len(outputs)
+    create_graph = bool(given.get("create_graph", False))
+    if given.get("is_grads_batched"):
+        from .mapping import vmap
+
+        shown = {k: given[k] for k in ("allow_unused", "materialize_grads") if k in given}
+
+        def one(*cotangents: Any) -> tuple[Any, ...]:
+            return functions.grad(
+                outputs, inputs, cotangents, retain_graph=True, create_graph=create_graph, **shown
+            )
+
+        return tuple(vmap(one)(*grads))
+    if len(grads) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    starts = [_start(o, g) for o, g in zip(outputs, grads, strict=True)]
+    retain = given.get("retain_graph")
+    found = _gradients(outputs, inputs, starts, create_graph, create_graph if retain is None else retain)
+    results = []
+    materialize = bool(given.get("materialize_grads", False))
+    unused = given.get("allow_unused")
+    for index, (tensor, gradient) in enumerate(zip(inputs, found, strict=True)):
+        if gradient is None and not (materialize if unused is None else unused):
+            raise RuntimeError(
+                f"One of the differentiated Tensors, the one at index {index}, appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
+        results.append(tensor.new_zeros(tensor.shape) if gradient is None and materialize else gradient)
+    return tuple(results)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _start(output: Any, grad: Any) -> Any:
+    if grad is None:
+        if output.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return output.detach().new_ones(output.shape)
+    if tuple(grad.shape) != tuple(output.shape):
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output has a shape of {grad.shape} and output has a shape of {output.shape}."
+        )
+    return grad
+
+
+def _gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
+) -> list[Any]:
+    level = max(
+        (v._level for v in (*outputs, *inputs) if isinstance(v, TransformTensor)), key=lambda v: v.depth, default=None
+    )
+    if level is None:
+        return _plain_gradients(outputs, inputs, grads, create_graph, retain)
+    if level.kind is BatchedTensor:
+        return _through_batch(level, outputs, inputs, grads, create_graph, retain)
+    return _through_dual(level, outputs, inputs, grads, create_graph, retain)
+
+
+def _plain_gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
+) -> list[Any]:
+    pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if o._tracked and edge_of(o) is not None]
+    if not pairs:
+        return [None] * len(inputs)
+    if not any(isinstance(g, TransformTensor) for _, g in pairs):
+        return list(
+            functions.grad(
+                [o for o, _ in pairs], list(inputs), [g for _, g in pairs], retain_graph=retain,
+                create_graph=create_graph, allow_unused=True,
+            )
+        )  # fmt: skip
+    roots = [(edge_of(o), g) for o, g in pairs]
+    edges = [functions._input_edge(t, i) for i, t in enumerate(inputs)]
+    found = run_transformed(roots, edges, keep_graph=retain, apply=apply_node)  # type: ignore[arg-type]
+    return found if create_graph else [None if g is None else g.detach() for g in found]
+
+
+def _through_batch(
+    level: Level, outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
+) -> list[Any]:
+    for value in inputs:
+        if not _is(value, BatchedTensor, level):
+            raise RuntimeError(
+                "autograd.grad inside vmap: an input that is not mapped over has one gradient for all examples "
+                "together. Use func.grad, or map over the input."
+            )
+    pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if _is(o, BatchedTensor, level)]
+    found = _gradients(
+        [o._value for o, _ in pairs],
+        [x._value for x in inputs],
+        [_batch_first(g, level) for _, g in pairs],
+        create_graph,
+        retain,
+    )
+    return [None if g is None else _as_batch(g, level) for g in found]
+
+
+def _is(value: Any, kind: type, level: Level) -> bool:
+    return type(value) is kind and value._level is level
+
+
+def _batch_first(value: Any, level: Level) -> Any:
+    """Return `value` with its batch at `level` as its first dimension, whatever levels lie further in."""
+    if _is(value, BatchedTensor, level):
+        return value._value
+    if isinstance(value, DualTensor) and value._level.depth > level.depth:
+        return dual(_batch_first(value._primal, level), _batch_first(value._tangent, level), value._level)
+    if isinstance(value, BatchedTensor) and value._level.depth > level.depth:
+        return batched(_batch_first(value._value, level).movedim(0, 1), value._level)
+    return value.expand(level.size, *value.shape)
+
+
+def _as_batch(value: Any, level: Level) -> Any:
+    """Undo `_batch_first`."""
+    if isinstance(value, DualTensor) and value._level.depth > level.depth:
+        return dual(_as_batch(value._primal, level), _as_batch(value._tangent, level), value._level)
+    if isinstance(value, BatchedTensor) and value._level.depth > level.depth:
+        return batched(_as_batch(value._value.movedim(1, 0), level), value._level)
+    return batched(value, level)
+
+
+def _through_dual(
+    level: Level, outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
+) -> list[Any]:
+    values = [x._primal if _is(x, DualTensor, level) else x for x in inputs]
+    outs = [o._primal if _is(o, DualTensor, level) else o for o in outputs]
+    starts = [_parts(g, level) for g in grads]
+    found = _gradients(outs, values, [u for u, _ in starts], create_graph, True)
+    moving = [(o._tangent, u) for o, (u, _) in zip(outputs, starts, strict=True) if _is(o, DualTensor, level)]
+    moved = [(o, du) for o, (_, du) in zip(outs, starts, strict=True) if du is not None]
+    tangents: list[Any] = [None] * len(values)
+    for pairs in (moving, moved):
+        pairs = [(o, u) for o, u in pairs if o.requires_grad]
+        if pairs:
+            part = _gradients([o for o, _ in pairs], values, [u for _, u in pairs], create_graph, True)
+            tangents = [p if t is None else t if p is None else t + p for t, p in zip(tangents, part, strict=True)]
+    results: list[Any] = []
+    for value, tangent in zip(found, tangents, strict=True):
+        if value is None and tangent is None:
+            results.append(None)
+        elif tangent is None:
+            results.append(value)
+        else:
+            results.append(_moving(tangent.new_zeros(tangent.shape) if value is None else value, tangent, level))
+    return results
+
+
+def _parts(value: Any, level: Level) -> tuple[Any, Any]:
+    """Return value and tangent of a cotangent at `level`, whatever levels lie further in."""
+    if _is(value, DualTensor, level):
+        return value._primal, value._tangent
+    if isinstance(value, TransformTensor) and value._level.depth > level.depth:
+        if type(value) is BatchedTensor:
+            u, du = _parts(value._value, level)
+            return batched(u, value._level), None if du is None else batched(du, value._level)
+        u, du = _parts(value._primal, level)
+        v, dv = _parts(value._tangent, level)
+        if du is None and dv is None:
+            return value, None
+        du = u.new_zeros(u.shape) if du is None else du
+        dv = v.new_zeros(v.shape) if dv is None else dv
+        return dual(u, v, value._level), dual(du, dv, value._level)
+    return value, None
+
+
+def _moving(value: Any, tangent: Any, level: Level) -> Any:
+    """Undo `_parts`."""
+    inner = max(
+        (v._level for v in leaves((value, tangent)) if isinstance(v, TransformTensor) and v._level.depth > level.depth),
+        key=lambda v: v.depth,
+        default=None,
+    )
+    if inner is None:
+        return dual(value, tangent, level)
+    if inner.kind is BatchedTensor:
+        first = value._value if _is(value, BatchedTensor, inner) else value.expand(inner.size, *value.shape)
+        second = tangent._value if _is(tangent, BatchedTensor, inner) else tangent.expand(inner.size, *tangent.shape)
+        return batched(_moving(first, second, level), inner)
+    first, first_moves = (value._primal, value._tangent) if _is(value, DualTensor, inner) else (value, None)
+    second, second_moves = (tangent._primal, tangent._tangent) if _is(tangent, DualTensor, inner) else (tangent, None)
+    if first_moves is None:
+        first_moves = first.new_zeros(first.shape)
+    if second_moves is None:
+        second_moves = second.new_zeros(second.shape)
+    return dual(_moving(first, second, level), _moving(first_moves, second_moves, level), inner)

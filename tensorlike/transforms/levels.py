@@ -1,0 +1,247 @@
+"""What the transforms share: levels, and the tensor-like type that answers for one.
+
+# Note [Transforms are tensor-like types]
+A batched tensor and a dual tensor are subclasses of Tensor with a `__torch_function__`, and nothing below the dispatch
+layer knows of them. Each belongs to a level: `vmap` inside `jvp` inside `vmap` are three. A call is answered by the
+innermost level among its operands; the answer calls public functions on what those operands hold, which may belong to
+levels further out, and so on down to plain tensors. Reverse mode needs no level: what a transform holds is recorded by
+the graph like any tensor, and `autograd.grad` is one more function that each type answers.
+
+Neither type has an array: `_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for, so
+that a function which works on arrays cannot go on with the wrong one.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.tensor.backends import device_of
+from tensorlike.tensor.tensor import Tensor
+
+from .description import Described, NoArray
+
+__all__ = [
+    "LEVELS",
+    "Level",
+    "NoArray",
+    "TransformTensor",
+    "below",
+    "bind",
+    "inplace_counterpart",
+    "leaves",
+    "physical",
+    "row_for",
+    "running",
+    "tree_map",
+    "writes",
+]
+
+_new = object.__new__
+
+
+class Level:
+    """One running transform: where it stands among those that run, and whether it still does."""
+
+    __slots__ = ("alive", "depth", "kind", "randomness", "size")
+
+    def __init__(self, kind: type[TransformTensor], depth: int, size: int = 0, randomness: str = "error") -> None:
+        self.kind = kind
+        self.depth = depth
+        #: The number of examples of a `vmap`.
+        self.size = size
+        self.randomness = randomness
+        self.alive = True
+
+
+#: The levels that run in this thread or task, the outermost first.
+LEVELS: contextvars.ContextVar[tuple[Level, ...]] = contextvars.ContextVar("tensorlike_transforms", default=())
+
+
+class below:
+    """Run a block as if the transforms from `level` inwards were not there."""
+
+    __slots__ = ("_level", "_token")
+
+    def __init__(self, level: Level) -> None:
+        self._level = level
+
+    def __enter__(self) -> None:
+        self._token = LEVELS.set(tuple(v for v in LEVELS.get() if v.depth < self._level.depth))
+
+    def __exit__(self, *exc: object) -> None:
+        LEVELS.reset(self._token)
+
+
+class running:
+    """Enter a level for a block."""
+
+    __slots__ = ("_level", "_token")
+
+    def __init__(self, kind: type[TransformTensor], size: int = 0, randomness: str = "error") -> None:
+        stack = LEVELS.get()
+        self._level = Level(kind, stack[-1].depth + 1 if stack else 1, size, randomness)
+
+    def __enter__(self) -> Level:
+        self._token = LEVELS.set((*LEVELS.get(), self._level))
+        return self._level
+
+    def __exit__(self, *exc: object) -> None:
+        self._level.alive = False
+        LEVELS.reset(self._token)
+
+
+class TransformTensor(Tensor):
+    """A tensor of a running transform. It has a shape and a dtype like any other, and no array of its own."""
+
+    _level: Level
+    # What the two types hold.
+    _value: Any
+    _primal: Any
+    _tangent: Any
+    #: How the type is called in messages.
+    words: ClassVar[str] = "a transform"
+
+    @property
+    def _data(self) -> Any:
+        shape, dtype = self.described()
+        inner: Any = self
+        while isinstance(inner, TransformTensor):
+            inner = inner.held()[0]
+        return Described(shape, dtype, device_of(inner._data), self.words)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Have the innermost level among the operands answer."""
+        kwargs = kwargs or {}
+        if func is autograd_grad:
+            from .gradients import answer_grad
+
+            return answer_grad(args, kwargs)
+        top: TransformTensor | None = None
+        for leaf in leaves((args, kwargs)):
+            if isinstance(leaf, TransformTensor) and (top is None or leaf._level.depth > top._level.depth):
+                top = leaf
+        if top is None:  # Asked for a type alone: nothing to answer for.
+            return NotImplemented
+        return top.answer(top._level, func, args, kwargs)
+
+    @classmethod
+    def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Answer a call in which `level` is the innermost one."""
+        raise NotImplementedError
+
+    def described(self) -> tuple[tuple[int, ...], Any]:
+        """Return shape and NumPy dtype."""
+        raise NotImplementedError
+
+    def held(self) -> tuple[Any, ...]:
+        """Return the tensors that this one is made of."""
+        raise NotImplementedError
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield what lies in nested lists, tuples, dicts and slices."""
+    kind = type(value)
+    if kind is tuple or kind is list or isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item)
+    elif kind is dict or isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    elif kind is slice:
+        yield from (value.start, value.stop, value.step)
+    else:
+        yield value
+
+
+def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return `value` with `function` applied to what lies in nested lists, tuples, dicts and slices."""
+    kind = type(value)
+    if isinstance(value, (tuple, list)):
+        items = [tree_map(function, v) for v in value]
+        if kind is tuple or kind is list:
+            return kind(items)
+        if hasattr(kind, "_make"):
+            return kind._make(items)
+        return function(value) if not any(isinstance(v, Tensor) for v in leaves(list(value))) else kind(items)
+    if isinstance(value, dict):
+        mapped = {k: tree_map(function, v) for k, v in value.items()}
+        return mapped if kind is dict else kind(mapped)
+    if kind is slice:
+        return slice(function(value.start), function(value.stop), function(value.step))
+    return function(value)
+
+
+def physical(value: Any) -> Iterator[Any]:
+    """Yield the plain tensors that the tensors in `value` are made of."""
+    for leaf in leaves(value):
+        if isinstance(leaf, TransformTensor):
+            yield from physical(leaf.held())
+        elif isinstance(leaf, Tensor):
+            yield leaf
+
+
+_rows: dict[Any, Row] = {}
+_rows_of = 0
+
+
+def row_for(func: Any) -> Row | None:
+    """Return the registry's row of the function that a type is asked about."""
+    global _rows_of
+    if _rows_of != len(REGISTRY):
+        # The first row wins: the other forms of one key are its operators.
+        for row in REGISTRY.values():
+            _rows.setdefault(row.key, row)
+        _rows_of = len(REGISTRY)
+    return _rows.get(func)
+
+
+def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of a call by name, defaults filled in; None for functions that take `*sizes`."""
+    bound: dict[str, Any] = {}
+    for index, p in enumerate(row.parameters):
+        if p.kind == "variadic":
+            return None
+        if index < len(args):
+            bound[p.name] = args[index]
+        elif p.name in kwargs:
+            bound[p.name] = kwargs[p.name]
+        else:
+            bound[p.name] = p.default
+    return bound
+
+
+def writes(row: Row) -> bool:
+    """Return whether a function writes into its first operand."""
+    name = row.name.removeprefix("Tensor.")
+    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or row.form == "inplace"
+
+
+def inplace_counterpart(row: Row) -> Any:
+    """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
+    name = row.name.removeprefix("Tensor.")
+    d = row.declaration
+    if row.form in ("inplace", "alias") and writes(row) and getattr(d, "function", None) is not None:
+        found = getattr(Tensor, d.name, None) or d.function
+        return None if found is row.function else found
+    if name.endswith("_") and not name.endswith("__"):
+        plain = name[:-1]
+        other = getattr(Tensor, plain, None) if row.name.startswith("Tensor.") else None
+        if isinstance(other, property):
+            return None
+        if other is None:
+            outer = REGISTRY.get(f"{row.namespace}.{plain}")
+            other = None if outer is None else outer.function
+        return other
+    if d is not None and name.startswith("__i") and name.endswith("__"):
+        return getattr(Tensor, d.name, None)
+    return None

@@ -1,0 +1,316 @@
+"""`vmap`: a function of one example made one of a batch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.tensor.generator import default_generator
+from tensorlike.tensor.tensor import Tensor
+
+from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
+from .levels import Level, below, leaves, row_for, running, tree_map
+from .linear import names
+
+__all__ = ["vmap"]
+
+InDims = Any
+OutDims = Any
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: InDims = 0,
+    out_dims: OutDims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """Return a function that maps `func` over a dimension of its inputs, computing all examples together.
+
+    `in_dims` says which dimension of each input is mapped over (None: every example gets all of it), as one number or
+    in the structure of the inputs; `out_dims` where the results have that dimension. `randomness` says what random
+    functions do inside: "error", "same" numbers for every example, or "different" ones. `chunk_size` bounds how many
+    examples are computed at once. Raises ValueError when sizes or structures do not match.
+
+    >>> import tensorlike as tl
+    >>> tl.vmap(tl.dot)(tl.ones(3, 2), tl.ones(3, 2))
+    tensor([2., 2., 2.])
+
+    Source: PyTorch's `torch.func.vmap`.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        name = getattr(func, "__name__", repr(func))
+        dims = _in_dims(name, in_dims, args)
+        pairs = list(zip(_flat(args), dims, strict=True))
+        # Keyword arguments are mapped over their first dimension.
+        keyword_dims = [0 if isinstance(v, Tensor) else None for v in _flat(kwargs)]
+        pairs += list(zip(_flat(kwargs), keyword_dims, strict=True))
+        size = _size(pairs)
+        if chunk_size is None or size <= chunk_size:
+            return _run(func, name, size, args, dims, kwargs, keyword_dims, out_dims, randomness)
+        return _in_chunks(func, name, size, args, dims, kwargs, keyword_dims, out_dims, randomness, chunk_size)
+
+    return mapped
+
+
+def _flat(value: Any) -> list[Any]:
+    return list(leaves(value))
+
+
+def _in_dims(name: str, in_dims: Any, args: tuple[Any, ...]) -> list[int | None]:
+    shown = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, (int, tuple, list)):
+        raise ValueError(
+            f"{shown}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not args and isinstance(in_dims, (tuple, list)) and in_dims:
+        raise ValueError(f"{shown}: got no inputs. Maybe you forgot to add inputs.")
+    found: list[int | None] = []
+
+    def walk(value: Any, dims: Any) -> None:
+        if isinstance(value, (tuple, list, dict)):
+            items = list(value.values()) if isinstance(value, dict) else list(value)
+            if dims is None or isinstance(dims, int):
+                for item in items:
+                    walk(item, dims)
+                return
+            if isinstance(value, dict) != isinstance(dims, dict) or len(dims) != len(items):
+                raise ValueError(
+                    f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} of "
+                    f"{len(items)} has in_dims {dims}."
+                )
+            for item, dim in zip(items, [dims[k] for k in value] if isinstance(value, dict) else dims, strict=True):
+                walk(item, dim)
+            return
+        if isinstance(dims, (tuple, list, dict)):
+            raise ValueError(
+                f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} has "
+                f"in_dims {dims}."
+            )
+        if dims is not None and not isinstance(dims, int):
+            raise ValueError(f"{shown}: Got in_dim={dims} for an input but in_dim must be either an integer or None.")
+        if dims is not None and not isinstance(value, Tensor):
+            raise ValueError(
+                f"{shown}: Got in_dim={dims} for an input but the input is of type {type(value)}. We cannot vmap over "
+                "non-Tensor arguments, please use None as the respective in_dim"
+            )
+        if dims is not None:
+            rank = value.dim()
+            if not -rank <= dims < rank:
+                raise ValueError(
+                    f"{shown}: Got in_dim={dims} for some input, but that input is a Tensor of dimensionality {rank} "
+                    f"so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
+                )
+        found.append(dims)
+
+    walk(args, tuple(in_dims) if isinstance(in_dims, list) else in_dims)
+    return found
+
+
+def _size(pairs: list[tuple[Any, int | None]]) -> int:
+    sizes = [int(v.shape[d]) for v, d in pairs if d is not None]
+    if not sizes:
+        raise ValueError("vmap: at least one input must be mapped over: in_dims has a number for none of them")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return sizes[0]
+
+
+def _wrapped(value: Any, dims: list[int | None], level: Level) -> Any:
+    rest = iter(dims)
+
+    def wrap_one(item: Any) -> Any:
+        dim = next(rest)
+        return item if dim is None else batched(item if dim == 0 else item.movedim(dim, 0), level)
+
+    return tree_map(wrap_one, value)
+
+
+def _run(
+    func: Callable[..., Any],
+    name: str,
+    size: int,
+    args: tuple[Any, ...],
+    dims: list[int | None],
+    kwargs: dict[str, Any],
+    keyword_dims: list[int | None],
+    out_dims: Any,
+    randomness: str,
+) -> Any:
+    with running(BatchedTensor, size, randomness) as level:
+        inputs, keywords = _wrapped(args, dims, level), _wrapped(kwargs, keyword_dims, level)
+        with _Randomness(level):
+            result = func(*inputs, **keywords)
+        with below(level):
+            return _unwrapped(name, result, out_dims, level)
+
+
+def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
+    def out_of(value: Any, dim: Any) -> Any:
+        if dim is None:
+            if is_batched(value, level):
+                raise ValueError(
+                    f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+                )
+            return value
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
+                "out_dims= to None for output?"
+            )
+        if not isinstance(dim, int):
+            raise ValueError(f"vmap({name}, ..., out_dims={out_dims}): out_dims must be numbers or None")
+        inner = batch_of(value, level)
+        rank = inner.dim()
+        if not -rank <= dim < rank:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
+            )
+        return inner if dim in (0, -rank) else inner.movedim(0, dim)
+
+    def walk(value: Any, dims: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            if dims is None or isinstance(dims, int):
+                items = [walk(v, dims) for v in value]
+            else:
+                if not isinstance(dims, (tuple, list)) or len(dims) != len(value):
+                    raise ValueError(
+                        f"vmap({name}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of "
+                        f"`outputs`: {len(value)} results have out_dims {dims}."
+                    )
+                items = [walk(v, d) for v, d in zip(value, dims, strict=True)]
+            kind: Any = type(value)
+            return kind._make(items) if hasattr(kind, "_make") else kind(items)
+        if isinstance(value, dict):
+            return type(value)((k, walk(v, dims[k] if isinstance(dims, dict) else dims)) for k, v in value.items())
+        if isinstance(dims, (tuple, list)) and len(dims) == 1:
+            dims = dims[0]
+        return out_of(value, dims)
+
+    return walk(result, out_dims)
+
+
+def _in_chunks(
+    func: Callable[..., Any],
+    name: str,
+    size: int,
+    args: tuple[Any, ...],
+    dims: list[int | None],
+    kwargs: dict[str, Any],
+    keyword_dims: list[int | None],
+    out_dims: Any,
+    randomness: str,
+    chunk_size: int,
+) -> Any:
+    from tensorlike.tensor.ops.joining import cat
+
+    def part(value: Any, of: list[int | None], start: int, stop: int) -> Any:
+        rest = iter(of)
+
+        def narrowed(item: Any) -> Any:
+            dim = next(rest)
+            return item if dim is None else item.narrow(dim, start, stop - start)
+
+        return tree_map(narrowed, value)
+
+    chunks = []
+    for start in range(0, size, chunk_size):
+        stop = min(start + chunk_size, size)
+        chunks.append(
+            _run(
+                func, name, stop - start, part(args, dims, start, stop), dims, part(kwargs, keyword_dims, start, stop),
+                keyword_dims, out_dims, randomness,
+            )
+        )  # fmt: skip
+
+    def joined(values: list[Any], dims: Any) -> Any:
+        first = values[0]
+        if isinstance(first, (tuple, list)):
+            each = dims if isinstance(dims, (tuple, list)) else [dims] * len(first)
+            items = [joined([v[i] for v in values], each[i]) for i in range(len(first))]
+            kind: Any = type(first)
+            return kind._make(items) if hasattr(kind, "_make") else kind(items)
+        if isinstance(first, dict):
+            return {k: joined([v[k] for v in values], dims[k] if isinstance(dims, dict) else dims) for k in first}
+        if isinstance(dims, (tuple, list)) and len(dims) == 1:
+            dims = dims[0]
+        return first if dims is None else cat(values, dims)
+
+    return joined(chunks, out_dims)
+
+
+_RANDOM = names(
+    """
+    bernoulli multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm binomial
+    dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout feature_dropout native_dropout
+    rrelu gumbel_softmax fractional_max_pool2d fractional_max_pool3d bernoulli_ cauchy_ exponential_ geometric_
+    log_normal_ normal_ random_ uniform_ rrelu_ dropout_ alpha_dropout_ feature_alpha_dropout_ feature_dropout_
+    """
+)
+
+
+def _draws(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if getattr(func, "__name__", "") not in _RANDOM:
+        return False
+    if "dropout" in func.__name__ or "rrelu" in func.__name__:
+        row = row_for(func)
+        if row is not None:
+            for index, p in enumerate(row.parameters):
+                if p.name in ("training", "train"):
+                    return bool(args[index] if index < len(args) else kwargs.get(p.name, p.default))
+    return True
+
+
+class _Randomness(TorchFunctionMode):
+    """Decides what random functions do inside a vmap: also those that take no tensor, which only a mode sees."""
+
+    def __init__(self, level: Level) -> None:
+        super().__init__()
+        self._level = level
+
+    def __torch_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if not _draws(func, args, kwargs):
+            return func(*args, **kwargs)
+        level = self._level
+        if level.randomness == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+        involved = any(is_batched(v, level) for v in leaves((args, kwargs)))
+        if level.randomness == "same" and not involved:
+            return func(*args, **kwargs)
+        if level.randomness == "different" and not involved and func.__name__.endswith("_"):
+            raise RuntimeError(
+                f"vmap: {func.__name__}() would write different random numbers for each example into a tensor that "
+                "all of them share. Use randomness='same', or the out-of-place form."
+            )
+        generator = kwargs.get("generator") or default_generator
+        state = generator.get_state() if level.randomness == "same" else None
+        results = []
+        with below(level):
+            for index in range(level.size):
+                if state is not None:
+                    generator.set_state(state)
+                results.append(func(*example(args, level, index), **example(kwargs, level, index)))
+            if func.__name__.endswith("_"):
+                return args[0]
+            return stacked_results(func.__name__, results, level)

@@ -1,0 +1,142 @@
+"""Modules as functions of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tensorlike.tensor.tensor import Tensor
+
+__all__ = ["functional_call", "stack_module_state"]
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call `module` with other parameters and buffers: those of the dict or dicts, by their dotted names.
+
+    The module itself is left as it was. `tie_weights` gives a tensor that the module has under several names its new
+    value under all of them; `strict` refuses a dict that lacks a name. Raises ValueError for a name in two dicts or two
+    values for one tied tensor, RuntimeError for names that `strict` misses, TypeError for other arguments.
+
+    >>> import tensorlike as tl
+    >>> model = tl.nn.Linear(2, 1)
+    >>> tl.func.functional_call(model, {"weight": tl.ones(1, 2), "bias": tl.zeros(1)}, tl.tensor([[3.0, 4.0]]))
+    tensor([[7.]])
+
+    Source: PyTorch's `torch.func.functional_call`.
+    """
+    if isinstance(parameter_and_buffer_dicts, Mapping):
+        values = dict(parameter_and_buffer_dicts)
+    elif isinstance(parameter_and_buffer_dicts, Sequence):
+        if not all(isinstance(d, Mapping) for d in parameter_and_buffer_dicts):
+            raise ValueError(
+                "Expected all elements of parameter_and_buffer_dicts to be dictionaries, got "
+                f"{[type(d).__name__ for d in parameter_and_buffer_dicts]}"
+            )
+        names = [n for d in parameter_and_buffer_dicts for n in d]
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        values = {n: v for d in parameter_and_buffer_dicts for n, v in d.items()}
+    else:
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(parameter_and_buffer_dicts)}"
+        )
+    if args is None:
+        args = ()
+    elif not isinstance(args, tuple):
+        args = (args,)
+    with _replaced(module, values, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+@contextmanager
+def _replaced(module: Any, values: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
+    slots = _slots(module)
+    unknown = sorted(set(values) - set(slots))
+    if unknown:
+        raise RuntimeError(f"Unexpected key(s): {', '.join(unknown)}. The module has no such parameter or buffer.")
+    if tie_weights:
+        tied: dict[int, list[str]] = {}
+        for name, (store, key) in slots.items():
+            if store[key] is not None:
+                tied.setdefault(id(store[key]), []).append(name)
+        for names in tied.values():
+            given = [n for n in names if n in values]
+            if len({id(values[n]) for n in given}) > 1:
+                raise ValueError(
+                    f"functional_call got multiple values for keys {given}, which are tied. Consider using "
+                    "tie_weights=False"
+                )
+            if given:
+                values |= dict.fromkeys(names, values[given[0]])
+    missing = sorted(n for n in slots if n not in values and slots[n][0][slots[n][1]] is not None)
+    if strict and missing:
+        raise RuntimeError(f"Missing key(s): {', '.join(missing)}.")
+    before = []
+    try:
+        for name, value in values.items():
+            store, key = slots[name]
+            before.append((store, key, store[key]))
+            store[key] = value
+        yield
+    finally:
+        for store, key, value in before:
+            store[key] = value
+
+
+def _slots(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
+    """Return where each parameter and buffer lies, by dotted name: tied ones under all of their names."""
+    found = {}
+    for prefix, part in module.named_modules(remove_duplicate=False):
+        for store in (part._parameters, part._buffers):
+            for key in store:
+                found[f"{prefix}.{key}" if prefix else key] = (store, key)
+    return found
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters and buffers of several modules of one class, stacked, for a `vmap` over the modules.
+
+    Raises RuntimeError when there is no module, or they differ in class or mode.
+
+    >>> import tensorlike as tl
+    >>> parameters, buffers = tl.func.stack_module_state([tl.nn.Linear(2, 1) for _ in range(3)])
+    >>> parameters["weight"].shape
+    tensorlike.Size([3, 1, 2])
+
+    Source: PyTorch's `torch.func.stack_module_state`.
+    """
+    from tensorlike.tensor.ops.joining import stack
+
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+
+    def stacked(named: list[dict[str, Any]], parameters: bool) -> dict[str, Any]:
+        result = {}
+        for name in named[0]:
+            tensors = [n[name] for n in named]
+            joined = stack([t.detach() for t in tensors])
+            if parameters and any(isinstance(t, Tensor) and t.requires_grad for t in tensors):
+                joined.requires_grad_()
+            result[name] = joined
+        return result
+
+    return (
+        stacked([dict(m.named_parameters()) for m in models], True),
+        stacked([dict(m.named_buffers()) for m in models], False),
+    )
