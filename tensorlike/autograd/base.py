@@ -49,6 +49,8 @@ class TensorBase:
     _post_accumulate_hooks: Any = None
     _retains_grad: bool = False
     _inference: bool = False
+    #: Whether a transform answers for this tensor: see tensorlike/transforms.
+    _transformed: bool = False
 
 
 def wrap(array: Any) -> Any:

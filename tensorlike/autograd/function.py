@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from tensorlike.dispatch.core import STATE
+from tensorlike.dispatch.core import PLAIN, STATE
 
 from .base import TensorBase, version_counter, wrap
 from .engine import caller_state
@@ -33,6 +33,16 @@ def register_memory_rules(rules: Any) -> None:
 
 
 
+#: Answers `apply` for operands that a transform made; set when transforms are first used.
+transform_apply: Callable[[Any, tuple[Any, ...]], Any] | None = None
+
+
+def register_transforms(apply: Callable[[Any, tuple[Any, ...]], Any]) -> None:
+    """Name what answers `Function.apply` inside of transforms."""
+    global transform_apply
+    transform_apply = apply
+
+
 class FunctionCtx:
     """What `forward` and `backward` of a custom Function may do with their first argument."""
 
@@ -42,6 +52,7 @@ class FunctionCtx:
     _dirty: tuple[Any, ...] = ()
     _non_differentiable: tuple[Any, ...] = ()
     _materialize = True
+    _saved_for_forward: tuple[Any, ...] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (and None) for `backward`, where `saved_tensors` returns them; call it once, in forward.
@@ -110,6 +121,8 @@ class FunctionNode(Node, FunctionCtx):
 
         Raises RuntimeError when it was modified, or freed by an earlier backward.
         """
+        if self._saved_for_forward is not None:
+            return self._saved_for_forward
         if self._saved is RELEASED:
             unpack(RELEASED, None, self)
         return tuple(_unpack_saved(item, self) for item in self._saved)
@@ -176,7 +189,8 @@ class FunctionNode(Node, FunctionCtx):
                     f"Function {name}Backward returned an invalid gradient at index {index} - got {list(shape)} but "
                     f"expected shape compatible with {list(wanted)}"
                 )
-            checked.append(gradient if type(gradient) is TensorBase.plain else _plain(gradient))
+            kept = type(gradient) is TensorBase.plain or gradient._transformed
+            checked.append(gradient if kept else _plain(gradient))
         return tuple(checked)
 
     def release(self) -> None:
@@ -325,6 +339,25 @@ class Function(metaclass=_FunctionMeta):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangents of the outputs, given those of the inputs; override it for forward mode.
+
+        The tangent of an argument that is no tensor is None. What forward kept with `save_for_forward` is in
+        `ctx.saved_tensors`.
+        """
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """Return the outputs for a batch and the dimension of the batch in each; override it for `vmap`.
+
+        `info` has `batch_size` and `randomness`; `in_dims` says which dimension of each argument is the batch.
+        """
+        raise NotImplementedError("vmap is not implemented: define it, or set generate_vmap_rule = True.")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` on the arguments and record the result.
@@ -337,6 +370,15 @@ class Function(metaclass=_FunctionMeta):
         splits = cls.setup_context is not Function.setup_context
         if kwargs:
             args = _bound(cls, args, kwargs, splits)
+        if transform_apply is not None and not PLAIN.issuperset(map(type, args)):
+            answer = transform_apply(cls, args)
+            if answer is not NotImplemented:
+                return answer
+        return cls._recorded(args, splits)[0]
+
+    @classmethod
+    def _recorded(cls, args: tuple[Any, ...], splits: bool) -> tuple[Any, FunctionNode]:
+        """Run `forward` and return its output and the context it was handed."""
         node = cls._node_class()
         recording = grad_enabled()
         edges = tuple(
@@ -359,10 +401,10 @@ class Function(metaclass=_FunctionMeta):
         outputs = list(output) if several else [output]
         results = _finish(cls, node, args, outputs, needed)
         if not several:
-            return results[0]
+            return results[0], node
         if hasattr(type(output), "_make"):
-            return type(output)._make(results)
-        return tuple(results)
+            return type(output)._make(results), node
+        return tuple(results), node
 
 
 def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], splits: bool) -> tuple[Any, ...]:

@@ -1,0 +1,5 @@
+"""Transforms of functions: batches and tangents as tensor-like types. `tensorlike.func` has the public names."""
+
+from __future__ import annotations
+
+from . import functions as functions

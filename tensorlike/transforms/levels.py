@@ -97,6 +97,7 @@ class running:
 class TransformTensor(Tensor):
     """A tensor of a running transform. It has a shape and a dtype like any other, and no array of its own."""
 
+    _transformed = True
     _level: Level
     # What the two types hold.
     _value: Any

@@ -1,0 +1,139 @@
+"""Custom Functions inside transforms: their `vmap` and `jvp` static methods."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tensorlike.autograd import function as autograd_function
+from tensorlike.autograd.function import Function
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.tensor.tensor import Tensor
+
+from .batched import BatchedTensor, batched, example, is_batched, stacked_results, unbatched
+from .dual import dual, is_dual, primal_of
+from .levels import Level, TransformTensor, below, leaves, physical, tree_map
+
+__all__ = ["VmapInfo", "apply"]
+
+
+class VmapInfo(NamedTuple):
+    """What the `vmap` static method of a Function is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
+    """Answer `cls.apply(*args)` if a transform's tensor is among the arguments."""
+    top = max(
+        (v for v in leaves(args) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth, default=None
+    )
+    if top is None:
+        return NotImplemented
+    if type(top) is BatchedTensor:
+        return _mapped(cls, args, top._level)
+    return _moved(cls, args, top._level)
+
+
+def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
+    overridden = cls.vmap is not Function.vmap
+    if cls.generate_vmap_rule and overridden:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            "ambiguity."
+        )
+    if overridden:
+        in_dims = tuple(tree_map(lambda v: 0 if is_batched(v, level) else None, a) for a in args)
+        with below(level):
+            returned = cls.vmap(
+                VmapInfo(level.size, level.randomness), in_dims, *tree_map(lambda v: unbatched(v, level), args)
+            )
+            if not (isinstance(returned, tuple) and len(returned) == 2):
+                raise RuntimeError(
+                    f"{cls.__name__}.vmap must return two values, the output and its out_dims, got "
+                    f"{type(returned).__name__}"
+                )
+            return _placed(cls, returned[0], returned[1], level)
+    if not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            "the vmap staticmethod or set generate_vmap_rule=True."
+        )
+    splits = cls.setup_context is not Function.setup_context
+    if splits and not (grad_enabled() and any(t.requires_grad for t in physical(args))):
+        # Nothing will ask for a derivative: forward runs on the whole batch at once.
+        return cls.forward(*args)
+    with below(level):
+        results = [cls.apply(*example(args, level, index)) for index in range(level.size)]
+        return stacked_results(cls.__name__, results, level)
+
+
+def _placed(cls: type[Function], output: Any, out_dims: Any, level: Level) -> Any:
+    if isinstance(output, (tuple, list)):
+        dims = out_dims if isinstance(out_dims, (tuple, list)) else (out_dims,) * len(output)
+        if len(dims) != len(output):
+            raise RuntimeError(
+                f"{cls.__name__}.vmap returned {len(output)} outputs and out_dims for {len(dims)}: one is needed for "
+                "each, None where there is no batch"
+            )
+        return tuple(_placed(cls, o, d, level) for o, d in zip(output, dims, strict=True))
+    if out_dims is None or not isinstance(output, Tensor):
+        return output
+    return batched(output if out_dims == 0 else output.movedim(out_dims, 0), level)
+
+
+def _moved(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
+    values = tuple(primal_of(a, level) for a in args)
+    with below(level):
+        output, moved = _value_and_tangent(cls, values, tuple(_tangent(a, level) for a in args))
+    several = isinstance(output, (tuple, list))
+    outputs, moves = (output, moved) if several else ((output,), (moved,))
+    if not isinstance(moves, (tuple, list)) or len(moves) != len(outputs):
+        raise RuntimeError(
+            f"{cls.__name__}.jvp returned an incorrect number of forward gradients (expected {len(outputs)}, got "
+            f"{len(moves) if isinstance(moves, (tuple, list)) else 1})"
+        )
+    results = []
+    for index, (value, tangent) in enumerate(zip(outputs, moves, strict=True)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp must return Tensors or None, got {type(tangent).__name__} at position {index}"
+            )
+        if tangent is not None and tuple(tangent.shape) != tuple(value.shape):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent of shape {list(tangent.shape)} at position {index}, expected "
+                f"{list(value.shape)}"
+            )
+        results.append(value if tangent is None else dual(value, tangent, level))
+    return tuple(results) if several else results[0]
+
+
+def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+    top = max(
+        (v for v in leaves((values, tangents)) if isinstance(v, TransformTensor)),
+        key=lambda v: v._level.depth,
+        default=None,
+    )
+    if type(top) is BatchedTensor:
+        level = top._level
+        with below(level):
+            rows = [_value_and_tangent(cls, *example((values, tangents), level, i)) for i in range(level.size)]
+            return stacked_results(cls.__name__, rows, level)
+    if top is not None and grad_enabled() and any(t.requires_grad for t in physical((values, tangents))):
+        raise RuntimeError(
+            f"{cls.__name__}: reverse mode through forward mode of forward mode is not supported for custom Functions"
+        )
+    output, context = cls._recorded(values, cls.setup_context is not Function.setup_context)
+    return output, cls.jvp(context, *tangents)
+
+
+def _tangent(value: Any, level: Level) -> Any:
+    if is_dual(value, level):
+        return value._tangent
+    if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
+        return value.new_zeros(value.shape)
+    return None
+
+
+autograd_function.register_transforms(apply)
