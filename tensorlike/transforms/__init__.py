@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+from . import batching as batching
 from . import functions as functions

@@ -29,6 +29,11 @@ __all__ = ["RULES", "BatchedTensor", "batch_of", "batched", "example", "rule", "
 
 _new = object.__new__
 
+
+class NotOneForAll(RuntimeError):
+    """Raised where code asks for something that examples do not have in common, such as the value of an element."""
+
+
 #: A rule is called with the level and the arguments of the call, of which some are batched at that level, and returns
 #: what the function returns for the whole batch. By function name, or by (kind of form, name) where forms differ.
 RULES: dict[str, Callable[..., Any]] = {}
@@ -91,7 +96,7 @@ class BatchedTensor(TransformTensor):
         elif row.entry.composite:
             try:
                 return row.entry.implementation(*args, **kwargs)
-            except NoArray:
+            except (NoArray, NotOneForAll):
                 pass
         with below(level):
             return _per_example(level, func, args, kwargs)
@@ -153,9 +158,10 @@ def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
     name = row.name.removeprefix("Tensor.")
-    found = RULES.get(f"{row.namespace}.{name}") or RULES.get(name)
-    if found is None and row.declaration is not None and row.form in ("function", "method", "alias", "operator"):
-        found = RULES.get(getattr(row.declaration, "name", ""))
+    outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
+    found = RULES.get(f"{outer}.{name}" if outer else name)
+    if found is None and row.form in ("alias", "operator") and not outer and row.declaration is not None:
+        found = None if writes(row) else RULES.get(getattr(row.declaration, "name", ""))
     return found
 
 
@@ -224,17 +230,16 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     name = getattr(func, "__name__", repr(func))
     if level.size == 0:
         raise RuntimeError(f"vmap: {name}() has no batching rule and cannot be called for a batch of no examples")
-    before = [(v, v._value._version) for v in leaves((args, kwargs)) if is_batched(v, level)]
     results = [func(*example(args, level, i), **example(kwargs, level, i)) for i in range(level.size)]
     first = results[0]
     if not any(isinstance(v, Tensor) for v in leaves(first)):
         if all(_same(r, first) for r in results[1:]):
             return first
-        raise RuntimeError(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
-    for value, version in before:
-        if value._value._version != version:
-            # Written in place, example by example, through views of the batch.
-            return tree_map(lambda v: v, args[0] if is_batched(args[0], level) else value)
+        raise NotOneForAll(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
+    row = row_for(func)
+    if row is not None and writes(row):
+        # Written in place, example by example, through views of the batch.
+        return None if first is None else args[0]
     return wrapped(_stacked(name, results), level)
 
 
@@ -256,7 +261,7 @@ def _stacked(name: str, results: list[Any]) -> Any:
     first = results[0]
     if isinstance(first, Tensor):
         if len({tuple(r.shape) for r in results}) > 1:
-            raise RuntimeError(
+            raise NotOneForAll(
                 f"vmap: We do not support batching operators that can output dynamic shape: {name}() returned tensors "
                 "of different shapes for different examples."
             )
@@ -286,6 +291,42 @@ def apply_node(node: Node, grad: Any) -> Any:
 def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     inner = repr(args[0]._value).replace("\n", "\n    ")
     return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n    {inner}\n)"
+
+
+@rule(
+    "shape.__get__", "size", "dim", "ndimension", "ndim.__get__", "dtype.__get__", "device.__get__", "numel",
+    "nelement", "itemsize.__get__", "nbytes.__get__", "element_size", "is_floating_point", "is_complex", "is_signed",
+    "get_device", "is_cuda.__get__", "is_cpu.__get__", "is_meta.__get__", "__len__", "layout.__get__",
+)  # fmt: skip
+def _described(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    inner = args[0]._value
+    return row.key(inner.new_empty(()).expand(inner.shape[1:]), *args[1:], **kwargs)
+
+
+@rule("requires_grad.__get__", "grad_fn.__get__", "is_leaf.__get__", "_version.__get__")
+def _of_batch(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return row.key(args[0]._value)
+
+
+@rule("item", "__float__", "__int__", "__complex__", "__index__")
+def _number(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise NotOneForAll(
+        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+        "Tensor, please try to rewrite what you're doing with other operations."
+    )
+
+
+@rule("__bool__")
+def _decision(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise NotOneForAll(
+        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Examples may "
+        "differ in it: use where() instead."
+    )
+
+
+@rule("numpy", "tolist", "__array__", "data_ptr", "storage_offset", "untyped_storage", "storage", "__dlpack__")
+def _memory(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise NotOneForAll(f"vmap: {row.name}() needs one tensor's memory, and a tensor inside vmap is many of them")
 
 
 @rule("requires_grad_")

@@ -485,7 +485,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     starts, back = [], []
     with enable_grad():
         for one in outputs:
-            start = one.detach().new_zeros(one.shape).requires_grad_()
+            start = one.detach().new_ones(one.shape).requires_grad_()
             starts.append(start)
             back.append(
                 autograd_grad(one, recorded.flat, start, create_graph=True, allow_unused=True)

@@ -31,7 +31,7 @@ from .levels import (
     tree_map,
     writes,
 )
-from .linear import LINEAR, NOT_FOLLOWED, PLAIN_RESULTS
+from .linear import JOINING, LINEAR, NOT_FOLLOWED, PLAIN_RESULTS
 from .reverse import differentiable_alias
 
 __all__ = ["FORWARD", "DualTensor", "dual", "forward", "primal_of", "tangent_of"]
@@ -92,7 +92,7 @@ class DualTensor(TransformTensor):
         d = row.declaration
         with below(level):
             if name.split(".")[0] in LINEAR or declared in LINEAR or getattr(d, "view", False):
-                return _linear(level, func, args, kwargs)
+                return _linear(level, name, func, args, kwargs)
             if getattr(d, "elementwise", False) and d.formulas:
                 result = _diagonal(level, row, func, args, kwargs)
                 if result is not NotImplemented:
@@ -155,20 +155,29 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     return result
 
 
-def _linear(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `func` on the values and on the tangents; an operand that stands still has a tangent of zeros."""
+def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `func` on the values and on the tangents."""
     if kwargs.get("out") is not None:
         raise RuntimeError(f"{func.__name__}(): out= does not support forward-mode derivatives: leave it out")
-
-    def moved(value: Any) -> Any:
-        if is_dual(value, level):
-            return value._tangent
-        if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
-            return value.new_zeros(()).expand(value.shape)
-        return value
-
     result = func(*primals(args, level), **primals(kwargs, level))
-    return _paired(result, func(*tree_map(moved, args), **tree_map(moved, kwargs)), level)
+    if name in JOINING:
+        return _paired(result, func(*_moved(args, level), **_moved(kwargs, level)), level)
+    first, rest = (args[0], args[1:]) if args else (kwargs.pop(next(iter(kwargs))), ())
+    if not any(is_dual(v, level) for v in leaves(first)):
+        # It is linear in its first operand alone: the others say how, or where.
+        return result
+    return _paired(result, func(_moved(first, level), *primals(rest, level), **primals(kwargs, level)), level)
+
+
+def _moved(value: Any, level: Level) -> Any:
+    """Return the tangents of nested operands: zeros for those that stand still."""
+
+    def one(tensor: Any) -> Any:
+        if is_dual(tensor, level):
+            return tensor._tangent
+        return tensor.new_zeros(()).expand(tensor.shape) if isinstance(tensor, Tensor) else tensor
+
+    return tree_map(one, value)
 
 
 def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -185,7 +194,9 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
     given = dict(zip(names, bound.values(), strict=False))
     plain = {n: primal_of(v, level) for n, v in given.items()}
     result = func(*primals(args, level), **primals(kwargs, level))
-    if not isinstance(result, Tensor) or not result.is_floating_point():
+    if not isinstance(result, Tensor) or result.is_complex():
+        return NotImplemented
+    if not result.is_floating_point():
         return result
     total: Any = None
     for name, value in given.items():
@@ -302,7 +313,8 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
         moves: dict[int, Any] = {}
         inputs = list(aliases.values())
         for output in outputs:
-            start = output.detach().new_zeros(output.shape).requires_grad_()
+            # Any point will do where the formula is linear; at zero a formula may take a logarithm of the gradient.
+            start = output.detach().new_ones(output.shape).requires_grad_()
             back = autograd_grad(output, inputs, start, create_graph=True, allow_unused=True)
             pairs = [(b, t) for b, t in zip(back, tangents, strict=True) if b is not None and b.requires_grad]
             if not pairs:

@@ -21,7 +21,7 @@ from tensorlike.autograd.node import edge_of
 
 from .batched import BatchedTensor, apply_node, batched
 from .dual import DualTensor, dual
-from .levels import Level, TransformTensor, leaves
+from .levels import Level, TransformTensor
 
 __all__ = ["answer_grad"]
 
@@ -87,9 +87,8 @@ def _start(output: Any, grad: Any) -> Any:
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
 ) -> list[Any]:
-    level = max(
-        (v._level for v in (*outputs, *inputs) if isinstance(v, TransformTensor)), key=lambda v: v.depth, default=None
-    )
+    running = [v._level for v in (*outputs, *inputs) if isinstance(v, TransformTensor)]
+    level = max(running, key=lambda v: v.depth, default=None)
     if level is None:
         return _plain_gradients(outputs, inputs, grads, create_graph, retain)
     if level.kind is BatchedTensor:
@@ -136,7 +135,7 @@ def _through_batch(
     return [None if g is None else _as_batch(g, level) for g in found]
 
 
-def _is(value: Any, kind: type, level: Level) -> bool:
+def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
     return type(value) is kind and value._level is level
 
 
@@ -144,7 +143,7 @@ def _batch_first(value: Any, level: Level) -> Any:
     """Return `value` with its batch at `level` as its first dimension, whatever levels lie further in."""
     if _is(value, BatchedTensor, level):
         return value._value
-    if isinstance(value, DualTensor) and value._level.depth > level.depth:
+    if type(value) is DualTensor and value._level.depth > level.depth:
         return dual(_batch_first(value._primal, level), _batch_first(value._tangent, level), value._level)
     if isinstance(value, BatchedTensor) and value._level.depth > level.depth:
         return batched(_batch_first(value._value, level).movedim(0, 1), value._level)
@@ -206,11 +205,8 @@ def _parts(value: Any, level: Level) -> tuple[Any, Any]:
 
 def _moving(value: Any, tangent: Any, level: Level) -> Any:
     """Undo `_parts`."""
-    inner = max(
-        (v._level for v in leaves((value, tangent)) if isinstance(v, TransformTensor) and v._level.depth > level.depth),
-        key=lambda v: v.depth,
-        default=None,
-    )
+    above = [v._level for v in (value, tangent) if isinstance(v, TransformTensor) and v._level.depth > level.depth]
+    inner = max(above, key=lambda v: v.depth, default=None)
     if inner is None:
         return dual(value, tangent, level)
     if inner.kind is BatchedTensor:

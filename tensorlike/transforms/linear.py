@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LINEAR", "NOT_FOLLOWED", "PLAIN_RESULTS", "names"]
+__all__ = ["JOINING", "LINEAR", "NOT_FOLLOWED", "PLAIN_RESULTS", "names"]
 
 
 
@@ -24,6 +24,14 @@ LINEAR = names(
     meshgrid to float double half bfloat16 cfloat cdouble type type_as complex alias __getitem__ ifft fft rfft
     irfft hfft ihfft fft2 ifft2 rfft2 irfft2 hfft2 ihfft2 fftn ifftn rfftn irfftn hfftn ihfftn fftshift
     ifftshift cpu cuda
+    """
+)
+
+#: Those that are linear in several operands; the others are in their first one.
+JOINING = names(
+    """
+    cat concat concatenate stack hstack vstack row_stack dstack column_stack block_diag broadcast_tensors meshgrid
+    complex diff atleast_1d atleast_2d atleast_3d
     """
 )
 

@@ -1,0 +1,8 @@
+"""Batching rules: how functions compute a whole batch at once. Without one a function is called for each example."""
+
+from __future__ import annotations
+
+from . import neural as neural
+from . import products as products
+from . import reductions as reductions
+from . import shaping as shaping

@@ -1,0 +1,88 @@
+"""What the batching rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorlike.tensor.tensor import Tensor
+
+from ..batched import batch_of, batched, is_batched, unbatched, wrapped
+from ..levels import Level, bind, leaves, tree_map
+
+__all__ = [
+    "Arguments",
+    "aligned",
+    "arguments",
+    "batch_of",
+    "batched",
+    "is_batched",
+    "only_first",
+    "passed_through",
+    "shifted",
+    "unbatched",
+    "wrapped",
+]
+
+Arguments = dict[str, Any]
+
+
+def arguments(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
+    """Return the arguments of a call by name, the first one as "input"; None for calls a rule has nothing to say of."""
+    if kwargs.get("out") is not None:
+        return None
+    bound = bind(row, args, kwargs)
+    if bound is None:
+        return None
+    bound.pop("out", None)
+    first = row.parameters[0].name
+    return {"input" if name == first else name: value for name, value in bound.items()}
+
+
+def only_first(level: Level, given: Arguments) -> bool:
+    """Return whether the first operand is the only one with a batch."""
+    return is_batched(given["input"], level) and not any(
+        is_batched(v, level) for k, value in given.items() if k != "input" for v in leaves(value)
+    )
+
+
+def called(row: Any, given: Arguments) -> Any:
+    """Call a function with arguments by name."""
+    keywords = {p.name: given[p.name] for p in row.parameters[1:] if p.name in given}
+    return row.function(given["input"], **keywords)
+
+
+def shifted(dim: Any) -> Any:
+    """Return dimensions of one example as dimensions of the batch: those counted from the end stay what they are."""
+    if isinstance(dim, int):
+        return dim + 1 if dim >= 0 else dim
+    return tuple(shifted(d) for d in dim)
+
+
+def aligned(value: Any, rank: int, level: Level) -> Any:
+    """Return a batch with ones between the batch and its own dimensions, for examples of `rank` dimensions."""
+    if not is_batched(value, level):
+        return value
+    inner = value._value
+    missing = rank - (inner.dim() - 1)
+    return inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:]) if missing > 0 else inner
+
+
+def passed_through(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the function on the batch as if it were an example."""
+    if kwargs.get("out") is not None:
+        return NotImplemented
+    args, kwargs = tree_map(lambda v: unbatched(v, level), (args, kwargs))
+    return wrapped(row.function(*args, **kwargs), level)
+
+
+def rank_of(value: Any) -> int:
+    """Return the number of dimensions of one example."""
+    return int(value.dim()) if isinstance(value, Tensor) else 0
+
+
+def sizes_in(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Return sizes that were passed one by one or as one sequence."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        return tuple(args[0])
+    return tuple(args)
