@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from . import function
+from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .functions import backward, grad
 from .grad_mode import (
@@ -23,6 +24,7 @@ __all__ = [
     "GradcheckError",
     "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "function",
     "grad",
@@ -32,6 +34,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from tensorlike.dispatch.core import CLEAR, STATE, State
 
+from .anomaly import ANOMALY, check_gradients, warn_of_failure
 from .base import add_arrays, copy_array, wrap
 from .grad_mode import grad_enabled, set_recording
 from .node import Edge, Node
@@ -74,11 +75,12 @@ def _run(
     for (node, number), grad in roots:
         _deposit(buffers, heap, owned, node, number, grad, create_graph)
 
+    anomaly = ANOMALY.get()
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.special or needed is not None or grad is None:
-            grads = _visit(node, grad, wanted, needed, results, accumulate)
+        if node.special or needed is not None or grad is None or anomaly is not None:
+            grads = _visit(node, grad, wanted, needed, results, accumulate, anomaly)
             if grads is None:
                 continue
         else:
@@ -122,6 +124,7 @@ def _visit(
     needed: set[Node] | None,
     results: list[Any],
     accumulate: bool,
+    anomaly: bool | None,
 ) -> Any:
     """Run a node with everything that only some have: hooks, several outputs, gradients that are wanted or missing.
 
@@ -140,7 +143,16 @@ def _visit(
         return [None] * len(node.edges)
     if node.pre_hooks:
         grad = _pre_hooks(node, grad)
-    grads = node.apply(grad)
+    if anomaly is None:
+        grads = node.apply(grad)
+    else:
+        try:
+            grads = node.apply(grad)
+        except Exception:
+            warn_of_failure(node)
+            raise
+        if anomaly:
+            check_gradients(node, grads)
     if node.post_hooks:
         grads = _post_hooks(node, grads, grad)
     return grads

@@ -17,6 +17,7 @@ from .base import TensorBase, version_counter, wrap
 from .engine import caller_state
 from .grad_mode import grad_enabled, set_recording
 from .node import RELEASED, Node, edge_of, next_sequence_number, unpack
+from .observing import OBSERVERS, observed
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -227,7 +228,7 @@ def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
 class _SavedOutput:
     """A saved output: which one, and its value; the edge is the node's own."""
 
-    __slots__ = ("array", "counter", "kind", "number", "version")
+    __slots__ = ("array", "counter", "kind", "number", "packed", "version")
 
     def __init__(self, tensor: Any, number: int) -> None:
         counter = tensor._counter
@@ -235,12 +236,13 @@ class _SavedOutput:
             counter = tensor._counter = [0]
         self.array, self.counter, self.version = tensor._data, counter, counter[0]
         self.number, self.kind = number, type(tensor)
+        self.packed: Any = None
 
 
 class _SavedInput:
     """A saved tensor that is no output: its value, its edge (a leaf's accumulator keeps the leaf), its type."""
 
-    __slots__ = ("array", "counter", "edge", "kind", "leaf", "version")
+    __slots__ = ("array", "counter", "edge", "kind", "leaf", "packed", "version")
 
     def __init__(self, tensor: Any) -> None:
         counter = tensor._counter
@@ -251,11 +253,16 @@ class _SavedInput:
         self.kind = type(tensor)
         # A leaf has no history that could lead back here, so it may be kept and given back as it is.
         self.leaf = tensor if tensor._edge is None and tensor._view_base is None else None
+        self.packed: Any = None
 
 
 def _unpack_saved(item: Any, node: FunctionNode) -> Any:
     if item is None:
         return None
+    edge: Any
+    if item.packed is not None:
+        edge = (node, item.number) if type(item) is _SavedOutput else item.edge
+        return unpack(item.packed, edge, node)
     edge = (node, item.number) if type(item) is _SavedOutput else item.edge
     tensor = unpack((item.array, item.counter, item.version), edge, node)
     if type(item) is _SavedInput and item.leaf is not None:
@@ -400,6 +407,8 @@ class Function(metaclass=_FunctionMeta):
         several = isinstance(output, (tuple, list))
         outputs = list(output) if several else [output]
         results = _finish(cls, node, args, outputs, needed)
+        if needed and OBSERVERS.get():
+            observed(node)
         if not several:
             return results[0], node
         if hasattr(type(output), "_make"):

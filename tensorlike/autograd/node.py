@@ -25,6 +25,7 @@ __all__ = [
     "RELEASED",
     "AccumulateGrad",
     "Node",
+    "Packed",
     "add_tensor_hooks",
     "edge_of",
     "leaf_edge",
@@ -48,6 +49,26 @@ class _Released:
 
 #: Stands where a saved value was, once `backward` has freed it.
 RELEASED: Final = _Released()
+
+class Packed:
+    """A saved value in the keeping of a saved-tensor hook: see saved.py."""
+
+    __slots__ = ("unpack_hook", "value")
+
+    def __init__(self, value: Any, unpack_hook: Callable[[Any], Any]) -> None:
+        self.value = value
+        self.unpack_hook = unpack_hook
+
+    def tensor(self) -> Any:
+        """Return what the hook makes of it."""
+        found = self.unpack_hook(self.value)
+        if not isinstance(found, TensorBase):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(found).__name__}"
+            )
+        return found
+
 
 _FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -283,7 +304,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
     if type(saved) is not tuple:
         if saved is RELEASED:
             raise RuntimeError(_FREED)
-        return saved
+        return saved if type(saved) is not Packed else _attached(wrap(saved.tensor()._data), edge, None)
     array, counter, version = saved
     if counter[0] != version:
         raise RuntimeError(
@@ -293,6 +314,10 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
             "clone() the value first."
         )
     tensor = wrap(array)
+    return tensor if edge is None else _attached(tensor, edge, counter)
+
+
+def _attached(tensor: Any, edge: Edge | None, counter: Any) -> Any:
     if edge is not None:
         # Formulas of a backward that is itself recorded go on from here; nothing else looks at these.
         tensor._edge = edge
@@ -308,7 +333,7 @@ def unpack_raw(saved: Any, node: Node) -> Any:
         if counter[0] == version:
             return array
     elif saved is not RELEASED:
-        return saved
+        return saved if type(saved) is not Packed else saved.tensor()._data
     return unpack(saved, None, node)
 
 

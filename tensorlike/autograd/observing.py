@@ -1,0 +1,74 @@
+"""Seeing every node that is recorded: what saved-tensor hooks and anomaly detection are made of.
+
+# Note [Observers are modes]
+Nothing in the recording of an operation looks for observers. While there is one, a mode of our own is on the stack, so
+that every call takes the long way; after each, the nodes it added are found by walking from its result.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tensorlike.dispatch.modes import TorchFunctionMode
+
+from .base import TensorBase
+from .node import Node, edge_of, next_sequence_number
+
+__all__ = ["OBSERVERS", "NodeObserver", "observed"]
+
+#: What is called with each new node of this thread or task, for custom Functions, which are not dispatched.
+OBSERVERS: contextvars.ContextVar[tuple[Callable[[Node], None], ...]] = contextvars.ContextVar(
+    "tensorlike_observers", default=()
+)
+
+
+def observed(node: Node) -> None:
+    """Show a node to the observers."""
+    for observer in OBSERVERS.get():
+        observer(node)
+
+
+class NodeObserver(TorchFunctionMode):
+    """A mode that changes nothing and calls `saw` with each node that a call adds to the graph."""
+
+    def saw(self, node: Node) -> None:
+        """Look at a new node."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        self._token = OBSERVERS.set((*OBSERVERS.get(), self.saw))
+        return super().__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        OBSERVERS.reset(self._token)
+        super().__exit__(*exc)
+
+    def __torch_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        start = next_sequence_number()
+        result = func(*args, **(kwargs or {}))
+        stack = [edge_of(t) for t in _tensors((result, args[:1])) if t._tracked]
+        seen: set[Node] = set()
+        while stack:
+            edge = stack.pop()
+            if edge is None or edge[0].sequence_number < start or edge[0] in seen:
+                continue
+            seen.add(edge[0])
+            stack.extend(edge[0].edges)
+        for node in sorted(seen, key=lambda n: n.sequence_number):
+            self.saw(node)
+        return result
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, TensorBase):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item)

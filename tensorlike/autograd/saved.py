@@ -1,0 +1,122 @@
+"""Hooks on what the graph saves: `saved_tensors_hooks` and what is built on it."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from .base import wrap
+from .node import Node, Packed
+from .observing import NodeObserver
+
+__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+
+_DISABLED: contextvars.ContextVar[str | None] = contextvars.ContextVar("tensorlike_hooks_disabled", default=None)
+_ACTIVE: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("tensorlike_saved_hooks", default=())
+
+
+class saved_tensors_hooks(NodeObserver):
+    """Have what operations in this block save for backward packed now and unpacked when backward needs it.
+
+    `pack_hook(tensor)` returns anything; `unpack_hook` gets that and returns a tensor of the same values. Of nested
+    blocks the innermost packs. Backward may run outside the block.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> with tl.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda v: tl.tensor(v)):
+    ...     y = x.exp()
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
+
+    Source: PyTorch's `torch.autograd.graph.saved_tensors_hooks`.
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+            if not callable(hook):
+                raise TypeError(f"saved_tensors_hooks(): {name} must be callable, not {type(hook).__name__}")
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> Any:
+        message = _DISABLED.get()
+        if message is not None:
+            raise RuntimeError(message)
+        self._active = _ACTIVE.set((*_ACTIVE.get(), self))
+        return super().__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        _ACTIVE.reset(self._active)
+
+    def saw(self, node: Node) -> None:
+        if node.__dict__.get("_packed"):
+            return
+        node.__dict__["_packed"] = True
+        slots = getattr(type(node), "__slots__", ())
+        for name in slots:
+            if name.startswith("_saved_") and hasattr(node, name):
+                setattr(node, name, self._packed(getattr(node, name)))
+        own = getattr(node, "_saved", None)
+        if own:
+            node._saved = tuple(self._packed_item(item) for item in own)  # type: ignore[attr-defined]
+
+    def _packed(self, saved: Any) -> Any:
+        if type(saved) is list:
+            return [self._packed(s) for s in saved]
+        if type(saved) is not tuple or len(saved) != 3 or type(saved[1]) is not list:
+            return saved
+        return self._pack(wrap(saved[0]))
+
+    def _packed_item(self, item: Any) -> Any:
+        """Pack what a custom Function saved; where it goes in the graph stays with it."""
+        if item is None:
+            return None
+        item.packed = self._pack(wrap(item.array))
+        item.array = item.counter = item.leaf = None
+        return item
+
+    def _pack(self, tensor: Any) -> Packed:
+        counter = tensor._counter = [0]
+        value = self.pack_hook(tensor)
+        if counter[0]:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
+                "not be modified by in-place operations as this can lead to unexpected side-effects. Clone it first."
+            )
+        return Packed(value, self.unpack_hook)
+
+
+class disable_saved_tensors_hooks:
+    """Refuse saved-tensor hooks in this block: entering them raises RuntimeError with `error_message`.
+
+    Source: PyTorch's `torch.autograd.graph.disable_saved_tensors_hooks`.
+    """
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        if _ACTIVE.get():
+            raise RuntimeError(self.error_message)
+        self._token = _DISABLED.set(self.error_message)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _DISABLED.reset(self._token)
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what operations in this block save in the host's memory, and move it back when backward needs it.
+
+    `pin_memory` is accepted and changes nothing.
+
+    Source: PyTorch's `torch.autograd.graph.save_on_cpu`.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
