@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tensorlike as tl
+from tensorlike import overrides
 
-HANDLED_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-
-class DiagonalTensor:
+# What has no implementation is refused: a fallback to the whole matrix would need 40 GB for the one in main().
+class DiagonalTensor(overrides.TensorLike, unhandled=overrides.refuse):
     """The N x N matrix with the N elements of `values` on its diagonal and zeros elsewhere."""
 
     def __init__(self, values: Any) -> None:
@@ -27,34 +27,17 @@ class DiagonalTensor:
     def shape(self) -> tl.Size:
         return tl.Size([len(self.values), len(self.values)])
 
-    @classmethod
-    def __torch_function__(
-        cls,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        # What is missing is refused: a fallback to the whole matrix would need 40 GB for the one in main().
-        if func not in HANDLED_FUNCTIONS or not all(issubclass(t, (tl.Tensor, DiagonalTensor)) for t in types):
-            return NotImplemented
-        return HANDLED_FUNCTIONS[func](*args, **(kwargs or {}))
-
     def __matmul__(self, other: Any) -> Any:
         return tl.matmul(self, other)
 
 
-def implements(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated function as what DiagonalTensor does for each of `functions`."""
-
-    def decorator(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        HANDLED_FUNCTIONS.update(dict.fromkeys(functions, implementation))
-        return implementation
-
-    return decorator
+# The function, its aliases, the method and the operators at once.
+implements = partial(overrides.implements, variants=True, for_type=DiagonalTensor)
 
 
-def multiplied(name: str, input: Any, other: Any) -> Any:
+def multiplied(name: str, input: Any, other: Any, out: Any) -> Any:
+    if out is not None or not all(isinstance(operand, (tl.Tensor, DiagonalTensor)) for operand in (input, other)):
+        return NotImplemented
     size, other_size = input.shape[-1], other.shape[0 if len(other.shape) == 1 else -2]
     if size != other_size:
         raise RuntimeError(f"{name}(): sizes {size} and {other_size} of the operands differ: {input} and {other}")
@@ -66,48 +49,51 @@ def multiplied(name: str, input: Any, other: Any) -> Any:
     return input.values * other if len(other.shape) == 1 else input.values[:, None] * other
 
 
-@implements(tl.matmul, tl.Tensor.matmul, tl.Tensor.__matmul__, tl.linalg.matmul)
-def matmul(input: Any, other: Any) -> Any:
-    return multiplied("matmul", input, other)
+@implements(tl.matmul)
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+    return multiplied("matmul", input, other, out)
 
 
-@implements(tl.mm, tl.Tensor.mm)
-def mm(input: Any, mat2: Any) -> Any:
-    return multiplied("mm", input, mat2)
+@implements(tl.mm)
+def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    return multiplied("mm", input, mat2, out)
 
 
-@implements(tl.mv, tl.Tensor.mv)
-def mv(input: Any, vec: Any) -> Any:
+@implements(tl.mv)
+def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     if not isinstance(input, DiagonalTensor) or isinstance(vec, DiagonalTensor):
         return NotImplemented  # a diagonal matrix is no vector
-    return multiplied("mv", input, vec)
+    return multiplied("mv", input, vec, out)
 
 
 @implements(tl.linalg.solve)
-def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
     if not isinstance(A, DiagonalTensor):
         return NotImplemented
-    return multiplied("linalg.solve", inv(A), B) if left else multiplied("linalg.solve", B, inv(A))
+    factors = (inv(A), B) if left else (B, inv(A))
+    return multiplied("linalg.solve", *factors, out)
 
 
 @implements(tl.linalg.inv)
-def inv(A: DiagonalTensor) -> DiagonalTensor:
+def inv(A: Any, *, out: Any = None) -> Any:
+    if out is not None:
+        return NotImplemented
     if bool((A.values == 0).any()):
         raise tl.linalg.LinAlgError(f"linalg.inv: the matrix is singular, with a zero on its diagonal: {A}")
     return DiagonalTensor(1 / A.values)
 
 
 @implements(tl.linalg.det)
-def det(A: DiagonalTensor) -> tl.Tensor:
-    return A.values.prod()
+def det(A: Any, *, out: Any = None) -> Any:
+    return A.values.prod() if out is None else NotImplemented
 
 
-@implements(tl.t, tl.Tensor.t)
+@implements(tl.t)
 def t(input: DiagonalTensor) -> DiagonalTensor:
     return input
 
 
-@implements(tl.trace, tl.Tensor.trace)
+@implements(tl.trace)
 def trace(input: DiagonalTensor) -> tl.Tensor:
     return input.values.sum()
 

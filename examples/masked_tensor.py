@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tensorlike as tl
+from tensorlike import overrides
 
-HANDLED_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-
-class MaskedTensor:
+class MaskedTensor(overrides.TensorLike, unhandled=overrides.refuse):
     """`data` where `mask` is true, and nothing elsewhere."""
 
     def __init__(self, data: Any, mask: Any) -> None:
@@ -24,18 +24,6 @@ class MaskedTensor:
     def filled(self, value: float) -> tl.Tensor:
         """An ordinary tensor with `value` where there is none."""
         return tl.where(self.mask, self.data, value)
-
-    @classmethod
-    def __torch_function__(
-        cls,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        if func not in HANDLED_FUNCTIONS or not all(issubclass(t, (tl.Tensor, MaskedTensor)) for t in types):
-            return NotImplemented
-        return HANDLED_FUNCTIONS[func](*args, **(kwargs or {}))
 
     # An operator of a type that is no Tensor asks that type first.
     def __add__(self, other: Any) -> Any:
@@ -51,37 +39,34 @@ class MaskedTensor:
         return tl.div(self, other)
 
 
-def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated function for tl.name, for the method and for the operator of that name."""
+# The function, its aliases, the method and the operators at once.
+implements = partial(overrides.implements, variants=True, for_type=MaskedTensor)
 
-    def decorator(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            forms = [getattr(tl, name), getattr(tl.Tensor, name), getattr(tl.Tensor, f"__{name}__", None)]
-            HANDLED_FUNCTIONS.update((form, implementation) for form in forms if form is not None)
-        return implementation
 
-    return decorator
+def masked(value: Any) -> MaskedTensor:
+    return value if isinstance(value, MaskedTensor) else MaskedTensor(value, True)
+
+
+def written(result: MaskedTensor, out: Any) -> Any:
+    if out is None:
+        return result
+    if not isinstance(out, MaskedTensor):
+        return NotImplemented  # a plain tensor has no place for what is missing
+    out.data.copy_(result.data)
+    out.mask = result.mask
+    return out
 
 
 # Elementwise functions: a result is there where every operand is.
-def elementwise(name: str) -> Callable[..., Any]:
-    function = getattr(tl, name)
-
-    def implementation(*args: Any, **kwargs: Any) -> Any:
-        out = kwargs.get("out")
-        if out is not None and not isinstance(out, MaskedTensor):
-            return NotImplemented  # a plain tensor has no place for what is missing
-        plain = [arg.data if isinstance(arg, MaskedTensor) else arg for arg in args]
-        named = {key: value.data if isinstance(value, MaskedTensor) else value for key, value in kwargs.items()}
+def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    def implementation(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         present = tl.tensor(True)
-        for value in (*args, *(value for key, value in kwargs.items() if key != "out")):
+        for value in (*args, *kwargs.values()):
             if isinstance(value, MaskedTensor):
                 present = present & value.mask
-        result = function(*plain, **named)
-        if out is None:
-            return MaskedTensor(result, present)
-        out.mask = present.expand(result.shape)
-        return out
+        plain = [arg.data if isinstance(arg, MaskedTensor) else arg for arg in args]
+        named = {key: value.data if isinstance(value, MaskedTensor) else value for key, value in kwargs.items()}
+        return written(MaskedTensor(function(*plain, **named), present), out)
 
     return implementation
 
@@ -89,40 +74,41 @@ def elementwise(name: str) -> Callable[..., Any]:
 ELEMENTWISE = ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "abs", "neg", "exp", "log", "sqrt", "square",
                "sin", "cos", "tanh", "sigmoid", "eq", "ne", "lt", "le", "gt", "ge")  # fmt: skip
 for name in ELEMENTWISE:
-    implements(name)(elementwise(name))
+    implements(getattr(tl, name))(elementwise(getattr(tl, name)))
 
 
 # Reductions: a missing element counts as the value that changes nothing, and a result of missing elements is missing.
-def present(input: MaskedTensor, dim: Any, keepdim: bool) -> tl.Tensor:
+def reduced(name: str, fill: float, input: Any, dim: Any, keepdim: bool, **options: Any) -> MaskedTensor:
+    input = masked(input)
+    result = getattr(input.filled(fill), name)(dim, keepdim=keepdim, **options)
     dims = tuple(range(input.mask.ndim)) if dim is None or dim == () else dim
-    return input.mask.any(dims, keepdim=keepdim)
+    return MaskedTensor(result, input.mask.any(dims, keepdim=keepdim))
 
 
-@implements("sum")
-def sum(input: MaskedTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> MaskedTensor:
-    total = input.filled(0).sum(dim, keepdim=keepdim, dtype=dtype)
-    return MaskedTensor(total, present(input, dim, keepdim))
+@implements(tl.sum)
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+    return written(reduced("sum", 0, input, dim, keepdim, dtype=dtype), out)
 
 
-@implements("mean")
-def mean(input: MaskedTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> MaskedTensor:
-    total = sum(input, dim, keepdim, dtype=dtype)
-    count = input.mask.sum(dim, keepdim=keepdim)
+@implements(tl.mean)
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+    total = reduced("sum", 0, input, dim, keepdim, dtype=dtype)
+    count = masked(input).mask.sum(dim, keepdim=keepdim)
     # The count is 0 only where the result is missing.
-    return MaskedTensor(total.data / count.clamp(min=1), total.mask)
+    return written(MaskedTensor(total.data / count.clamp(min=1), total.mask), out)
 
 
-@implements("amax")
-def amax(input: MaskedTensor, dim: Any = (), keepdim: bool = False) -> MaskedTensor:
-    return MaskedTensor(input.filled(-tl.inf).amax(dim, keepdim=keepdim), present(input, dim, keepdim))
+@implements(tl.amax)
+def amax(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Any:
+    return written(reduced("amax", -tl.inf, input, dim, keepdim), out)
 
 
-@implements("amin")
-def amin(input: MaskedTensor, dim: Any = (), keepdim: bool = False) -> MaskedTensor:
-    return MaskedTensor(input.filled(tl.inf).amin(dim, keepdim=keepdim), present(input, dim, keepdim))
+@implements(tl.amin)
+def amin(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Any:
+    return written(reduced("amin", tl.inf, input, dim, keepdim), out)
 
 
-@implements("isnan")
+@implements(tl.isnan)
 def isnan(input: MaskedTensor) -> tl.Tensor:
     return ~input.mask | tl.isnan(input.data)
 

@@ -62,7 +62,9 @@ def mean(input: ScalarTensor) -> float:
 
 
 def to_tensor(value: Any) -> Any:
-    """A ScalarTensor as an ordinary tensor, and anything else as it is."""
+    """A ScalarTensor as an ordinary tensor, those in lists and tuples too, and anything else as it is."""
+    if isinstance(value, (list, tuple)):  # as in tl.cat([scalar, tensor])
+        return type(value)(map(to_tensor, value))
     return value.tensor() if isinstance(value, ScalarTensor) else value
 
 

@@ -67,6 +67,15 @@ class NoProtocol:
     pass
 
 
+class Meta(type):
+    def __getattr__(cls, name):
+        raise RuntimeError(name)
+
+
+class Odd(metaclass=Meta):
+    pass
+
+
 number = 3
 '''
 
@@ -345,6 +354,17 @@ def test_nothing_slow_is_imported_by_the_package() -> None:
         (["some_ducks:Boxed", "--from-dense", "oh"], "--from-dense 'oh' raises NameError"),
         (["some_ducks:Boxed", *BOXED[:3], "lambda b: b.outer"], "to_dense of a Boxed raises AttributeError"),
         (["some_ducks:Boxed", *BOXED, "--only", "mulll"], "no function that can be overridden matches 'mulll'"),
+        (["some_ducks:Boxed", *BOXED, "--only", "mul", "--only", "addd"], "matches 'addd'; did you mean 'add'\\?"),
+        (["some_ducks:Boxed", "--make", "exit(3)"], "cannot make a Boxed: make raises SystemExit: 3"),
+        (["some_ducks:Boxed", "--to-dense", "exit(3)"], "--to-dense 'exit\\(3\\)' raises SystemExit: 3"),
+        (["some_ducks:Boxed", "--to-dense", "lambda"], "--to-dense 'lambda' is no expression: invalid syntax"),
+        (["some_ducks:Odd"], "Odd has no __torch_function__"),
+        (["some_ducks:Boxed", *BOXED, "--html", ""], "--html needs the name of a file"),
+        (["some_ducks:Boxed", *BOXED, "--html", "."], "cannot write .: Is a directory"),
+        (["some_ducks:Boxed", *BOXED, "--json", "some_ducks.py/x"], "cannot write some_ducks.py/x: Not a directory"),
+        (["some_ducks:Boxed", *BOXED, "--api", "jax"], "is 'tensorlike' or 'torch', not 'jax'"),
+        (["some_ducks:Boxed", *BOXED, "--baseline", "deep.json"], "deep.json is not usable: maximum recursion depth"),
+        (["some_ducks:Boxed", *BOXED, "--baseline", "odd.json"], "TypeError: 'operand' of a row is \\[4\\], not text"),
         (["some_ducks:Boxed", *BOXED, "--baseline", "none.json"], "cannot read the baseline none.json: No such file"),
         (["some_ducks:Boxed", *BOXED, "--baseline", "wrong.py"], "the baseline wrong.py is not usable: "),
         (["some_ducks:Boxed", *BOXED, "--baseline", "empty.json"], "not usable: no report of an audit"),
@@ -362,6 +382,10 @@ def test_bad_input(
     (folder / "exits.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
     (folder / "json.py").write_text("", encoding="utf-8")
     (folder / "empty.json").write_text("{}", encoding="utf-8")
+    (folder / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    row = {"function": "f", "namespace": "n", "form": "function", "operand": [4], "outcome": "own"}
+    report = {"format": "tensorlike-audit", "format_version": 1, "type": "x", "rows": [row]}
+    (folder / "odd.json").write_text(json.dumps(report), encoding="utf-8")
     assert run(*arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -13,8 +13,6 @@ from examples.unit_tensor import RULES, UnitError, UnitTensor, compares, forgets
 from tensorlike.overrides.audit import AuditReport, Outcome, ValueCheck
 from tensorlike.testing import TensorLikeSuite
 
-NO_OUT = "the type has no out="
-
 
 def diagonal(tensor: tl.Tensor) -> Any:
     if tensor.ndim != 2 or tensor.shape[0] != tensor.shape[1]:
@@ -48,10 +46,10 @@ def diagonals() -> AuditReport:
     return tl.overrides.audit(DiagonalTensor, from_dense=diagonal_or_error, make=make, to_dense=DiagonalTensor.dense)
 
 
-@pytest.mark.parametrize("name, at_least, compared", [("units", 20, 450), ("masked", 4, 100), ("diagonals", 0.1, 15)])
-def test_what_is_answered_is_right(request: pytest.FixtureRequest, name: str, at_least: float, compared: int) -> None:
+@pytest.mark.parametrize("name, at_least, compared", [("units", 400, 450), ("masked", 100, 100), ("diagonals", 3, 15)])
+def test_what_is_answered_is_right(request: pytest.FixtureRequest, name: str, at_least: int, compared: int) -> None:
     report: AuditReport = request.getfixturevalue(name)
-    assert report.coverage >= at_least
+    assert report.totals.passed >= at_least
     assert report.totals.compared >= compared
     assert [row.key for row in report.rows if row.value is ValueCheck.DIFFERS] == []
     assert [row.key for row in report.rows if row.outcome is Outcome.RECURSED] == []
@@ -77,15 +75,14 @@ def test_units_are_lost_by_design_alone(units: AuditReport) -> None:
 def test_signatures_lack_nothing_but_out(request: pytest.FixtureRequest, name: str) -> None:
     report: AuditReport = request.getfixturevalue(name)
     problems = [(row.function, p.text) for row in report.rows for p in row.signature if p.parameter != "out"]
-    # What contiguous() and the like return is the operand itself, so labelled() looks as if it had answered.
-    problems = [problem for problem in problems if not problem[1].startswith("labelled() ")]
     assert problems == []
 
 
 def test_refusals_are_of_functions_without_an_entry(masked: AuditReport, diagonals: AuditReport) -> None:
     refused = {row.function for row in masked.rows if row.outcome is Outcome.NOT_IMPLEMENTED}
     assert not refused & {f"tensorlike.{name}" for name in (*ELEMENTWISE, "sum", "mean", "amax", "amin", "isnan")}
-    refused = {row.function for row in diagonals.rows if row.outcome is Outcome.NOT_IMPLEMENTED}
+    rows = [row for row in diagonals.rows if row.operand != "out"]  # a result has no memory to be written to
+    refused = {row.function for row in rows if row.outcome is Outcome.NOT_IMPLEMENTED}
     assert not refused & {"tensorlike.matmul", "tensorlike.Tensor.matmul", "tensorlike.mm", "tensorlike.linalg.inv"}
 
 
@@ -123,7 +120,7 @@ class TestMaskedTensor(TensorLikeSuite):
     )
     plain_results = ("isnan",)
     gradients = True
-    known_gaps = {f"out:{name}": NO_OUT for name in ("sum", "mean", "amax", "amin")}
+    inplace = False
 
     def make_operand(self, tensor: Any) -> Any:
         return MaskedTensor(tensor, True)
@@ -134,8 +131,9 @@ class TestMaskedTensor(TensorLikeSuite):
 
 class TestDiagonalTensor(TensorLikeSuite):
     functions = ("matmul", "mm", "linalg.inv", "linalg.det", "trace", "t", "Tensor.matmul")
-    plain_results = ("matmul", "mm", "Tensor.__matmul__", "linalg.det", "trace")
+    plain_results = ("matmul", "mm", "Tensor.matmul", "linalg.det", "trace")
     gradients = True
+    inplace = False
     out = False
 
     def make_operand(self, tensor: Any) -> Any:

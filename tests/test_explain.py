@@ -49,6 +49,7 @@ def test_from_left_to_right_and_subclasses_first():
         ((tl.broadcast_tensors, tl.ones(2), Refuser()), {}, "tensors[1]"),
         ((tl.Tensor.shape.__get__, Refuser()), {}, "self"),
         ((tl.exp, tl.ones(1)), {"out": Refuser()}, "out"),
+        ((tl.ones(2).add, Refuser()), {}, "other"),
     ],
 )
 def test_the_operand_is_named_and_the_error_says_the_same(call, kwargs, operand):
@@ -57,6 +58,10 @@ def test_the_operand_is_named_and_the_error_says_the_same(call, kwargs, operand)
     with pytest.raises(TypeError) as caught:
         call[0](*call[1:], **kwargs)
     assert f"\nAsked in this order, each returned NotImplemented:\n  1. {explanation.steps[0]}\n" in str(caught.value)
+
+
+def test_a_property_stands_for_its_getter():
+    assert asked(tl.Tensor.shape, Refuser()) == asked(tl.Tensor.shape.__get__, Refuser())
 
 
 def test_nothing_is_called():
@@ -106,6 +111,28 @@ def test_functions_of_others():
 
     assert asked(local, 1, Refuser()) == [(Refuser, "x", 0)]
     assert asked(wrapped, Refuser(), Lower()) == [(Lower, "b", 0)]
+
+
+def test_what_happens_when_nobody_answers():
+    other = type("Other", (Refuser,), {})
+    third = type("Third", (Refuser,), {})
+    assert explain(tl.add, Refuser(), Lower()).notes == ()  # Related types settle it between them.
+    (note,) = explain(tl.add, Lower(), other()).notes
+    with pytest.raises(TypeError) as caught:
+        tl.add(Lower(), other())
+    prefix = "When all of them return NotImplemented, TypeError: n"
+    assert note.startswith(prefix)
+    assert note.removeprefix(prefix) == str(caught.value).splitlines()[-1].removeprefix("N")
+    assert "no rule covers Lower, Other, Third together" in str(explain(tl.where, Lower(), other(), third()))
+    with DisableTorchFunctionSubclass():
+        assert len(explain(tl.add, Lower(), other()).notes) == 1
+
+
+def test_unrelated_subclasses_of_tensor():
+    other = type("Other", (tl.Tensor,), {})
+    notes = explain(tl.add, Marked([1.0]), other([1.0])).notes
+    assert "Tensor's own __torch_function__" in notes[0]
+    assert "overrides.register(tensorlike.add, (Marked, Other))" in notes[1]
 
 
 def test_what_cannot_be_overridden():

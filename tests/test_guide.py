@@ -41,12 +41,12 @@ def test_links_lead_somewhere() -> None:
 def test_suite_passes(tmp_path: Path) -> None:
     """The suite of the guide, in a file of its own as it says."""
     listings = [listing["code"] for listing in LISTING.finditer(GUIDE.read_text(encoding="utf-8"))]
-    wanted = ("class Annotated:", "class Annotation(", "class TestAnnotation(")
+    wanted = ("import tensorlike as tl", "class Noted(", "class TestNoted(")
     needed = [next(code for code in listings if name in code) for name in wanted]
     # Without what prints or audits: only definitions go into the file.
-    needed = [code.partition("\n\n\nrain")[0] + "\n\n\n" for code in needed]
-    (tmp_path / "test_annotation.py").write_text("".join(needed), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_annotation.py"]
+    needed = [re.split(r"\n\n\n(?=rain)", code)[0] + "\n\n\n" for code in needed]
+    (tmp_path / "test_noted.py").write_text("".join(needed), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_noted.py"]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment)

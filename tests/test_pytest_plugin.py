@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import tensorlike as tl
-from tensorlike.testing.override_coverage import CoverageReport, Recorder
+from tensorlike.testing.override_coverage import Recorder, TypeCoverage
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -109,21 +109,29 @@ def test_no_such_function(assert_overridden):
 """
 
 
+def write(folder):
+    (folder / "units.py").write_text(UNITS)
+    (folder / "test_units.py").write_text(TESTS)
+    (folder / "broken.py").write_text("raise RuntimeError('not today')")
+
+
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "units.py").write_text(UNITS)
-    (tmp_path / "test_units.py").write_text(TESTS)
+    write(tmp_path)
     return tmp_path
 
 
-def run(folder, *arguments, plugin=True):
+def environment(folder):
     path = os.pathsep.join((str(ROOT), str(folder)))
     # Whether or not tensorlike is installed: its entry point is not read, and the plugin named instead.
-    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    return {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+
+
+def run(folder, *arguments, plugin=True):
     command = [sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--strict-markers"]
     command += ["-p", "tensorlike.testing.pytest_plugin"] if plugin else []
     command += arguments
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False)
 
 
 def rows(file):
@@ -199,7 +207,7 @@ def test_workers_of_xdist_are_merged(folder):
 def test_fail_under_and_only(folder):
     done = run(folder, "--override-coverage=units:Units", "--override-coverage-fail-under=50", "test_units.py")
     assert done.returncode == 1, done.stdout
-    words = r"ERROR: units:Units: 0\.\d % is less than the 50 % of --override-coverage-fail-under"
+    words = r"ERROR: units:Units: 0\.\d\d % is less than the 50 % of --override-coverage-fail-under"
     assert re.search(words, done.stdout)
     only = ("--override-coverage-only=add", "--override-coverage-only=tensorlike.cat")
     done = run(folder, "--override-coverage=units:Units", "--override-coverage-fail-under=60", *only, "test_units.py")
@@ -208,40 +216,99 @@ def test_fail_under_and_only(folder):
     assert "never exercised: add(out), cat(out)" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        (["--override-coverage=units"], "takes MODULE:TYPE[,TYPE], such as mypackage.units:Units, not 'units'"),
-        (["--override-coverage=units.py:Units"], "takes MODULE:TYPE"),
-        (["--override-coverage=unist:Units"], "cannot import unist"),
-        (["--override-coverage=units:Unit"], "units:Unit"),
-        (["--override-coverage=units:Nothing"], "has no __torch_function__"),
-        (["--override-coverage=units:Silent"], "switches __torch_function__ off"),
-        (["--override-coverage=tensorlike:Tensor"], "the plain tensor"),
-        (["--override-coverage-json=a.json"], "--override-coverage-json needs --override-coverage="),
-        (["--override-coverage-fail-under=3"], "--override-coverage-fail-under needs --override-coverage="),
-        (["--override-coverage=units:Units", "--override-coverage-fail-under=101"], "from 0 to 100"),
-        (["--override-coverage=units:Units", "--override-coverage-html=no/a.html"], "there is no folder no"),
-    ],
-)
-def test_bad_input_is_one_line(folder, arguments, words):
-    done = run(folder, *arguments, "test_units.py")
+BAD_INPUT = [
+    (["--override-coverage=units"], "takes MODULE:TYPE[,TYPE], such as mypackage.units:Units, not 'units'"),
+    (["--override-coverage=units.py:Units"], "takes MODULE:TYPE"),
+    (["--override-coverage=unist:Units"], "cannot import unist"),
+    (["--override-coverage=units:Unit"], "units:Unit"),
+    (["--override-coverage=broken:Units"], "cannot import broken: RuntimeError: not today"),
+    (["--override-coverage=units:tl"], "tl in units is a module, not a type"),
+    (["--override-coverage=units:exp_or_mul"], "exp_or_mul in units is a function, not a type"),
+    (["--override-coverage=units:Nothing"], "has no __torch_function__"),
+    (["--override-coverage=units:Silent"], "switches __torch_function__ off"),
+    (["--override-coverage=tensorlike:Tensor"], "the plain tensor"),
+    (["--override-coverage-json=a.json"], "--override-coverage-json needs --override-coverage="),
+    (["--override-coverage-fail-under=3"], "--override-coverage-fail-under needs --override-coverage="),
+    (["--override-coverage=units:Units", "--override-coverage-fail-under=101"], "from 0 to 100, not '101'"),
+    (["--override-coverage=units:Units", "--override-coverage-fail-under=most"], "from 0 to 100, not 'most'"),
+    (["--override-coverage=units:Units", "--override-coverage-fail-under=nan"], "from 0 to 100, not 'nan'"),
+    (["--override-coverage=units:Units", "--override-coverage-html=no/a.html"], "there is no folder no"),
+    (["--override-coverage=units:Units", "--override-coverage-html=."], "--override-coverage-html takes a file"),
+    (["--override-coverage=units:Units", "--override-coverage-json="], "--override-coverage-json takes a file"),
+    (["--override-coverage=units:Units", "--override-coverage-api=jax"], "is tensorlike or torch, not 'jax'"),
+    (["--override-coverage-api=torch"], "--override-coverage-api needs --override-coverage="),
+    (["--override-coverage=units:Units", "--override-coverage-only=lnalg.*"], "no function is called 'lnalg.*'"),
+]
+
+
+ALL_OF_THEM = """
+import contextlib, io, json, sys
+import pytest
+
+found = []
+for arguments in json.load(sys.stdin):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+        status = pytest.main(["-p", "no:cacheprovider", "-p", "tensorlike.testing.pytest_plugin", *arguments])
+    found.append((int(status), text.getvalue()))
+json.dump(found, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """What pytest says of all bad input, in one process since starting one takes a second."""
+    place = tmp_path_factory.mktemp("refused")
+    write(place)
+    asked = [[*arguments, "test_units.py"] for arguments, _ in BAD_INPUT]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ALL_OF_THEM], cwd=place, env=environment(place), input=json.dumps(asked),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return dict(zip(map(repr, BAD_INPUT), json.loads(done.stdout)))
+
+
+@pytest.mark.parametrize("arguments, words", BAD_INPUT)
+def test_bad_input_is_one_line(refused, arguments, words):
+    status, text = refused[repr((arguments, words))]
+    assert status == pytest.ExitCode.USAGE_ERROR, text
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("ERROR: ")
+    assert words in lines[0]
+
+
+def test_without_pytorch_it_is_one_line(folder):
+    (folder / "torch.py").write_text("raise ImportError('hidden')")
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-api=torch", "test_units.py")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
     text = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    assert len(text) == 1, text
-    assert text[0].startswith("ERROR: ")
-    assert words in text[0]
+    assert text == [
+        "ERROR: --override-coverage-api=torch needs PyTorch, which is not installed: see https://pytorch.org"
+    ]
 
 
-def test_a_glob_that_matches_nothing_fails(folder):
-    done = run(folder, "--override-coverage=units:Units", "--override-coverage-only=lnalg.*", "test_units.py")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_may_not_be_written_is_one_line(folder):
+    (folder / "a.html").touch(mode=0o400)
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-html=a.html", "test_units.py")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: --override-coverage-html: cannot write a.html: permission denied" in done.stdout + done.stderr
+
+
+def test_a_report_that_cannot_be_written_after_all_fails(folder):
+    (folder / "test_units.py").write_text("import os\ndef test_it():\n    os.rmdir('reports')\n")
+    (folder / "reports").mkdir()
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-html=reports/a.html", "test_units.py")
     assert done.returncode == 1
-    assert "--override-coverage-only matches no function: ['lnalg.*']" in done.stdout
+    assert "ERROR: cannot write reports/a.html: No such file or directory" in done.stdout
 
 
-def test_fixtures(folder):
+@pytest.mark.parametrize("covered", [(), ("--override-coverage=units:Units,Marked",)])
+def test_fixtures(folder, covered):
+    """While coverage is on, too: what it puts in a type's place is not taken for the type's own."""
     (folder / "test_fixtures.py").write_text(FIXTURES)
-    done = run(folder, "-rA", "test_fixtures.py")
+    done = run(folder, "-rA", *covered, "test_fixtures.py")
     outcomes = re.findall(r"^(PASSED|FAILED) test_fixtures.py::(\w+)", done.stdout, re.MULTILINE)
     assert len(outcomes) == 7
     failed = {"test_handed_on", "test_refused", "test_inherited"}
@@ -319,7 +386,7 @@ class TestRecorder:
             mine(Duck())
         finally:
             recorder.uninstall()
-        [covered] = CoverageReport({"Duck": recorder.counts()}).types
+        covered = TypeCoverage("Duck", recorder)
         assert covered.exercised == 0
         assert [*covered.others.values()] == [1]
 
@@ -337,6 +404,46 @@ class TestRecorder:
         finally:
             recorder.uninstall()
         assert recorder.counts() == [("tensorlike.add", "other", "answered", "Old", 1)]
+
+    def test_what_is_inherited_answers_as_before(self):
+        class Below(Sub):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return super().__torch_function__(func, types, args, kwargs)
+
+        class Named(tl.Tensor):
+            __tensor_attributes__ = ("label",)
+
+        class Mode(tl.overrides.TorchFunctionMode):
+            asked = 0
+
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                self.asked += 1
+                return func(*args, **(kwargs or {}))
+
+        def answers():
+            sub, named = Sub([3.0, 4.0]).requires_grad_(), Named([1.0])
+            named.label = "metres"
+            found = [sub + 1, sub.norm(), tl.stack([sub, sub]), sub.detach().add_(1), sub.shape]
+            found += [tl.add(sub, Below([1.0, 1.0])), tl.add(sub, tl.ones(2), alpha=2), sub.sum().grad_fn, sub.data]
+            with Mode() as mode:
+                found.append(sub * 2)
+            with pytest.raises(TypeError, match="no implementation"):
+                sub + named
+            shown = [(type(f), f.tolist() if isinstance(f, tl.Tensor) else str(f)[:9]) for f in found]
+            return shown, mode.asked, (named + 1).label
+
+        before = answers()
+        recorders = [Recorder(Sub), Recorder(Named)]
+        for recorder in recorders:
+            recorder.install()
+        try:
+            assert answers() == before
+        finally:
+            for recorder in recorders:
+                recorder.uninstall()
+        assert before[1:] == (1, "metres")
+        assert ("tensorlike.add", "input", "answered", "Below", 1) in recorders[0].counts()
 
     def test_it_keeps_no_tensor_alive(self):
         import gc

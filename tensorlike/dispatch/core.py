@@ -153,7 +153,8 @@ _PLANS_KEPT = 4096
 _default_implementation: Any = None
 _disabled_implementation: Any = None
 _propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
-_settle: Callable[[Any, tuple[type, ...], tuple[Any, ...], dict[str, Any]], Any] | None = None
+_settle: Callable[..., Any] | None = None
+_rules_for: Callable[..., Sequence[Any]] | None = None
 _warned: set[type] = set()
 
 
@@ -171,11 +172,16 @@ def register_default(
 
 
 def register_pairwise(
-    settle: Callable[[Any, tuple[type, ...], tuple[Any, ...], dict[str, Any]], Any],
+    settle: Callable[[Any, tuple[type, ...], Sequence[Any], tuple[Any, ...], dict[str, Any]], Any],
+    rules_for: Callable[[Any, tuple[type, ...], Sequence[Any]], Sequence[Any]],
 ) -> None:
-    """Name what is asked, with the function, the types and the arguments, when every type returned NotImplemented."""
-    global _settle
+    """Name what is asked when every type returned NotImplemented, and what says which rules that would be.
+
+    Both are handed the function, the overriding types and the operands; the first the arguments as well.
+    """
+    global _settle, _rules_for
     _settle = settle
+    _rules_for = rules_for
 
 
 def _overrides(kind: type) -> bool:
@@ -352,7 +358,7 @@ def _ask_types(
 
         raise runaway(error, function, types, _ask_types.__code__) from None
     if _settle is not None:
-        result = _settle(function, types, args, kwargs)
+        result = _settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:
             return result
     from .errors import no_implementation

@@ -127,6 +127,9 @@ def no_implementation(
     asked = steps(function, plan, operands, args, kwargs, mode)
     if asked:
         text += f"\nAsked in this order, each returned NotImplemented:{numbered(asked)}"
+    found = rules(function, types, operands)
+    if found:
+        text += f"\n{_capital(str(found[0]))} was asked after them and returned NotImplemented as well."
     own = [t for t in types if not inherits_default(t)]
     if len(types) > 1 and not own:
         first, second = types[0].__name__, types[1].__name__
@@ -142,7 +145,38 @@ def no_implementation(
         )
     elif mode is not None:
         text += "\nLet the mode answer it, e.g. with `return func(*args, **(kwargs or {}))`."
+    if not found:
+        text += no_rule(name, types)
     return TypeError(text)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequence[Any]) -> Sequence[Any]:
+    """Return the pairwise rules of which one would be asked when all `types` return NotImplemented, best first."""
+    from . import core
+
+    return () if core._rules_for is None else core._rules_for(function, tuple(types), operands)
+
+
+def no_rule(name: str, types: Sequence[type]) -> str:
+    """Return the line that says how two types that do not know each other are settled; "" when there are no two."""
+    unrelated = [
+        (a, b)
+        for index, a in enumerate(types)
+        for b in types[index + 1 :]
+        if not issubclass(a, b) and not issubclass(b, a)
+    ]
+    if not unrelated:
+        return ""
+    for a, b in unrelated:
+        if all(issubclass(t, (a, b)) for t in types):
+            pair = f"({a.__name__}, {b.__name__})"
+            return f"\nNo rule is registered for {pair}; settle it with overrides.register({name}, {pair})."
+    names = ", ".join(t.__name__ for t in types)
+    return f"\nNo rule covers {names} together: overrides.register settles two types. Convert an operand."
 
 
 def inherits_default(kind: type) -> bool:

@@ -33,8 +33,9 @@ from .modes import BaseTorchFunctionMode
 from .trace import trace
 
 if TYPE_CHECKING:
-    from .pairwise import register
-    from .writing import TensorLike, implements, refuse, rewrap, to_dense
+    from .pairwise import register, unregister
+    from .policies import refuse, rewrap, to_dense
+    from .writing import TensorLike, implements
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -63,16 +64,18 @@ __all__ = [
     "rewrap",
     "to_dense",
     "trace",
+    "unregister",
     "wrap_torch_function",
 ]
 
 _LAZY = {
     "TensorLike": "writing",
     "implements": "writing",
-    "refuse": "writing",
+    "refuse": "policies",
     "register": "pairwise",
-    "rewrap": "writing",
-    "to_dense": "writing",
+    "rewrap": "policies",
+    "to_dense": "policies",
+    "unregister": "pairwise",
 }
 
 

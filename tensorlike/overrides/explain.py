@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tensorlike.dispatch.core import MISSING, STATE, plan_for
-from tensorlike.dispatch.errors import Step, function_name, inherits_default, numbered, steps
+from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
 from tensorlike.dispatch.wrap import NUMPY_NAMES, _indices
 
@@ -27,6 +29,8 @@ class Explanation:
     steps: tuple[Step, ...]
     #: What else there is to say: what happens when nobody is asked, which guard is on.
     notes: tuple[str, ...]
+    #: The pairwise rule that is asked when all of them return NotImplemented; see `overrides.register`.
+    rule: Callable[..., Any] | None = None
 
     def __str__(self) -> str:
         if self.steps:
@@ -39,11 +43,15 @@ class Explanation:
         return str(self)
 
 
-def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Explanation:
     """Say who would be asked about `func(*args, **kwargs)`, in which order and why, without calling anything.
 
-    The modes and guards that are on now count. A property is given as its `__get__` or `__set__`. Raises TypeError when
-    `func` is no function that types or modes can override.
+    The modes and guards that are on now count, and the pairwise rules (`overrides.register`). A property is given as
+    its `__get__` or `__set__`. A function of PyTorch's is known as such; `api`, "tensorlike" or "torch", says it all
+    the same, as it does for `trace`, and is not handed on.
+
+    Raises TypeError when `func` is no function that types or modes can override, ValueError for an unknown `api`, and
+    ImportError when PyTorch is asked for and is not there.
 
     >>> import tensorlike as tl
     >>> class Distance:
@@ -61,6 +69,17 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     >>> tl.overrides.explain(tl.add, tl.ones(2), 1)
     tensorlike.add: nobody is asked, and its own implementation runs.
     """
+    if api not in (None, "tensorlike", "torch"):
+        raise ValueError(f"explain(): api must be 'tensorlike' or 'torch', not {api!r}")
+    if isinstance(func, property):
+        func = func.__get__
+    if inspect.ismethod(func) and _row_named_by(func.__func__) is not None:  # As `x.add`.
+        func, args = func.__func__, (func.__self__, *args)
+    if api == "torch" or (api is None and _row_named_by(func) is None and "torch" in sys.modules):
+        from .explain_torch import explain_torch, lists
+
+        if api == "torch" or lists(func):
+            return explain_torch(func, args, kwargs)
     function, operands, kwargs = _operands(func, args, kwargs)
     state = STATE.get()
     plan = plan_for(tuple(map(type, operands)))
@@ -80,7 +99,16 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
             f"{', '.join(inherited)}: Tensor's own __torch_function__, which answers when every type asked is the type "
             f"itself or a superclass of it."
         )
-    return Explanation(function_name(function), function, asked, tuple(notes))
+    found = rules(function, plan.types, operands)
+    if len(found) == 1:
+        notes.append(f"When all of them return NotImplemented, {found[0]} is asked.")
+    elif found:
+        labels = ", ".join(rule.label for rule in found)
+        notes.append(f"When all of them return NotImplemented, TypeError: the rules {labels} fit equally well.")
+    elif missing := no_rule(function_name(function), plan.types).strip():
+        notes.append(f"When all of them return NotImplemented, TypeError: {missing[0].lower()}{missing[1:]}")
+    rule = found[0].implementation if len(found) == 1 else None
+    return Explanation(function_name(function), function, asked, tuple(notes), rule)
 
 
 def _operands(

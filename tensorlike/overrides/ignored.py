@@ -8,6 +8,7 @@ from typing import Any
 from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from tensorlike.dispatch.api import overridable
 from tensorlike.dispatch.registry import ignore
+from tensorlike.serialization import load, save
 from tensorlike.tensor.dtypes import get_default_dtype, set_default_dtype
 from tensorlike.tensor.printing import set_printoptions
 from tensorlike.tensor.tensor import Tensor
@@ -31,6 +32,11 @@ _ignore_all(
     is_inference_mode_enabled=is_inference_mode_enabled,
     set_default_dtype=set_default_dtype,
     set_printoptions=set_printoptions,
+)
+_ignore_all(
+    "reads or writes a file; the tensors in it are pickled, which types take part in by __reduce_ex__",
+    load=load,
+    save=save,
 )
 _ignore_all(
     _MACHINERY,

@@ -108,6 +108,10 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     found: dict[Any, list[Callable[..., Any]]] = {}
     for owner, row in public_rows():
         found.setdefault(owner, []).append(row.key)
+    # The same functions as those of the main namespace, under a second one.
+    functional = importlib.import_module("tensorlike.functional")
+    main = set(found[sys.modules["tensorlike"]])
+    found[functional] = [function for name in functional.NAMES if (function := getattr(functional, name)) in main]
     return found
 
 

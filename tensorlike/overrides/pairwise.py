@@ -3,39 +3,70 @@
 # Note [Which rule answers]
 Rules are consulted where dispatch would give up: every type was asked and returned NotImplemented. A rule for (A, B)
 covers a call when each overriding type among its operands is a subclass of A or of B and there are two different types,
-one for each side, in whichever order; plain tensors count for a side that names them and otherwise take no part. Of
-several such rules the one whose two classes are both subclasses of the others' answers. Two rules of which neither is
-more specific, though some pair of their classes fits both, are refused at registration.
+one for each side, in whichever order. Plain tensors and numbers count for a side that names them, or a class above
+them, and otherwise take no part. Of several such rules the one whose two classes are both subclasses of the others'
+answers. Two rules of which neither is more specific, though some pair of their classes fits both, are refused at
+registration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from tensorlike.dispatch.core import register_pairwise
+from tensorlike.dispatch.core import Missing, register_pairwise
 from tensorlike.dispatch.errors import function_name
-from tensorlike.dispatch.registry import IGNORED, REGISTRY
+from tensorlike.dispatch.registry import Row
 
-__all__ = ["register"]
+from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
+from .variants import NAMED, Handler, entries_of, exactly, forms_of
+
+__all__ = ["register", "unregister"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_RUNAWAY_DEPTH = 8
 
 
 class _Rule(NamedTuple):
     pair: tuple[type, type]
+    handler: Handler
+    rank: int
+    #: The function that was registered by name; this is a rule for one of its forms.
+    registered: Any
     implementation: Callable[..., Any]
 
-    def __str__(self) -> str:
+    @property
+    def label(self) -> str:
         return f"({self.pair[0].__name__}, {self.pair[1].__name__})"
 
+    def __str__(self) -> str:
+        return f"the rule {implementation_name(self.implementation)} for {self.label}"
 
-_RULES: dict[Any, list[_Rule]] = {}
+    def belongs_to(self, other: _Rule) -> bool:
+        """Return whether both were registered as one, or this one was before its definition was run again."""
+        return (
+            self.registered == other.registered
+            and _alike(self.pair, other.pair)
+            and same_implementation(self.implementation, other.implementation)
+        )
+
+
+#: By function. Replaced as a whole, so that a call in another thread sees either what was or what is registered.
+_rules: dict[Any, tuple[_Rule, ...]] = {}
+_lock = threading.RLock()
 
 
 def _within(inner: tuple[type, type], outer: tuple[type, type]) -> bool:
     (a, b), (c, d) = inner, outer
     return (issubclass(a, c) and issubclass(b, d)) or (issubclass(a, d) and issubclass(b, c))
+
+
+def _alike(one: tuple[type, type], other: tuple[type, type]) -> bool:
+    return one in (other, other[::-1])
 
 
 def _meet(a: type, b: type) -> type | None:
@@ -51,33 +82,61 @@ def _check_ambiguity(name: str, rule: _Rule, others: Sequence[_Rule]) -> None:
             if first is None or second is None:
                 continue
             meet = (first, second)
-            if not any(_within(meet, known.pair) and _within(known.pair, meet) for known in others):
+            if not any(_alike(meet, known.pair) for known in others):
                 raise ValueError(
-                    f"register(): the rule {rule} of {name} is ambiguous with {other}: both fit "
+                    f"register(): the rule {rule.label} of {name} is ambiguous with {other.label}: both fit "
                     f"({first.__name__}, {second.__name__}), and neither is more specific. Register a rule for "
                     f"({first.__name__}, {second.__name__}) first."
                 )
 
 
-def _key_of(func: Any) -> Any:
-    for row in REGISTRY.values():
-        if row.function is func or row.key == func:
-            return row.key
-    for function, reason in IGNORED.values():
-        if function is func:
-            raise TypeError(f"register(): {function_name(func)} cannot be overridden: it {reason}")
-    if not callable(func):
-        raise TypeError(f"register(): argument 'func' must be an overridable function, got {func!r}")
-    return func
+def _pair(caller: str, types: Any) -> tuple[type, type]:
+    if not (isinstance(types, (tuple, list)) and len(types) == 2 and all(isinstance(t, type) for t in types)):
+        raise TypeError(f"{caller}: argument 'types' must be a tuple of two classes, got {types!r}")
+    return types[0], types[1]
 
 
-def register(func: Callable[..., Any], types: tuple[type, type]) -> Callable[[F], F]:
+def _add(entries: Sequence[tuple[Any, _Rule]]) -> None:
+    """Add the rules of one registration, all of them or none."""
+    global _rules
+    with _lock:
+        table = _without(entries[-1][1])
+        for key, rule in entries:
+            known = table.get(key, ())
+            same = next((r for r in known if _alike(r.pair, rule.pair)), None)
+            if same is not None:
+                if rule.rank < same.rank or (rule.rank == same.rank and rule.implementation is same.implementation):
+                    continue
+                if rule.rank == same.rank:
+                    raise ValueError(
+                        f"register(): {function_name(key)} has a rule for {rule.label} already, "
+                        f"{implementation_name(same.implementation)}; take it out with "
+                        f"overrides.unregister({function_name(same.registered)}, {rule.label})"
+                    )
+                known = tuple(r for r in known if r is not same)
+            _check_ambiguity(function_name(key), rule, known)
+            table[key] = (*known, rule)
+        _rules = table
+
+
+def _without(rule: _Rule) -> dict[Any, tuple[_Rule, ...]]:
+    """Return the table without the rules that were registered together with `rule`."""
+    kept = {key: tuple(r for r in rules if not r.belongs_to(rule)) for key, rules in _rules.items()}
+    return {key: rules for key, rules in kept.items() if rules}
+
+
+def register(func: Any, types: tuple[type, type], *, variants: bool = False, check: bool = True) -> Callable[[F], F]:
     """Return a decorator that registers what `func` does with operands of two types that do not know each other.
 
     `types` are two classes; subclasses count, in either order. The rule is called with the arguments as the caller
     passed them, after every operand's type returned NotImplemented, and may return NotImplemented itself. The most
-    specific rule answers. Raises TypeError when `func` cannot be overridden or `types` are not two classes, ValueError
-    when the pair has a rule already or the rule is ambiguous with another one.
+    specific rule answers. `variants=True` covers the methods, operators, in-place forms and namesakes of `func` as
+    well, as in `overrides.implements`; in-place forms write the result with `copy_`.
+
+    Registering a function of the same module and name again, as in a notebook's cell that runs twice, replaces it.
+    Raises TypeError when `func` cannot be overridden, `types` are not two classes, or the rule does not accept every
+    parameter of `func` (`check=False` leaves that out); ValueError when the pair has another rule already or the rule
+    is ambiguous with one.
 
     >>> import tensorlike as tl
     >>> class Refusing:
@@ -88,30 +147,63 @@ def register(func: Callable[..., Any], types: tuple[type, type]) -> Callable[[F]
     ...     pass
     >>> class Feet(Refusing):
     ...     pass
-    >>> @tl.overrides.register(tl.add, (Metres, Feet))
-    ... def add_lengths(input, other):
+    >>> @tl.overrides.register(tl.add, (Metres, Feet), variants=True)
+    ... def add_lengths(input, other, *, alpha=1, out=None):
     ...     return f"{type(input).__name__} plus {type(other).__name__}"
-    >>> tl.add(Feet(), Metres())
-    'Feet plus Metres'
+    >>> tl.add(Feet(), Metres()), tl.Tensor.add(Metres(), Feet())
+    ('Feet plus Metres', 'Metres plus Feet')
+    >>> tl.overrides.unregister(tl.add, (Metres, Feet))
     """
-    key = _key_of(func)
-    name = function_name(key)
-    if not (isinstance(types, (tuple, list)) and len(types) == 2 and all(isinstance(t, type) for t in types)):
-        raise TypeError(f"register(): argument 'types' must be a tuple of two classes, got {types!r}")
-    pair = (types[0], types[1])
+    row, key = resolved("register()", func)
+    pair = _pair("register()", types)
+    forms: list[Row] = []
+    if variants:
+        if row is None:
+            raise TypeError(f"register(): {function_name(key)} has no variants known here; leave out variants=True")
+        row, forms = forms_of(row)
 
     def decorate(implementation: F) -> F:
-        if not callable(implementation):
-            raise TypeError(f"register(): the rule must be callable, got {implementation!r}")
-        rules = _RULES.get(key, [])
-        rule = _Rule(pair, implementation)
-        if any(_within(pair, known.pair) and _within(known.pair, pair) for known in rules):
-            raise ValueError(f"register(): {name} has a rule for {rule} already")
-        _check_ambiguity(name, rule, rules)
-        _RULES[key] = [*rules, rule]
+        function = plain_function("register()", implementation)
+        if check:
+            check_signature("register()", key if row is None else row, function)
+        found = entries_of(row, forms, function) if row is not None and variants else []
+        named = next((handler for form, handler, _ in found if form == key), exactly(function))
+        entries = [(form, _Rule(pair, handler, rank, key, function)) for form, handler, rank in found if form != key]
+        _add([*entries, (key, _Rule(pair, named, NAMED, key, function))])
         return implementation
 
     return decorate
+
+
+def unregister(func: Any, types: tuple[type, type]) -> None:
+    """Take out the rule that `register` registered for `func` and two types, and the variants it covered.
+
+    Raises ValueError when there is no such rule.
+
+    >>> import tensorlike as tl
+    >>> class Refusing:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return NotImplemented
+    >>> tl.overrides.register(tl.add, (Refusing, tl.Tensor), check=False)(lambda input, other: "settled")
+    ... # doctest: +ELLIPSIS
+    <function <lambda> at ...>
+    >>> tl.overrides.unregister(tl.add, (Refusing, tl.Tensor))
+    >>> tl.overrides.unregister(tl.add, (Refusing, tl.Tensor))
+    Traceback (most recent call last):
+        ...
+    ValueError: unregister(): tensorlike.add has no rule for (Refusing, Tensor)
+    """
+    global _rules
+    _, key = resolved("unregister()", func)
+    pair = _pair("unregister()", types)
+    with _lock:
+        rule = next((r for r in _rules.get(key, ()) if _alike(r.pair, pair)), None)
+        if rule is None:
+            raise ValueError(
+                f"unregister(): {function_name(key)} has no rule for ({pair[0].__name__}, {pair[1].__name__})"
+            )
+        _rules = _without(rule)
 
 
 def _covers(rule: _Rule, overriding: tuple[type, ...], present: Sequence[type]) -> bool:
@@ -121,30 +213,53 @@ def _covers(rule: _Rule, overriding: tuple[type, ...], present: Sequence[type]) 
     return any(a is not b and issubclass(a, first) and issubclass(b, second) for a in present for b in present)
 
 
-def _kinds(values: Iterable[Any]) -> Iterator[type]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _kinds(value)
-        elif hasattr(type(value), "__torch_function__"):
-            yield type(value)
-
-
-def _settle(function: Any, overriding: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    rules = _RULES.get(function)
+def _rules_for(function: Any, overriding: tuple[type, ...], operands: Sequence[Any]) -> list[_Rule]:
+    """Return the rule that answers a call; several when none is the most specific; none when none covers it."""
+    rules = _rules.get(function)
     if not rules or not overriding:
-        return NotImplemented
-    present = list(dict.fromkeys([*_kinds(args), *_kinds(kwargs.values())]))
+        return []
+    present = [t for t in dict.fromkeys(type(value) for value in operands) if t not in (Missing, type(None))]
     fitting = [rule for rule in rules if _covers(rule, overriding, present)]
-    if not fitting:
-        return NotImplemented
     best = [rule for rule in fitting if all(_within(rule.pair, other.pair) for other in fitting)]
-    if not best:
+    return best[:1] or fitting
+
+
+def _settle(
+    function: Any, overriding: tuple[type, ...], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    rules = _rules_for(function, overriding, operands)
+    if not rules:
+        return NotImplemented
+    if len(rules) > 1:
         # Only a class that inherits from several registered ones gets here.
         raise TypeError(
-            f"{function_name(function)}: the rules {', '.join(map(str, fitting))} all fit the operands and none is the "
-            "most specific: register one for their own classes"
+            f"{function_name(function)}: the rules {', '.join(r.label for r in rules)} all fit the operands and none "
+            "is the most specific: register one for their own classes"
         )
-    return best[0].implementation(*args, **kwargs)
+    try:
+        return rules[0].handler(None, args, kwargs)
+    except RecursionError as error:
+        raise _runaway(error, function, rules[0]) from None
 
 
-register_pairwise(_settle)
+def _runaway(error: RecursionError, function: Any, rule: _Rule) -> RecursionError:
+    """Return `error` itself, or one that names the cure when the rule came back to itself."""
+    if getattr(error, "_names_the_rule", False):
+        return error
+    depth = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and depth < _RUNAWAY_DEPTH:
+        if frame.f_code is _settle.__code__ and frame.f_locals["function"] == function:
+            depth += 1
+        frame = frame.f_back
+    if depth < _RUNAWAY_DEPTH:
+        return error
+    found = RecursionError(
+        f"'{function_name(function)}' came back to {rule} again and again: it calls the function on the same operands. "
+        "Convert one of them before calling it."
+    )
+    found._names_the_rule = found._names_the_cure = True  # type: ignore[attr-defined]  # Outer frames let it pass.
+    return found
+
+
+register_pairwise(_settle, _rules_for)

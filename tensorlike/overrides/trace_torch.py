@@ -8,16 +8,22 @@ types itself, in the order that PyTorch gives, and is on again meanwhile.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import inspect
 import time
-from collections.abc import Iterator
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from tensorlike.dispatch.tracing import Level, WatchedCall
 
 from .trace_log import TraceLog
 
-__all__ = ["TorchTrace", "torch_or_error", "watching_mode"]
+__all__ = ["NEVER_ASKS", "FirstCall", "TorchTrace", "first_call", "operand_names", "torch_or_error", "watching_mode"]
+
+#: What PyTorch's table lists although neither modes nor types are asked about it.
+NEVER_ASKS = frozenset(("torch.Tensor.set_",))
 
 
 def torch_or_error(what: str) -> Any:
@@ -36,6 +42,83 @@ def _operands(args: Any, types: tuple[type, ...]) -> Iterator[Any]:
             yield from _operands(value, types)
 
 
+@functools.cache
+def dummies() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return PyTorch's table: of every overridable function, a function with its signature."""
+    overrides: Any = importlib.import_module("torch.overrides")
+    with warnings.catch_warnings():
+        # The table names functions that PyTorch has deprecated.
+        warnings.simplefilter("ignore")
+        return dict(overrides.get_testing_overrides())
+
+
+def operand_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return (name, value) for each argument of a call, those in lists and tuples one by one as `tensors[1]`.
+
+    The functions are written in C and have no signatures, so that the names are those of PyTorch's table.
+    """
+    dummy = dummies().get(function)
+    parameters = list(inspect.signature(dummy).parameters.values()) if dummy is not None else []
+    found: list[tuple[str, Any]] = []
+    for index, value in enumerate(args):
+        # Optional parameters stand in the table in an order of its own.
+        known = index < len(parameters) and parameters[index].default is inspect.Parameter.empty
+        if known and parameters[index].kind is inspect.Parameter.VAR_POSITIONAL:
+            for at, item in enumerate(args[index:]):
+                found += _opened(f"{parameters[index].name}[{at}]", item)
+            break
+        found += _opened(parameters[index].name if known else f"argument {index + 1}", value)
+    for name, value in kwargs.items():
+        found += _opened(name, value)
+    return found
+
+
+def _opened(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _opened(f"{name}[{index}]", item)
+    else:
+        yield name, value
+
+
+class FirstCall(NamedTuple):
+    """What PyTorch would ask about: the function as types receive it, the types in order, and the arguments."""
+
+    function: Callable[..., Any]
+    types: tuple[type, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class _Stopped(BaseException):
+    """Ends a call before anybody is asked. No `except Exception` on the way may stop it."""
+
+
+@functools.cache
+def _stopping_mode() -> Any:
+    overrides: Any = importlib.import_module("torch.overrides")
+
+    class Stopping(overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.found = FirstCall(func, tuple(types), tuple(args), {} if kwargs is None else kwargs)
+            raise _Stopped
+
+    return Stopping
+
+
+def first_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> FirstCall | None:
+    """Return what PyTorch would ask the types about first in a call of one of its overridable functions.
+
+    The call is stopped there, by a mode, so that the answer is PyTorch's own and neither the function nor a type runs.
+    Guards that are on do not count. None when it comes to an end without asking, in which case it did run.
+    """
+    mode = _stopping_mode()()
+    mode.found = None
+    with importlib.import_module("torch")._C._EnableTorchFunction(), contextlib.suppress(_Stopped), mode:
+        function(*args, **kwargs)
+    return mode.found  # type: ignore[no-any-return]
+
+
 def watching_mode(begin: Any, ask: Any) -> Any:
     """Return a mode of PyTorch that asks the types itself: see Note [Asking in PyTorch's place].
 
@@ -44,13 +127,18 @@ def watching_mode(begin: Any, ask: Any) -> Any:
     """
     overrides: Any = importlib.import_module("torch.overrides")
 
-    enabled = importlib.import_module("torch")._C._is_torch_function_enabled
+    torch = importlib.import_module("torch")
+    enabled = torch._C._is_torch_function_enabled
+    # A function written in Python names plain tensors as well, and asks them if some other operand is to be asked.
+    plain = (torch.Tensor,)
 
     class Watching(overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = {} if kwargs is None else kwargs
             # A property's getter names the types even where they are not to be asked.
             types = tuple(types) if enabled() else ()
+            if types == plain:
+                types = ()
             with begin(func, types, args, kwargs) as call:
                 if not types:
                     return func(*args, **kwargs)
@@ -108,8 +196,13 @@ class TorchTrace:
 
     def _ask(self, call: WatchedCall, kind: type, operand: Any, implementation: Any, *arguments: Any) -> Any:
         default = getattr(implementation, "__func__", None) is self._default
-        position = next(i for i, value in enumerate(call.operands) if value is operand)
-        return call.ask("inherited" if default else "type", kind, position, implementation, *arguments)
+        try:
+            return call.ask("inherited" if default else "type", kind, None, implementation, *arguments)
+        finally:
+            position = next(i for i, value in enumerate(call.operands) if value is operand)
+            named = operand_names(call.function, call.args, call.kwargs)
+            name = next((name for name, value in named if value is operand), "")
+            call.asked[-1] = call.asked[-1]._replace(operand=name, position=position)
 
     def __enter__(self) -> TraceLog:
         self._mode.__enter__()

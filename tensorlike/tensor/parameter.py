@@ -35,6 +35,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         from .history import set_requires_grad
+        from .protocols import retyped_leaf
+        from .serialization import attributes_of
         from .views import detached
 
         if data is None:
@@ -47,15 +49,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 "e.g. with tensorlike.as_tensor(data)"
             )
         kind = type(data)
-        result = detached(data)
-        for key, value in data.__dict__.items():
-            # What a subclass stores besides the tensor's own state comes along.
-            if not hasattr(TensorBase, key) and key != "_data":
-                result.__dict__[key] = value
-        if kind in (Tensor, cls) or issubclass(kind, cls):
-            result.__class__ = cls if kind is Tensor else kind
-        else:
-            result.__class__ = kind
+        if kind is Tensor or kind is Parameter:
+            kind = cls
+        result = retyped_leaf(detached(data), kind)
+        # What a subclass stores besides the tensor's own state comes along.
+        for key, value in attributes_of(data).items():
+            setattr(result, key, value)
+        if not issubclass(kind, cls):
             result._is_param = True
         set_requires_grad(result, requires_grad)
         return result

@@ -5,14 +5,18 @@ A class that declares attributes gives up the shortcut for types that inherit th
 no `default`, so that every call passes `Tensor.__torch_function__`. Classes that declare nothing pay for none of this.
 The attributes are settled before the function runs: a merge that refuses leaves every operand as it was, in-place
 operations included.
+
+An index says where and not what: its attributes take no part in `x[index]` and `x[index] = y`.
 """
 
 from __future__ import annotations
 
+import inspect
+from types import MemberDescriptorType
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.core import MISSING, STATE
 
 __all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
 
@@ -35,7 +39,19 @@ def check_declaration(cls: type, base: type) -> None:
                     f"{kind.__name__}.__tensor_attributes__ holds {name!r}, an attribute that every Tensor has; "
                     "choose another name"
                 )
+            if isinstance(kind.__dict__.get(name), property) and kind.__dict__[name].fset is None:
+                raise TypeError(
+                    f"{kind.__name__}.__tensor_attributes__ holds {name!r}, a property that cannot be set; give it a "
+                    "setter"
+                )
+            if name.startswith("__") and not name.endswith("__"):  # As Python calls it inside the class.
+                name = f"_{kind.__name__.lstrip('_')}{name}"
             found[name] = None
+        if inspect.isfunction(kind.__dict__.get("__tensor_merge__")):
+            raise TypeError(
+                f"{kind.__name__}.__tensor_merge__ must be a classmethod (cls, name, values); write @classmethod above "
+                "it"
+            )
     if found:
         cls.__tensor_attributes__ = tuple(found)  # type: ignore[attr-defined]
 
@@ -43,9 +59,16 @@ def check_declaration(cls: type, base: type) -> None:
 def carried(tensor: Any, name: str) -> Any:
     """Return the attribute that was stored on this tensor, MISSING where it has the default of its class alone."""
     value = tensor.__dict__.get(name, MISSING)
-    if value is MISSING and hasattr(getattr(type(tensor), name, None), "__set__"):  # A slot or a property.
-        value = getattr(tensor, name, MISSING)
+    if value is MISSING:
+        descriptor = getattr(type(tensor), name, None)
+        # What a property returns was stored under some name; on a tensor that stores nothing it is a default.
+        if isinstance(descriptor, MemberDescriptorType) or (hasattr(descriptor, "__set__") and _stores(tensor)):
+            value = getattr(tensor, name, MISSING)
     return value
+
+
+def _stores(tensor: Any) -> bool:
+    return any(key != "_data" and not hasattr(TensorBase, key) for key in tensor.__dict__)
 
 
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
@@ -75,12 +98,17 @@ def _agree(first: Any, other: Any) -> bool:
         return False
 
 
-def settled(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def settled(
+    cls: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the tensors among the operands, and the attributes that results made from them get."""
     operands = _tensors(args) + [t for name, value in kwargs.items() if name != "out" for t in _tensors(value)]
+    sources = operands
+    if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):
+        sources = _tensors(args[:1]) + _tensors(args[2:])
     values: dict[str, Any] = {}
     for name in cls.__tensor_attributes__:
-        found = [v for v in (carried(t, name) for t in operands) if v is not MISSING]
+        found = [v for v in (carried(t, name) for t in sources) if v is not MISSING]
         if not found:
             continue
         merge = cls.__tensor_merge__
@@ -99,7 +127,10 @@ def finalized(
     name = getattr(func, "__name__", "")
     in_place = (name.endswith("_") and not name.endswith("__")) or name.startswith("__i")
     outs = _tensors(kwargs.get("out"))
-    for tensor in _tensors(result):
+    results = _tensors(result)
+    if name == "__setitem__":  # It returns nothing.
+        in_place, results = True, list(operands[:1])
+    for tensor in results:
         if not isinstance(tensor, cls):
             continue
         written = any(tensor is t for t in outs) or (in_place and bool(operands) and tensor is operands[0])
@@ -110,5 +141,11 @@ def finalized(
             if written or carried(tensor, key) is MISSING:
                 setattr(tensor, key, value)
         if cls.__tensor_finalize__ is not None:
-            cls.__tensor_finalize__(tensor, operands)
+            # What the hook computes must not call it again.
+            state = STATE.get()
+            STATE.set(state._replace(subclasses_disabled=True))
+            try:
+                cls.__tensor_finalize__(tensor, operands)
+            finally:
+                STATE.set(state)
     return result

@@ -3,7 +3,8 @@
 # Note [What recording costs]
 The type's `__torch_function__` is replaced once, and a call adds one to a counter whose key holds the function and the
 *types* of its arguments. Which operand that was is worked out at the end, once for each key. Calls in which no operand
-is of the type are not touched at all.
+is of the type are not touched at all. PyTorch looks the method up on the type as well, so that the same will do for
+types written against it: a mode would be asked about every call of its functions, those of plain tensors included.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from types import CodeType
 from typing import Any, NamedTuple
 
-from tensorlike.dispatch import core
-from tensorlike.dispatch.errors import function_name
-from tensorlike.dispatch.registry import Row
-from tensorlike.overrides.introspection import public_rows
-from tensorlike.tensor.tensor import Tensor, disabled_torch_function
+from tensorlike.dispatch.signature import KEYWORD, VARIADIC, Parameter
 
-__all__ = ["ANSWERED", "NOT_IMPLEMENTED", "RAISED", "CoverageReport", "Recorder", "TypeCoverage"]
+from .covered_functions import functions_for
+
+__all__ = ["ANSWERED", "NOT_IMPLEMENTED", "RAISED", "CoverageReport", "Recorder", "TypeCoverage", "inherits_default"]
 
 ANSWERED, NOT_IMPLEMENTED, RAISED = "answered", "NotImplemented", "raised"
 
@@ -35,20 +37,17 @@ class _Outcome(NamedTuple):
 
 
 class Recorder:
-    """Counts the calls that reach one type, from `install` to `uninstall`."""
+    """Counts the calls that reach one type, from `install` to `uninstall`.
 
-    def __init__(self, kind: type) -> None:
-        if not hasattr(kind, "__torch_function__"):
-            raise ValueError(f"{kind.__name__} has no __torch_function__, so no function asks it")
-        if kind is Tensor:
-            raise ValueError("Tensor is the plain tensor, which functions do not ask: give a type that overrides them")
-        found = kind.__torch_function__
-        if getattr(found, "__func__", found) is disabled_torch_function:
-            raise ValueError(f"{kind.__name__} switches __torch_function__ off, so no function asks it")
+    `api` is the library that a type is written against which is no subclass of its Tensor.
+    """
+
+    def __init__(self, kind: type, api: str = "tensorlike") -> None:
+        self.functions = functions_for(kind, api)
+        self.functions.check(kind)
         self.kind = kind
         self.paused = False
         self._counts: dict[Any, int] = {}
-        self._rows: dict[Any, Row] = {}
 
     def install(self) -> None:
         """Begin to count."""
@@ -56,20 +55,21 @@ class Recorder:
         own = kind.__dict__.get("__torch_function__")
         counts, recorder = self._counts, self
 
-        def record(key: Any, outcome: Any) -> None:
-            if not recorder.paused:
-                key = (key, outcome)
-                counts[key] = counts.get(key, 0) + 1
-
         def answered(ask: Callable[..., Any], func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            if recorder.paused:
+                return ask(func, types, args) if kwargs is None else ask(func, types, args, kwargs)
             # Values are not kept: a recorder must not keep tensors alive. Sequences are opened, as dispatch does.
-            key = (func, _types(args), tuple([(n, _types((v,))) for n, v in kwargs.items()]) if kwargs else ())
+            kinds = tuple([type(v) if type(v) is not list and not isinstance(v, tuple) else _types(v) for v in args])
+            named = tuple([(name, _types((v,))) for name, v in kwargs.items()]) if kwargs else ()
             try:
-                result = ask(func, types, args, kwargs)
+                # Where PyTorch passes no keywords, the default of the implementation's own signature holds.
+                result = ask(func, types, args) if kwargs is None else ask(func, types, args, kwargs)
             except BaseException as error:
-                record(key, (type(error),))
+                key: Any = (func, kinds, named, (type(error),))
+                counts[key] = counts.get(key, 0) + 1
                 raise
-            record(key, NotImplemented if result is NotImplemented else type(result))
+            key = (func, kinds, named, NotImplemented if result is NotImplemented else type(result))
+            counts[key] = counts.get(key, 0) + 1
             return result
 
         if inspect.isfunction(own):  # A plain method, which is deprecated, is asked through its instance.
@@ -78,18 +78,24 @@ class Recorder:
                 return answered(own.__get__(self), func, types, args, kwargs)
 
             replacement: Any = asked
-        else:
+        elif own is not None:
+            bound = own if hasattr(own, "__get__") else staticmethod(own)  # A callable object is asked as it is.
 
             def asked_class(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                inherited: Any = super(kind, cls)
-                ask = inherited.__torch_function__ if own is None else own.__get__(None, cls)
-                return answered(ask, func, types, args, kwargs)
+                return answered(bound.__get__(None, cls), func, types, args, kwargs)
 
             replacement = classmethod(asked_class)
+        else:
+            inherited = self.functions.inherited(kind)
+
+            def asked_above(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return answered(partial(inherited, cls), func, types, args, kwargs)
+
+            _STAND_INS.add(asked_above.__code__)
+            replacement = classmethod(asked_above)
         self._own = own
         kind.__torch_function__ = replacement
-        # What dispatch remembers of the type may say that it inherits the default implementation.
-        core._PLANS.clear()
+        self.functions.forget()
 
     def uninstall(self) -> None:
         """Give the type its own `__torch_function__` back."""
@@ -98,30 +104,33 @@ class Recorder:
             del kind.__torch_function__
         else:
             kind.__torch_function__ = self._own
-        core._PLANS.clear()
+        self.functions.forget()
 
     def counts(self) -> list[Count]:
         """Return what was counted so far, in an order of its own that does not depend on the order of calls."""
-        rows = {row.key: row for _, row in public_rows()}
         found: Counter[tuple[str, str, str, str]] = Counter()
-        for ((function, args, kwargs), outcome), times in list(self._counts.items()):
+        for (function, args, kwargs, outcome), times in list(self._counts.items()):
             told = _told(outcome)
-            row = rows.get(function)
-            name = row.full_name if row is not None else function_name(function)
-            for operand in self._operands(row, args, kwargs) or ("",):
+            listed = self.functions.parameters(function)
+            name, parameters = (self.functions.named(function), ()) if listed is None else listed
+            for operand in self._operands(parameters, args, kwargs) or ("",):
                 found[(name, operand, told.outcome, told.result)] += times
         return [(*key, times) for key, times in sorted(found.items())]
 
-    def _operands(self, row: Row | None, args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) -> list[str]:
+    def _operands(
+        self, parameters: Sequence[Parameter], args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]
+    ) -> list[str]:
         """Return the names of the parameters that held an instance."""
-        parameters = [p for p in row.parameters if p.kind != "keyword"] if row is not None else []
+        positional = [p for p in parameters if p.kind != KEYWORD]
         names: list[str] = []
         for index, kinds in enumerate(args):
             if self._inside(kinds):
-                if index < len(parameters):
-                    names.append(parameters[index].name)
-                else:  # Beyond them all stands what a `*args` takes.
-                    names.append(parameters[-1].name if parameters else f"argument {index}")
+                if index < len(positional):
+                    names.append(positional[index].name)
+                elif positional and positional[-1].kind == VARIADIC:
+                    names.append(positional[-1].name)
+                else:
+                    names.append(f"argument {index + 1}")
         names += [name for name, kinds in kwargs if self._inside(kinds)]
         return list(dict.fromkeys(names))
 
@@ -131,8 +140,24 @@ class Recorder:
         return issubclass(kinds, self.kind)
 
 
-def _types(values: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([type(v) if type(v) is not list and not isinstance(v, tuple) else _types(v) for v in values])
+#: The code of what stands in for an inherited `__torch_function__` while a Recorder is installed.
+_STAND_INS: set[CodeType] = set()
+
+
+def inherits_default(kind: Any, default: CodeType) -> bool:
+    """Return whether a type answers with Tensor's own `__torch_function__`, a Recorder's stand-in looked through."""
+    for owner in kind.__mro__:
+        found = owner.__dict__.get("__torch_function__")
+        code = getattr(getattr(found, "__func__", found), "__code__", None)
+        if found is not None and code not in _STAND_INS:
+            return code is default
+    return False
+
+
+def _types(values: Iterable[Any]) -> tuple[Any, ...]:
+    # Once each, so that long sequences of many lengths do not pile up in the keys.
+    kinds = [type(v) if type(v) is not list and not isinstance(v, tuple) else _types(v) for v in values]
+    return tuple(dict.fromkeys(kinds))
 
 
 def _told(outcome: Any) -> _Outcome:
@@ -146,23 +171,25 @@ def _told(outcome: Any) -> _Outcome:
 class TypeCoverage:
     """What reached one type: of every overridable function and operand, how often and with which outcome."""
 
-    def __init__(self, name: str, counts: Iterable[Count], only: Sequence[str] = ()) -> None:
-        from fnmatch import fnmatchcase
-
+    def __init__(
+        self, name: str, recorder: Recorder, counts: Iterable[Count] | None = None, only: Sequence[str] = ()
+    ) -> None:
         self.name = name
-        self.operands: dict[tuple[str, str], dict[str, int]] = {}
+        self.api = recorder.functions.name
+        self.operands: dict[tuple[str, str], dict[str, int]] = {
+            key: {} for key in recorder.functions.operands(recorder.kind) if matches(key[0], only)
+        }
         #: The names of what came back: types of results and of exceptions.
         self.results: dict[tuple[str, str], set[str]] = {}
-        #: Calls of functions that the library does not list.
+        #: Calls of functions that the library does not list, or through an argument that it lists as no operand.
         self.others: dict[str, int] = {}
-        for _, row in public_rows():
-            short = row.full_name.removeprefix("tensorlike.")
-            if not only or any(fnmatchcase(row.full_name, g) or fnmatchcase(short, g) for g in only):
-                self.operands.update({(row.full_name, p.name): {} for p in row.operands()})
-        for function, operand, outcome, result, times in counts:
+        names = {function for function, _ in self.operands}
+        for function, operand, outcome, result, times in recorder.counts() if counts is None else counts:
             found = self.operands.get((function, operand))
             if found is None:
-                self.others[function] = self.others.get(function, 0) + times
+                if matches(function, only):
+                    shown = f"{function}({operand})" if operand and function in names else function
+                    self.others[shown] = self.others.get(shown, 0) + times
                 continue
             found[outcome] = found.get(outcome, 0) + times
             if result:
@@ -186,7 +213,10 @@ class TypeCoverage:
         """Yield (namespace, exercised, all) of the operands."""
         totals: dict[str, list[int]] = {}
         for (function, _), found in self.operands.items():
-            both = totals.setdefault(function.rpartition(".")[0], [0, 0])
+            owner, _, last = function.rpartition(".")
+            # Getters and setters are listed with the methods of their class.
+            namespace = owner.rpartition(".")[0] if last in ("__get__", "__set__", "__delete__") else owner
+            both = totals.setdefault(namespace, [0, 0])
             both[0] += bool(found)
             both[1] += 1
         yield from ((name, one, two) for name, (one, two) in totals.items())
@@ -194,6 +224,7 @@ class TypeCoverage:
     def as_dict(self) -> dict[str, Any]:
         """Return the same as JSON holds it."""
         return {
+            "api": self.api,
             "percent": round(self.percent, 2),
             "exercised": self.exercised,
             "operands": len(self.operands),
@@ -207,11 +238,17 @@ class TypeCoverage:
         }
 
 
+def matches(function: str, only: Sequence[str]) -> bool:
+    """Return whether one of the globs fits the name of a function, with or without the library's; True without any."""
+    short = function.partition(".")[2]
+    return not only or any(fnmatchcase(function, glob) or fnmatchcase(short, glob) for glob in only)
+
+
 class CoverageReport:
     """The coverage of every type that was asked for."""
 
-    def __init__(self, counts: dict[str, list[Count]], only: Sequence[str] = ()) -> None:
-        self.types = [TypeCoverage(name, found, only) for name, found in counts.items()]
+    def __init__(self, types: Sequence[TypeCoverage]) -> None:
+        self.types = list(types)
 
     def below(self, percent: float) -> list[TypeCoverage]:
         """Return the types whose coverage is less than that."""
@@ -220,7 +257,8 @@ class CoverageReport:
     def lines(self, *, every: bool = False) -> Iterator[str]:
         """Yield the summary for a terminal; with `every`, all that was never exercised."""
         for covered in self.types:
-            yield f"{covered.name}: {covered.percent:.1f} % ({covered.exercised} of {len(covered.operands)} operands)"
+            of = f"{covered.exercised} of {len(covered.operands)} operands{_LIBRARIES[covered.api]}"
+            yield f"{covered.name}: {covered.percent:.1f} % ({of})"
             for name, one, two in covered.namespaces():
                 if one or every:
                     yield f"  {name:<32} {one:>5} of {two:<5} {100 * one / two:5.1f} %"
@@ -229,11 +267,14 @@ class CoverageReport:
                 outcomes.update(found)
             calls = ", ".join(f"{times} {outcome}" for outcome, times in sorted(outcomes.items()))
             yield f"  calls: {calls or 'none'}"
-            never = [f"{function.removeprefix('tensorlike.')}({operand})" for function, operand in covered.never()]
+            if covered.others:
+                others = sorted(covered.others, key=lambda name: (-covered.others[name], name))
+                yield f"  not in the list: {_some(others, every)}"
+                if covered.api == "tensorlike" and any(name.startswith("torch.") for name in others):
+                    yield "  PyTorch's functions called: --override-coverage-api=torch counts them"
+            never = [f"{function.partition('.')[2]}({operand})" for function, operand in covered.never()]
             if never:
-                shown = never if every else never[:8]
-                more = f" and {len(never) - len(shown)} more" if len(shown) < len(never) else ""
-                yield f"  never exercised: {', '.join(shown)}{more}"
+                yield f"  never exercised: {_some(never, every)}"
 
     def to_json(self) -> str:
         """Return the report as JSON."""
@@ -244,6 +285,15 @@ class CoverageReport:
         return _PAGE.replace("<!--content-->", "\n".join(map(_section, self.types)))
 
 
+#: What a report says of the library, after the number of operands.
+_LIBRARIES = {"tensorlike": "", "torch": " of PyTorch's functions"}
+
+
+def _some(names: Sequence[str], every: bool) -> str:
+    shown = names if every else names[:8]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(shown) < len(names) else "")
+
+
 def _section(covered: TypeCoverage) -> str:
     rows = []
     for (function, operand), found in covered.operands.items():
@@ -252,7 +302,7 @@ def _section(covered: TypeCoverage) -> str:
         columns = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
         rows.append(f'<tr class="{"hit" if found else "never"}">{columns}</tr>')
     bars = "".join(
-        f"<li><span>{html.escape(name)}</span><meter max={two} value={one}></meter>{one} of {two}</li>"
+        f"<li><span>{html.escape(name)}</span><meter max={two} value={one}></meter><b>{one} of {two}</b></li>"
         for name, one, two in covered.namespaces()
     )
     head = "".join(
@@ -260,7 +310,8 @@ def _section(covered: TypeCoverage) -> str:
     )
     return (
         f"<section><h2>{html.escape(covered.name)}: {covered.percent:.1f} %</h2>"
-        f"<p>{covered.exercised} of {len(covered.operands)} operands of functions held this type.</p>"
+        f"<p>{covered.exercised} of {len(covered.operands)} operands"
+        f"{_LIBRARIES[covered.api] or ' of functions'} held this type.</p>"
         f"<ul>{bars}</ul><div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
         f"</div></section>"
     )
@@ -272,13 +323,15 @@ _PAGE = """<!doctype html>
 <style>
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { max-width: 75rem; margin: auto; padding: 1rem; }
-ul { list-style: none; padding: 0; columns: 20rem; }
-li { break-inside: avoid; display: flex; flex-wrap: wrap; gap: .5rem; }
-li span { min-width: 14rem; overflow-wrap: anywhere; }
+ul { list-style: none; padding: 0; columns: 22rem; }
+li { break-inside: avoid; display: flex; align-items: center; gap: .5rem; }
+li span { flex: 1; overflow-wrap: anywhere; }
+li meter { width: 5rem; flex: none; }
+li b { width: 7rem; flex: none; font-weight: normal; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .15rem .6rem; border-bottom: 1px solid #8884; }
-td:first-child { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+td:first-child { min-width: 12rem; font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 .never td { opacity: .75; }
 .never td:nth-child(2)::after { content: " (never exercised)"; color: light-dark(#b00020, #ff8a80); }
 .only-never .hit, .filtered { display: none; }

@@ -76,6 +76,28 @@ class SuiteApi(TensorlikeApi):
             if p.operand and p.name != "out" and any(True for c in calls for _ in places(c, function, p.name, Tensor))
         ]
 
+    @functools.cache  # noqa: B019 - as above
+    def is_differentiable(self, name: str, operand: str, dtype: str) -> bool:
+        """Return whether a sample call on plain tensors has a gradient with respect to an operand."""
+        function = self.table[name]
+        for call in self.samples_of(name, dtype):
+            place = next(places(call, function, operand, Tensor), None)
+            if place is None or not call.deterministic:
+                continue
+            args, kwargs = copied(list(call.args), self), copied(call.kwargs, self)
+            leaf = at(args, kwargs, place).detach()
+            if not leaf.dtype.is_floating_point:
+                continue
+            args, kwargs = replaced(args, kwargs, place, leaf.requires_grad_())
+            try:
+                result = function.key(*args, **kwargs)
+            except Exception:  # A sample of another form of the function: the next one may do.
+                continue
+            results = result if isinstance(result, (list, tuple)) else (result,)
+            if any(isinstance(r, Tensor) and r.requires_grad for r in results):
+                return True
+        return False
+
 
 @functools.cache
 def suite_api() -> SuiteApi:

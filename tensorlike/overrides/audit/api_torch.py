@@ -7,10 +7,10 @@ tensors for the operands that PyTorch's table of dummies names, and usual values
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -19,7 +19,8 @@ import numpy as np
 
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Parameter
-from tensorlike.overrides.trace_torch import watching_mode
+from tensorlike.overrides.introspection import public_rows
+from tensorlike.overrides.trace_torch import dummies, watching_mode
 
 from .api import AuditedFunction, Call, TensorlikeApi, _optional
 from .making import AuditError
@@ -29,9 +30,9 @@ __all__ = ["TorchApi"]
 
 #: The names that operands have in PyTorch's table of dummies.
 _OPERANDS = frozenset(
-    ("A", "B", "a", "b", "grad", "index", "input", "input1", "input2", "mask", "mat1", "mat2", "other", "self",
-     "source", "target", "tensor", "tensor1", "tensor2", "tensors", "values", "vec", "vec1", "vec2", "weight", "x",
-     "x1", "x2", "y")
+    ("A", "B", "a", "b", "grad", "grid", "index", "input", "input1", "input2", "linear_weight", "log_probs", "mask",
+     "mat1", "mat2", "other", "self", "source", "target", "targets", "tensor", "tensor1", "tensor2", "tensors", "theta",
+     "values", "vec", "vec1", "vec2", "weight", "x", "x1", "x2", "y")
 )  # fmt: skip
 _SEQUENCES = frozenset(("tensors",))
 _KINDS: dict[Any, str] = {
@@ -63,18 +64,23 @@ class TorchApi:
         self.tensor: type = self.torch.Tensor
         self.default_implementation: CodeType = self.torch.Tensor.__torch_function__.__func__.__code__
         self._path = str(self.torch.__path__[0])
-        self._own = TensorlikeApi()
-        self._known = {function.name: function for function in self._own.functions()}
+        self._own_path = str(importlib.import_module("tensorlike").__path__[0])
+        self._known = {row.full_name: row.parameters for _, row in public_rows()}
         self._families: dict[Any, str] = {}
         self._functions = list(self._listed())
 
+    @functools.cached_property
+    def _own(self) -> TensorlikeApi:
+        # With the sample inputs, which whoever looks at the list alone need not wait for.
+        return TensorlikeApi()
+
+    @functools.cached_property
+    def _twins(self) -> dict[str, AuditedFunction]:
+        return {function.name: function for function in self._own.functions()}
+
     def _listed(self) -> Iterator[AuditedFunction]:
         nowrap = self._overrides.get_default_nowrap_functions()
-        with warnings.catch_warnings():
-            # The table names functions that PyTorch has deprecated.
-            warnings.simplefilter("ignore")
-            table = self._overrides.get_testing_overrides()
-        for key, dummy in table.items():
+        for key, dummy in dummies().items():
             name = self._overrides.resolve_name(key)
             if name is None or any(p.startswith("_") and not p.startswith("__") for p in name.split(".")):
                 continue
@@ -93,15 +99,15 @@ class TorchApi:
             self._families[key] = family
             yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap)
 
-    def _twin(self, name: str) -> AuditedFunction | None:
-        """Return tensorlike's function of the same name."""
+    def _twin(self, name: str) -> str:
+        """Return the name of tensorlike's function that does the same; "" when there is none."""
         own = name.replace("torch.functional.", "torch.").replace("torch.", "tensorlike.", 1)
-        return self._known.get(own)
+        return own if own in self._known else ""
 
     def _parameters(self, name: str, key: Callable[..., Any], dummy: Callable[..., Any]) -> tuple[Parameter, ...]:
         twin = self._twin(name)
-        if twin is not None:
-            return twin.parameters
+        if twin:
+            return self._known[twin]
         found: list[Parameter] = []
         for p in inspect.signature(dummy).parameters.values():
             if p.kind is p.VAR_KEYWORD:
@@ -124,10 +130,10 @@ class TorchApi:
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
         twin = self._twin(function.name)
-        if twin is None:
+        if not twin:
             yield from self._made(function)
             return
-        for call in self._own.calls(twin):
+        for call in self._own.calls(self._twins[twin]):
             try:
                 args, kwargs = self._converted(list(call.args)), self._converted(call.kwargs)
             except _NoCounterpart:
@@ -214,7 +220,7 @@ class TorchApi:
 
     def is_own_code(self, code: CodeType) -> bool:
         """Return whether `code` belongs to the library, so that it is no implementation of a type."""
-        return code.co_filename.startswith(self._path) or self._own.is_own_code(code)
+        return code.co_filename.startswith((self._path, self._own_path, "<tensorlike "))
 
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from typing import Any
 
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to-dense", metavar="EXPR", help="a function that makes a plain tensor of an instance")
     parser.add_argument(
         "--api",
-        choices=("tensorlike", "torch"),
+        metavar="{tensorlike,torch}",
         default="tensorlike",
         help="the library that the type is written against; torch needs PyTorch",
     )
@@ -55,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file, or instead of the table"
     )
     parser.add_argument("--html", metavar="FILE", help="write an HTML report")
-    parser.add_argument("--fail-under", type=_percentage, metavar="PCT", help="exit with 1 below this percentage")
+    parser.add_argument("--fail-under", metavar="PCT", help="exit with 1 below this percentage")
     parser.add_argument("--baseline", metavar="FILE", help="a report of --json: exit with 1 when something got worse")
 
 
@@ -65,8 +67,23 @@ def _percentage(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"must be a percentage from 0 to 100, not {text!r}")
+        raise AuditError(f"--fail-under must be a percentage from 0 to 100, not {text!r}")
     return value
+
+
+def _check_writable(path: str, option: str) -> None:
+    """Raise AuditError where a file that cannot be written can be told without touching it."""
+    folder = os.path.dirname(path) or os.curdir
+    if not path:
+        raise AuditError(f"{option} needs the name of a file")
+    for wrong, number in (
+        (os.path.isdir(path), errno.EISDIR),
+        (not os.path.exists(folder), errno.ENOENT),
+        (not os.path.isdir(folder), errno.ENOTDIR),
+        (not os.access(path if os.path.exists(path) else folder, os.W_OK), errno.EACCES),
+    ):
+        if wrong:
+            raise AuditError(f"cannot write {path}: {os.strerror(number)}")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -86,11 +103,15 @@ def _run(options: argparse.Namespace) -> int:
         options.target, options.json = options.json, "-"
     if options.target is None:
         raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as units/tensors.py:UnitTensor")
+    # What is wrong with the options is said at once, not after the audit.
+    fail_under = None if options.fail_under is None else _percentage(options.fail_under)
     if options.html is not None:
         from .html import require_jinja
 
         require_jinja()
-    # An unreadable baseline is said at once, not after the audit.
+        _check_writable(options.html, "--html")
+    if options.json not in (None, "-"):
+        _check_writable(options.json, "--json")
     baseline = None if options.baseline is None else _baseline(options.baseline)
     report = _audited(options)
     report.target = options.target
@@ -107,8 +128,8 @@ def _run(options: argparse.Namespace) -> int:
     if baseline is not None:
         print_regressions(regressions, options.baseline, output)
     failed = bool(regressions)
-    if options.fail_under is not None and report.coverage < options.fail_under:
-        print(f"{report.coverage:.2f} % is under the {options.fail_under:g} % of --fail-under", file=sys.stderr)
+    if fail_under is not None and report.coverage < fail_under:
+        print(f"{report.coverage:.2f} % is under the {fail_under:g} % of --fail-under", file=sys.stderr)
         failed = True
     return 1 if failed else 0
 
@@ -141,7 +162,7 @@ def _baseline(path: str) -> AuditReport:
             return AuditReport.from_json(file.read())
     except OSError as error:
         raise AuditError(f"cannot read the baseline {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AuditError(f"the baseline {path} is not usable: {error}") from error
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import AuditedApi
 
-__all__ = ["FROM_DENSE", "TO_DENSE", "AuditError", "InstanceMaker", "evaluated", "instances_of", "target"]
+__all__ = ["FAILURES", "FROM_DENSE", "TO_DENSE", "AuditError", "InstanceMaker", "evaluated", "instances_of", "target"]
 
 FROM_DENSE = "__tensorlike_from_dense__"
 TO_DENSE = "__tensorlike_to_dense__"
@@ -35,6 +35,10 @@ _HOW = (
     f"give --make EXPR or --from-dense EXPR (in Python: make=, from_dense=), or the type a classmethod "
     f"{FROM_DENSE}(cls, tensor)"
 )
+
+
+#: What code of others may raise when it is run: `exit()` in it does not end the audit without a word.
+FAILURES = (Exception, SystemExit)
 
 
 class AuditError(ValueError):
@@ -91,7 +95,7 @@ class InstanceMaker:
         """Return an instance of the type's own choice."""
         if self._make is None:
             raise AuditError("there is no make")
-        return self._checked(self._make(), "make")
+        return self._checked(self._make(), "make" if self._make is not self.kind else self.how)
 
     def dense(self, instance: Any) -> Any:
         """Return the value of an instance as a plain tensor."""
@@ -102,7 +106,7 @@ class InstanceMaker:
 
     def check(self) -> None:
         """Raise AuditError unless instances can be made in one way at least, and read if they are to be."""
-        errors = []
+        errors: list[BaseException] = []
         instance: Any = None
         if self._from_dense is not None:
             import numpy as np
@@ -111,12 +115,12 @@ class InstanceMaker:
                 try:
                     instance = self.like(self.api.tensor_of(np.full(shape, 2, dtype=np.float32)))
                     break
-                except Exception as error:
+                except FAILURES as error:
                     errors.append(error)
         if self._make is not None:
             try:
                 instance = self.fixed()
-            except Exception as error:
+            except FAILURES as error:
                 errors.append(error)
                 self._make, self.has_fixed = None, False
         if instance is None:
@@ -126,7 +130,7 @@ class InstanceMaker:
         if self._to_dense is not None:
             try:
                 self.dense(instance)
-            except Exception as error:
+            except FAILURES as error:
                 text = f"to_dense of {a(self.kind)} raises {described(error)}"
                 raise AuditError(f"{text}; it must return the instance's value as a plain tensor") from error
 
@@ -150,7 +154,7 @@ def instances_of(
         make = type_or_maker
         try:
             kind = type(make())
-        except Exception as error:
+        except FAILURES as error:
             raise AuditError(f"the function that makes an instance raises {described(error)}") from error
     else:
         raise AuditError(f"audit() takes a type, or a function that returns an instance, not {type_or_maker!r}")
@@ -178,10 +182,17 @@ def instances_of(
     return kind, maker
 
 
+def _has_protocol(value: Any) -> bool:
+    try:
+        return isinstance(value, type) and hasattr(value, "__torch_function__")
+    except Exception:  # A metaclass whose __getattr__ raises something else.
+        return False
+
+
 def _check_kind(kind: type, api: AuditedApi) -> None:
     if kind is api.tensor:
         raise AuditError(f"{kind.__name__} is the plain tensor: audit a subclass, or a type with __torch_function__")
-    if not hasattr(kind, "__torch_function__"):
+    if not _has_protocol(kind):
         raise AuditError(
             f"{kind.__name__} has no __torch_function__, so no function asks it: define the classmethod "
             f"__torch_function__(cls, func, types, args=(), kwargs=None)"
@@ -212,7 +223,7 @@ def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> A
         return make
     try:
         function = value()
-    except Exception as error:
+    except FAILURES as error:
         raise AuditError(f"{option} {expression!r} raises {described(error)}") from error
     if not callable(function):
         raise AuditError(f'{option} {expression!r} is {a(type(function))}, not a function such as "lambda x: x"')
@@ -286,7 +297,7 @@ def _importing(what: str) -> Iterator[None]:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         raise AuditError(f"cannot import {what}: {described(error)}") from error
 
 
@@ -295,8 +306,8 @@ def _type_of(module: ModuleType, where: str, name: str) -> type:
     for part in name.split("."):
         try:
             found = getattr(found, part)
-        except AttributeError:
-            types = [n for n, v in vars(module).items() if isinstance(v, type) and hasattr(v, "__torch_function__")]
+        except Exception:
+            types = [n for n, v in vars(module).items() if _has_protocol(v)]
             near = difflib.get_close_matches(name, types, n=1)
             known = f"it has {', '.join(types)}" if types else "it has no type with __torch_function__"
             raise AuditError(f"{where} has no {name}; {f'did you mean {near[0]}?' if near else known}") from None

@@ -66,7 +66,7 @@ _MEANINGS = {
     Outcome.NOT_IMPLEMENTED: "The type returned NotImplemented, so that the call is a TypeError.",
     Outcome.RAISED: "The call raised an exception.",
     Outcome.RECURSED: "The implementation called itself without end.",
-    Outcome.NOT_CALLED: "No sample call has a tensor there that an instance can stand in for.",
+    Outcome.NOT_CALLED: "No sample call can be made with an instance there, or the function does not ask its type.",
 }
 
 #: How bad an outcome is: what a regression is measured with.
@@ -154,8 +154,9 @@ class AuditRow:
         found = []
         refused = any(problem.fault is SignatureFault.REFUSED for problem in self.signature)
         if self.outcome in FAULTY and not (self.outcome is Outcome.RAISED and refused):
-            # What a runaway recursion says goes on with advice, which the list of faults need not repeat.
-            error = self.error.partition(": ")[0] if self.outcome is Outcome.RECURSED else self.error
+            # These errors go on with who was asked, or with advice, which the list of faults need not repeat.
+            end = {Outcome.RECURSED: ": ", Outcome.NOT_IMPLEMENTED: " on types that implement "}.get(self.outcome)
+            error = self.error if end is None else self.error.partition(end)[0].partition("; ")[0]
             found.append(f"{self.outcome.label}: {error or self.reason}".removesuffix(": "))
         found += [f"signature: {problem.text}" for problem in self.signature]
         if self.value is ValueCheck.DIFFERS:
@@ -194,8 +195,11 @@ class AuditRow:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> AuditRow:
         """Return the row that `to_dict` made `data` from; unknown keys are left out."""
-        known = {field.name for field in dataclasses.fields(cls)}
+        known = {field.name: field.type for field in dataclasses.fields(cls)}
         values = {name: value for name, value in data.items() if name in known}
+        for name, value in values.items():
+            if known[name] == "str" and not isinstance(value, str):
+                raise TypeError(f"{name!r} of a row is {value!r}, not text")
         values["outcome"] = Outcome(data["outcome"])
         values["value"] = ValueCheck(data.get("value", ValueCheck.NOT_COMPARED.value))
         values["signature"] = [
@@ -371,7 +375,7 @@ class AuditReport:
                 seconds=float(data.get("seconds", 0.0)),
                 warnings={str(text): int(count) for text, count in data.get("warnings", {}).items()},
             )
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"a report that is damaged: {type(error).__name__}: {error}") from error
 
     @classmethod

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import difflib
 import fnmatch
+import functools
 import io
 import sys
 import time
@@ -24,12 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.dispatch.core import MISSING
+from tensorlike.overrides.variants import NAMED
+from tensorlike.overrides.writing import _TABLE, TensorLike
 
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
-from .making import AuditError, InstanceMaker, a, described
+from .making import FAILURES, AuditError, InstanceMaker, a, described
 from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
 from .signatures import compared, confirmed, is_refusal, refusal
-from .trace import Answering, Trace, handlers_of
+from .trace import Answering, Trace, handlers_of, is_watched
 from .values import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
 
 __all__ = ["Auditor", "matching"]
@@ -59,9 +63,10 @@ class _Attempt(NamedTuple):
     warnings: frozenset[str]
     #: Plain tensors like the instance are taken, so that an exception is not the sample's fault.
     fits: bool
-    #: The answer has to have the value of `expected`: always the same one, or at least shape and dtype.
+    #: The answer has to have the value of `expected`.
     compare: bool
-    same_values: bool
+    #: Makes the call with plain tensors once more: it may not have the same value every time.
+    again: Callable[[], tuple[Any, Any, frozenset[str]]]
     call: Call
     place: Place
 
@@ -89,6 +94,13 @@ def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> l
     return [f for f in functions if fits(f.name)]
 
 
+def _unmatched(pattern: str, functions: Sequence[AuditedFunction]) -> str:
+    names = {n: None for f in functions for n in (f.name, f.name.partition(".")[2], f.name.rpartition(".")[2])}
+    near = difflib.get_close_matches(pattern, names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"no function that can be overridden matches {pattern!r}{hint}"
+
+
 class Auditor:
     """Audits one type; `run` returns the report."""
 
@@ -105,10 +117,13 @@ class Auditor:
         self.maker = maker
         self.api: AuditedApi = TensorlikeApi() if api is None else api
         self.progress = progress
-        self.functions = matching(self.api.functions(), only)
-        if not self.functions:
-            raise AuditError(f"no function that can be overridden matches {', '.join(map(repr, only))}")
+        functions = self.api.functions()
+        for pattern in only:
+            if not matching(functions, (pattern,)):
+                raise AuditError(_unmatched(pattern, functions))
+        self.functions = matching(functions, only)
         self.handlers = handlers_of(kind, self.api)
+        self.watched = is_watched(kind, self.handlers)
         self.warnings: Counter[str] = Counter()
 
     def run(self) -> AuditReport:
@@ -164,6 +179,11 @@ class Auditor:
                 continue
             tries += 1
             judged = self._judged(function, operand, attempt)
+            if judged[0].outcome is Outcome.NOT_CALLED:
+                reason = judged[0].reason
+                if tries >= _TRIES:
+                    break
+                continue
             if best is None or judged[0].severity < best[0].severity:
                 best = judged
             # With an operand made for the sample the sample is not to blame, nor for an answer or a refusal.
@@ -288,7 +308,7 @@ class Auditor:
                     dense = maker.dense(instance)
                 else:
                     dense = sample if from_sample else api.stand_in(instance)
-        except Exception as error:
+        except FAILURES as error:
             raise _Unusable(f"no instance for this operand: {described(error)}") from error
         fits = dense is not None
         if fits and not from_sample:
@@ -299,13 +319,9 @@ class Auditor:
         compare = maker.reads_values and function.name.rpartition(".")[2] not in _INCOMPARABLE
         if not _is_written_to(function, place):
             written = None
-        same_values = compare and call.deterministic
-        if same_values:
-            again, written_again, _ = self._plainly(function, *plain, place)
-            same_values = not difference(expected, again, api)
-            same_values = same_values and (written is None or not difference(written, written_again, api))
+        again = functools.partial(self._plainly, function, *plain, place)
         with_instance = replaced(args, kwargs, place, instance)
-        return _Attempt(*with_instance, expected, written, given, fits, compare, same_values, call, place)
+        return _Attempt(*with_instance, expected, written, given, fits, compare, again, call, place)
 
     def _output_like(self, result: Any) -> Any:
         api = self.api
@@ -358,7 +374,7 @@ class Auditor:
                     if self.handlers:
                         sys.setprofile(trace)
                     result = context.run(function.key, *attempt.args, **attempt.kwargs)
-            except (Exception, SystemExit) as raised:
+            except FAILURES as raised:
                 error = raised
             finally:
                 sys.setprofile(profile)
@@ -374,6 +390,11 @@ class Auditor:
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.OWN, call=call)
         answer = self._call(function, attempt)
         trace, error = answer.trace, answer.error
+        if self.watched and not trace.asked:
+            row.outcome = Outcome.NOT_CALLED
+            row.reason = f"{function.name} does not ask the type of {operand!r}"
+            trace.close()
+            return row, None
         row.warnings = answer.warnings
         self.warnings.update(row.warnings)
         row.printed = answer.printed
@@ -388,7 +409,7 @@ class Auditor:
         answering = trace.answering
         if answering is not None and error is None:
             row.answered_by = answering.where()
-            if not answering.accepts_anything:
+            if not answering.accepts_anything and not _is_variant(self.kind, trace.owner, function):
                 row.signature = compared(function, answering, Call(attempt.args, attempt.kwargs, attempt.call.optional))
         trace.close()
         return row, answering
@@ -408,13 +429,17 @@ class Auditor:
         trace, result = answer.trace, answer.result
         with self._quiet():
             row.answer = text_of(result)
-            row.type_lost = not function.nowrap and lost(attempt.expected, result, self.kind, self.api.tensor)
+            # What an in-place function wrote to keeps the type it has.
+            target = bool(attempt.args) and result is attempt.args[0] and _is_written_to(function, (0,))
+            row.type_lost = not (target or function.nowrap) and lost(
+                attempt.expected, result, self.kind, self.api.tensor
+            )
         if trace.fell_back:
             row.outcome = Outcome.FALLBACK
         elif row.type_lost:
             row.outcome = Outcome.TYPE_LOST
             row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
-        elif trace.default_answered or trace.owner is not self.kind:
+        elif trace.default_answered or _implementer(self.kind, trace.owner, function) is not self.kind:
             row.outcome = Outcome.INHERITED
         if attempt.compare:
             self._compare(row, attempt, "", attempt.expected, result)
@@ -427,10 +452,15 @@ class Auditor:
         try:
             with self._quiet():
                 dense = mapped(actual, self.maker.dense, self.kind)
-        except Exception as error:
+        except FAILURES as error:
             row.value, row.difference = ValueCheck.DIFFERS, f"{where}to_dense raises {described(error)}"
             return
-        found = difference(expected, dense, self.api, values=attempt.same_values, where=where)
+        found = difference(expected, dense, self.api, values=attempt.call.deterministic, where=where)
+        if found and attempt.call.deterministic:
+            # Now it matters whether plain tensors give the same twice. If not, shape and dtype are left to compare.
+            result, written, _ = attempt.again()
+            if difference(expected, written if expected is attempt.written else result, self.api):
+                found = difference(expected, dense, self.api, values=False, where=where)
         if found is not None:
             row.value = ValueCheck.DIFFERS if found else ValueCheck.EQUAL
             row.difference = found
@@ -445,6 +475,34 @@ def _is_written_to(function: AuditedFunction, place: Place) -> bool:
     name = function.name.rpartition(".")[2]
     in_place = name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
     return place[0] == "out" or (place == (0,) and (in_place or function.form == "setter"))
+
+
+def _entry(kind: type, function: AuditedFunction) -> tuple[type, bool] | None:
+    """Return the class in whose table of `overrides.implements` a function is, and whether it was named there."""
+    for base in kind.__mro__:
+        table = base.__dict__.get(_TABLE, {})
+        if function.key in table:
+            return base, table[function.key].rank == NAMED
+    return None
+
+
+def _implementer(kind: type, owner: type | None, function: AuditedFunction) -> type | None:
+    """Return the class that the answer comes from: with `TensorLike` the one that holds the entry, or the policy."""
+    if owner is not TensorLike:
+        return owner
+    entry = _entry(kind, function)
+    if entry is not None:
+        return entry[0]
+    return next((base for base in kind.__mro__ if "_torch_function_policy" in base.__dict__), owner)
+
+
+def _is_variant(kind: type, owner: type | None, function: AuditedFunction) -> bool:
+    """Return whether an implementation answers for another form than the one it was registered for.
+
+    Its arguments are brought to those of that form, and its signature was compared with that when it was registered.
+    """
+    entry = _entry(kind, function) if owner is TensorLike else None
+    return entry is not None and not entry[1]
 
 
 def _warning(given: warnings.WarningMessage) -> str:

@@ -9,6 +9,11 @@ The implementation (`__torch_function__` of the type and of its bases) is known 
   order, and whose result is what the implementation returned. Converters such as `to_tensor(args[0])` fail the second
   test, dispatching helpers that take `args` as a tuple the first. A decorator's `wrapper(*args, **kwargs)` is passed
   over for the function inside it.
+
+Functions such as `contiguous()` and `abs_()` return the operand itself, so that whatever is handed their result seems
+to have been handed all arguments and to have answered. Two things give such a helper away: the function was computed
+before it was called and not while it ran; and it returns the one thing that it was handed. What answers and does so too
+loses the comparison of signatures alone: its calls with other arguments are made all the same.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction
 
-__all__ = ["Answering", "Trace", "handlers_of"]
+__all__ = ["Answering", "Trace", "handlers_of", "is_watched"]
 
 _VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 
@@ -38,18 +43,26 @@ def handlers_of(kind: type, api: AuditedApi) -> dict[int, type]:
     return found
 
 
+def is_watched(kind: type, handlers: dict[int, type]) -> bool:
+    """Return whether a trace sees that `kind` is asked: its implementation is Python code and no one else's default."""
+    defined = (vars(owner)["__torch_function__"] for owner in kind.__mro__ if "__torch_function__" in vars(owner))
+    raw = next(defined, None)
+    function = getattr(raw, "__func__", raw)
+    return id(getattr(function, "__code__", None)) in handlers
+
+
 class Answering:
     """The Python function that answered: its code, where its own parameters begin, and the values they had."""
 
-    __slots__ = ("code", "fell_back", "result", "skip", "values")
+    __slots__ = ("code", "computed", "result", "skip", "values")
 
     def __init__(self, code: CodeType, skip: int, values: dict[str, Any]) -> None:
         self.code = code
         self.skip = skip
         self.values = values
         self.result: Any = None
-        #: The fallback happened while it ran.
-        self.fell_back = False
+        #: How often the audited function itself was computed while it ran.
+        self.computed = 0
 
     @property
     def accepts_anything(self) -> bool:
@@ -91,6 +104,8 @@ class Trace:
         self.handlers = handlers
         self.function = function
         self.arguments = [*args, *kwargs.values()]
+        #: The type was asked; there are functions in PyTorch that overlook an operand.
+        self.asked = False
         self.fell_back = False
         self.default_answered = False
         self.refused = False
@@ -101,6 +116,9 @@ class Trace:
         self._returned: list[Answering] = []
         self._answers: list[tuple[type, Any]] = []
         self._default: FrameType | None = None
+        #: Calls of the audited function while the implementation runs, and how many implementations ran by then.
+        self._running: list[tuple[FrameType, int]] = []
+        self._computed = 0
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
@@ -125,6 +143,7 @@ class Trace:
         code = frame.f_code
         owner = self.handlers.get(id(code))
         if owner is not None:
+            self.asked = True
             self._stack.append(_Handler(frame, owner, self._same_function(frame)))
             return
         if not self._stack:
@@ -135,26 +154,42 @@ class Trace:
             return
         called = self.api.called_in(frame)
         if called is not None:
-            self.called(*called)
+            if self._noted(*called):
+                self._running.append((frame, len(self._stack)))
         elif not self.api.is_own_code(code):
             found = self._handed_everything(frame)
             if found is not None:
                 self._candidates.append((frame, found))
 
     def called(self, family: Any, arguments: list[Any]) -> None:
-        """Note that a function of `family` was called while the implementation runs."""
-        # Inside the default implementation the function may well use itself on plain tensors.
+        """Note that a function of `family` was called, where there is no frame to tell when it returns."""
+        if self._noted(family, arguments):
+            self._count()
+
+    def _noted(self, family: Any, arguments: list[Any]) -> bool:
+        """Return whether the audited function, or a form of it, was called while the implementation runs."""
+        # Inside the default implementation, or another call of it, the function may well use itself on plain tensors.
         if not self._stack or family is not self.function.family or self._default is not None:
-            return
+            return False
+        if self._running and self._running[-1][1] == len(self._stack):
+            return False
         if not self._has_instance(arguments):
             self.fell_back = True
-            for _, candidate in self._candidates:
-                candidate.fell_back = True
+        return True
+
+    def _count(self) -> None:
+        self._computed += 1
+        for _, candidate in self._candidates:
+            candidate.computed += 1
 
     def _left(self, frame: FrameType, result: Any) -> None:
         if frame is self._default:
             self._default = None
             self.default_answered = result is not NotImplemented
+            self._count()
+        elif self._running and self._running[-1][0] is frame:
+            self._running.pop()
+            self._count()
         elif self._candidates and self._candidates[-1][0] is frame:
             _, candidate = self._candidates.pop()
             candidate.result = result
@@ -172,8 +207,9 @@ class Trace:
                 self._choose(result)
 
     def _choose(self, result: Any) -> None:
-        # In-place functions return what a converter returned before: it did not answer if the fallback came after it.
-        matching = [c for c in self._returned if c.result is result and c.fell_back == self.fell_back]
+        matching = [c for c in self._returned if c.result is result and c.computed == self._computed]
+        if len(self.arguments) == 1 and result is self.arguments[0]:
+            matching = []
         # Inner functions return first, so that the last one is the outermost.
         for candidate in reversed(matching):
             if not candidate.accepts_anything:
@@ -191,7 +227,10 @@ class Trace:
         return False
 
     def _handed_everything(self, frame: FrameType) -> Answering | None:
-        code, values = frame.f_code, frame.f_locals
+        code = frame.f_code
+        if code.co_name in ("__new__", "__init__"):  # It makes an instance of an answer and computes none.
+            return None
+        values = frame.f_locals
         names = code.co_varnames[: code.co_argcount]
         handed = [values.get(name) for name in names]
         end = code.co_argcount + code.co_kwonlyargcount
@@ -216,5 +255,6 @@ class Trace:
         self._candidates.clear()
         self._returned.clear()
         self._answers.clear()
+        self._running.clear()
         self._default = None
         self.arguments = []

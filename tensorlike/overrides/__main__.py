@@ -1,0 +1,35 @@
+"""The command line: `python -m tensorlike.overrides missing`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    from .missing import report
+
+    parser = argparse.ArgumentParser(
+        prog="python -m tensorlike.overrides", description="What can be overridden, compared with PyTorch."
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    missing = commands.add_parser("missing", help="what of PyTorch's overridable functions is left out, and why")
+    missing.add_argument("--names", action="store_true", help="name the functions that are out of scope, too")
+    options = parser.parse_args(arguments)
+    try:
+        print(report(options.names))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, `head` for example, has seen enough; Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

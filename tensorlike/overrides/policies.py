@@ -1,0 +1,254 @@
+"""Policies: what a tensor-like type does with the functions that it does not implement."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.errors import function_name
+from tensorlike.tensor.tensor import Tensor
+
+from .variants import INPLACE_OPERATORS
+
+__all__ = ["refuse", "rewrap", "to_dense"]
+
+
+#: The operands that are being converted now, in this thread or task.
+_converting: ContextVar[tuple[Any, ...]] = ContextVar("tensorlike_converting", default=())
+
+
+@contextmanager
+def _conversion(value: Any, func: Any, method: str) -> Iterator[None]:
+    """Complain when converting `value` calls a function on it that comes back here to have it converted."""
+    values = _converting.get()
+    if any(value is known for known in values):
+        raise RecursionError(
+            f"{function_name(func)}: {method} of {type(value).__name__} calls it on the operand that is being "
+            "converted, which the policy converts first, and so on without end; use what the operand holds, or for a "
+            "subclass of Tensor overrides.DisableTorchFunctionSubclass()"
+        )
+    token = _converting.set((*values, value))
+    try:
+        yield
+    finally:
+        _converting.reset(token)
+
+
+def _check_converted(found: Any, value: Any, func: Any, method: str) -> None:
+    kind = type(value).__name__
+    if isinstance(found, type(value)):
+        raise TypeError(
+            f"{function_name(func)}: {method} of an operand of type {kind} gave {type(found).__name__} again; return a "
+            f"tensor that is no {kind}"
+        )
+    if not hasattr(type(found), "__torch_function__"):
+        raise TypeError(f"{function_name(func)}: {method} of {kind} must return a tensor, got {type(found).__name__}")
+
+
+def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return the arguments that a call writes into: `out`, and the first operand of an in-place function."""
+    written = [kwargs.get("out")]
+    if _writes(func, args, kwargs):
+        if args:
+            written.append(args[0])
+        elif kwargs:
+            written.append(kwargs.get(next(iter(inspect.signature(func).parameters), "")))
+    return written
+
+
+def _writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether `func` overwrites its first operand."""
+    name = getattr(func, "__name__", "")
+    if name in INPLACE_OPERATORS or name in ("__setitem__", "__set__", "__delete__"):
+        return True
+    if (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True:
+        return True
+    if any(value is True for value in args[1:]):
+        names = list(inspect.signature(func).parameters)
+        return "inplace" in names and args[names.index("inplace") : names.index("inplace") + 1] == (True,)
+    return False
+
+
+def _mapped(value: Any, visit: Callable[[Any], Any]) -> Any:
+    """Return `value` with `visit` applied to what its containers hold, and unchanged containers as they are."""
+    if isinstance(value, dict):
+        entries = {key: _mapped(item, visit) for key, item in value.items()}
+        if all(entries[key] is item for key, item in value.items()):
+            return value
+        if type(value) is not dict:  # Such as an OrderedDict, or a defaultdict with its factory.
+            changed = copy.copy(value)
+            changed.update(entries)
+            return changed
+        return entries
+    if isinstance(value, (list, tuple)):
+        items = [_mapped(item, visit) for item in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    return visit(value)
+
+
+def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return NotImplemented: a function that the type does not implement is left to the other operands' types.
+
+    The caller gets TypeError when none of them answers.
+
+    >>> import tensorlike as tl
+    >>> class Closed(tl.overrides.TensorLike, unhandled=tl.overrides.refuse):
+    ...     pass
+    >>> tl.mean(Closed())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    TypeError: no implementation found for 'tensorlike.mean' ...
+    """
+    return NotImplemented
+
+
+class _ToDense:
+    """Convert every operand of the type to a dense tensor, then call the function.
+
+    Operands are found in lists, tuples and dictionaries and among the keyword arguments too. They are converted by
+    their method `to_dense`, or by the function given in `to_dense.using(function)`. The result is what the function
+    returns, and not of the type. Writing into an operand (in place, or as `out=`) would be lost with the conversion:
+    such calls are refused, and raise TypeError unless another operand's type answers.
+
+    >>> import tensorlike as tl
+    >>> class Zeros(tl.overrides.TensorLike, unhandled=tl.overrides.to_dense):
+    ...     def __init__(self, *size):
+    ...         self.size = size
+    ...     def to_dense(self):
+    ...         return tl.zeros(self.size)
+    >>> tl.cat([Zeros(2), tl.ones(1)])
+    tensor([0., 0., 1.])
+    """
+
+    def __init__(self, convert: Callable[[Any], Any] | None = None) -> None:
+        self.convert = convert
+        self.__doc__ = type(self).__doc__
+
+    def using(self, function: Callable[[Any], Any]) -> _ToDense:
+        """Return the policy that converts an operand with `function(operand)`."""
+        if not callable(function):
+            raise TypeError(f"to_dense.using(): argument 'function' must be callable, got {function!r}")
+        return _ToDense(function)
+
+    def check(self, cls: type) -> None:
+        """Raise TypeError when `cls` lacks what the policy needs."""
+        # What a tensor inherits would come back to the policy and never end.
+        if self.convert is None and getattr(cls, "to_dense", None) in (None, getattr(Tensor, "to_dense", None)):
+            raise TypeError(
+                f"{cls.__name__}: the policy to_dense needs a method to_dense(self) of its own; define it, or use "
+                "unhandled=to_dense.using(function)"
+            )
+
+    def __call__(
+        self, cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        written = _written(func, args, kwargs)
+        lost: list[Any] = []
+
+        def note(value: Any) -> Any:
+            if isinstance(value, cls):
+                lost.append(value)
+            return value
+
+        _mapped(written, note)
+        if lost:
+            return NotImplemented
+
+        def convert(value: Any) -> Any:
+            if not isinstance(value, cls):
+                return value
+            method = "to_dense()" if self.convert is None else "the function of to_dense.using()"
+            with _conversion(value, func, method):
+                dense = value.to_dense() if self.convert is None else self.convert(value)  # type: ignore[attr-defined]
+            _check_converted(dense, value, func, method)
+            return dense
+
+        return func(*_mapped(tuple(args), convert), **_mapped(kwargs, convert))
+
+
+to_dense = _ToDense()
+
+
+class _Rewrap:
+    """Unwrap every operand of the type, call the function, and wrap the tensors that it returns.
+
+    The type gives `unwrap(self)`, which returns the tensor it holds (itself, not a copy: in-place functions write into
+    it), and the classmethod `wrap(cls, tensor, like)`, which makes an instance in the manner of `like`, the first
+    operand of the type. Operands and results are found in lists, tuples, named tuples and dictionaries. In-place
+    functions and `out=` return the very object they were given.
+
+    >>> import tensorlike as tl
+    >>> class Named(tl.overrides.TensorLike, unhandled=tl.overrides.rewrap):
+    ...     def __init__(self, tensor, name):
+    ...         self.tensor, self.name = tensor, name
+    ...     def unwrap(self):
+    ...         return self.tensor
+    ...     @classmethod
+    ...     def wrap(cls, tensor, like):
+    ...         return cls(tensor, like.name)
+    >>> total = tl.sum(Named(tl.ones(3), "votes"))
+    >>> total.tensor, total.name
+    (tensor(3.), 'votes')
+    """
+
+    def __init__(self) -> None:
+        self.__doc__ = type(self).__doc__
+
+    def check(self, cls: type) -> None:
+        """Raise TypeError when `cls` lacks what the policy needs."""
+        missing = [name for name in ("unwrap(self)", "wrap(cls, tensor, like)") if not hasattr(cls, name.split("(")[0])]
+        if missing:
+            raise TypeError(f"{cls.__name__}: the policy rewrap needs {' and '.join(missing)}; define it in the class")
+
+    def __call__(
+        self, cls: Any, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        # By the identity of the tensor that a function may hand back; the list keeps the tensors alive meanwhile.
+        originals: dict[int, Any] = {}
+        held: list[Any] = []
+        found: list[Any] = []
+
+        def unwrap(value: Any) -> Any:
+            if not isinstance(value, cls):
+                return value
+            with _conversion(value, func, "unwrap()"):
+                tensor = value.unwrap()
+            _check_converted(tensor, value, func, "unwrap()")
+            found.append(value)
+            held.append(tensor)
+            originals.setdefault(id(tensor), value)
+            return tensor
+
+        def keep(value: Any) -> Any:
+            if isinstance(value, TensorBase) and not isinstance(value, cls):
+                originals[id(value)] = value
+            return value
+
+        def wrap(value: Any) -> Any:
+            original = originals.get(id(value))
+            if original is not None:
+                return original
+            if isinstance(value, TensorBase) and not isinstance(value, cls):
+                wrapped = cls.wrap(value, found[0])
+                if wrapped is None:
+                    raise TypeError(
+                        f"{function_name(func)}: wrap() of {cls.__name__} returned None; return an instance"
+                    )
+                return wrapped
+            return value
+
+        plain_args = _mapped(tuple(args), unwrap)
+        plain_kwargs = _mapped(kwargs, unwrap)
+        _mapped(_written(func, args, kwargs), keep)
+        result = func(*plain_args, **plain_kwargs)
+        return _mapped(result, wrap) if found else result
+
+
+rewrap = _Rewrap()

@@ -1,0 +1,266 @@
+"""The forms of an operation, and what brings a call of each to the arguments of its function.
+
+# Note [Which forms are variants]
+`tl.sub(x, y)`, `x.sub(y)`, `x - y`, `y - x`, `x.sub_(y)` and `x -= y` reach a type as different functions. Those that
+come from one declaration share it in the registry; functions composed of others have namesakes (`X`, `Tensor.X`,
+`Tensor.X_`). Reflected operators of operations that do not commute are declared by themselves: `_REFLECTED` says whose
+they are. A function of the same name in another namespace (`linalg.matmul`, `nn.functional.relu`) is the same operation
+when its parameters agree in order, name and default, but for the name of the first; `_DIFFERENT` has the exceptions.
+What one of them alone accepts (`inplace`, a `dim` that may be None) is answered where the other can express it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
+from tensorlike.tensor.tensor import Tensor
+
+__all__ = ["INPLACE_OPERATORS", "NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of"]
+
+#: What answers a call for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
+Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+#: How much a registration means a function: it names it, or covers it as a form of its own or of a namesake.
+NAMED, FORM, RELATED = 3, 2, 1
+
+_REFLECTED = {
+    "sub": ("tensorlike.rsub", "tensorlike.Tensor.__rsub__"),
+    "div": ("tensorlike.Tensor.__rtruediv__",),
+    "floor_divide": ("tensorlike.Tensor.__rfloordiv__",),
+    "remainder": ("tensorlike.Tensor.__rmod__",),
+    "pow": ("tensorlike.Tensor.__rpow__",),
+    "matmul": ("tensorlike.Tensor.__rmatmul__",),
+    "bitwise_left_shift": ("tensorlike.Tensor.__rlshift__",),
+    "bitwise_right_shift": ("tensorlike.Tensor.__rrshift__",),
+}
+# `x / y` reports `div`, and `true_divide` is `div` without a rounding mode.
+_SAME = {"div": "tensorlike.true_divide"}
+# Namesakes whose in-place method is another operation: it changes the view that the tensor is, or draws into it.
+_OTHER_INPLACE = frozenset(("as_strided", "bernoulli", "detach", "normal", "swapaxes", "swapdims"))
+INPLACE_OPERATORS = frozenset(
+    f"__i{name}__"
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()  # noqa: SIM905
+)
+# `masked.sum`, of another namespace, is another operation than `sum`.
+_NAMESPACES = ("tensorlike", "tensorlike.linalg", "tensorlike.special", "tensorlike.nn.functional")
+# `lu` returns the packed factors and `linalg.lu` the separate ones; the columns of `vander` and `linalg.vander` are in
+# opposite order; `adaptive_max_pool1d` returns the indices too, but not that of `nn.functional`.
+_DIFFERENT = frozenset(("adaptive_max_pool1d", "lu", "vander"))
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Return whether two defaults are the same."""
+    if left is right:
+        return True
+    try:
+        return bool(left == right)
+    except (TypeError, ValueError, RuntimeError):  # Arrays and tensors have no single truth value.
+        return False
+
+
+def _short(row: Row) -> str:
+    return row.name.rpartition(".")[2]
+
+
+def _is_inplace(row: Row) -> bool:
+    name = _short(row)
+    return name in INPLACE_OPERATORS or (name.endswith("_") and not name.endswith("__"))
+
+
+def _base_name(row: Row) -> str:
+    name = _short(row)
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _names(row: Row) -> list[str]:
+    return [p.name for p in row.parameters if p.kind == POSITIONAL]
+
+
+def _own_forms(row: Row) -> list[Row]:
+    """Return the rows of the same operation in the namespace of `row`, and what was declared with it."""
+    found = dict.fromkeys([row, *getattr(row.declaration, "rows", ())])
+    names = {_base_name(r) for r in found if r.form in ("function", "method", "inplace", "alias")}
+    if row.namespace == "tensorlike":
+        for name in sorted(names):
+            full_names = [f"tensorlike.{name}", f"tensorlike.Tensor.{name}"]
+            if name not in _OTHER_INPLACE and not getattr(row.declaration, "view", False):
+                full_names.append(f"tensorlike.Tensor.{name}_")
+            for full_name in full_names:
+                other = REGISTRY.get(full_name)
+                if other is not None:
+                    found[other] = None
+        for name in sorted(names & set(_SAME)):
+            found.update(dict.fromkeys(REGISTRY[_SAME[name]].declaration.rows))
+    return list(found)
+
+
+def _is_namesake(row: Row, other: Row) -> bool:
+    """Return whether two functions of one name are one operation: see Note [Which forms are variants]."""
+    if _base_name(row) in _DIFFERENT or not other.overridable:
+        return False
+    # `_stacklevel` stands between the parameters of `nn.functional.softmax`.
+    names = [[name for name in _names(r) if not name.startswith("_")] for r in (row, other)]
+    pairs = list(zip(*names, strict=False))
+    if any(mine != theirs for mine, theirs in pairs[1:]):
+        return False
+    mine = {p.name: p for p in row.parameters if p.name != pairs[0][0]} if pairs else {}
+    theirs = {p.name: p for p in other.parameters if p.name != pairs[0][1]} if pairs else {}
+    if not pairs:
+        return False
+    for name in mine.keys() & theirs.keys():
+        defaults = mine[name].default, theirs[name].default
+        # As `dim` of `softmax`, which is required, and of `nn.functional.softmax`, which may be None.
+        if not equal(*defaults) and not (MISSING in defaults and None in defaults):
+            return False
+    # What only one of them has must be left out in a call of the other.
+    return all((mine.get(name) or theirs[name]).default is not MISSING for name in mine.keys() ^ theirs.keys())
+
+
+def forms_of(row: Row) -> tuple[Row, list[Row]]:
+    """Return the function that `row` is a form of, and the rows of all its forms, but for reflected operators."""
+    for namespace in _NAMESPACES:
+        importlib.import_module(namespace)
+    if _is_inplace(row) and "Tensor." not in row.name:  # As `relu_`, a function.
+        row = REGISTRY.get(f"{row.namespace}.{_base_name(row)}", row)
+    found = dict.fromkeys(_own_forms(row))
+    functions = (r for r in found if r.form == "function" and not _is_inplace(r) and "._" not in r.full_name)
+    main = next(functions, row)
+    if main.namespace in _NAMESPACES and "Tensor." not in main.name:
+        name = _base_name(main)
+        for full_name in (f"{namespace}.{form}" for namespace in _NAMESPACES for form in (name, f"{name}_")):
+            other = REGISTRY.get(full_name)
+            if other is not None and other not in found and _is_namesake(main, other):
+                found.update(dict.fromkeys(_own_forms(other)))
+    return main, list(found)
+
+
+def exactly(implementation: Callable[..., Any]) -> Handler:
+    """Return the handler that passes the arguments on as they are."""
+    return lambda cls, args, kwargs: implementation(*args, **kwargs)
+
+
+def entries_of(row: Row, forms: Sequence[Row], implementation: Callable[..., Any]) -> list[tuple[Any, Handler, int]]:
+    """Return (key, handler, rank) of every form of the function of `row`, reflected operators included."""
+    own = set(getattr(row.declaration, "rows", ()))
+    entries: list[tuple[Any, Handler, int]] = []
+    reflected: dict[str, None] = {}
+    for form in forms:
+        rank = FORM if form is row or form in own else RELATED
+        entries.append((form.key, _handler(implementation, _adapter(row, form), form), rank))
+        if form.namespace == "tensorlike":
+            reflected.update(dict.fromkeys(_REFLECTED.get(_base_name(form), ())))
+    for full_name in reflected:
+        other = REGISTRY.get(full_name)
+        if other is not None:
+            entries.append((other.key, _swapped(implementation, _names(other), _names(row)), RELATED))
+    return entries
+
+
+class _Call(NamedTuple):
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    #: The call asks for its result in its first operand.
+    inplace: bool = False
+
+
+#: None stands for a call that the function of the row cannot express.
+Adapter = Callable[[tuple[Any, ...], dict[str, Any]], _Call | None]
+
+
+def _adapter(row: Row, form: Row) -> Adapter:
+    """Return what turns the arguments of `form` into those of the function of `row`."""
+    target = {p.name: p for p in row.parameters}
+    at = next((i for i, p in enumerate(form.parameters) if p.kind == VARIADIC), None)
+    spread = form.parameters[at].name if at is not None else ""
+    if at is None or (spread in target and target[spread].kind == VARIADIC):
+        at = None
+    renamed = dict(zip(_names(form), _names(row), strict=False))
+    renamed = {mine: theirs for mine, theirs in renamed.items() if mine not in target and not mine.startswith("_")}
+    optional = spread in target and target[spread].default is not MISSING
+
+    names = _names(form)
+    if names[:1] == ["self"] and "input" in _names(row)[1:]:  # As in `x.where(condition, other)`.
+        names[0] = "input"
+        return lambda args, kwargs: _Call((), dict(zip(names, args, strict=False)) | kwargs)
+
+    # The arguments that stand at the same position in both.
+    pairs = enumerate(zip(names, _names(row), strict=False))
+    shared = next((i for i, (mine, theirs) in pairs if renamed.get(mine, mine) != theirs), len(_names(row)))
+    spreads = any(p.kind == VARIADIC for p in row.parameters)
+    extra = {p.name: p.default for p in form.parameters if p.kind != VARIADIC and p.name not in {*target, *renamed}}
+    needed = [p.name for p in form.parameters if p.default is None and p.name in target]
+    needed = [name for name in needed if target[name].default is MISSING]
+
+    def adapt(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call | None:
+        if at is not None and spread not in kwargs:
+            rest = args[at:]
+            if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
+                rest = (rest[0],)
+            elif rest or not optional:
+                rest = (tuple(rest),)
+            args = (*args[:at], *rest)
+        inplace = False
+        given = dict(zip(names, args, strict=False)) | kwargs if needed else {}
+        if any(given.get(name) is None for name in needed):
+            return None
+        if extra or len(args) > shared:
+            if not spreads:
+                kwargs = dict(zip(names[shared:], args[shared:], strict=False)) | kwargs
+                args = args[:shared]
+            for name, default in extra.items():
+                value = kwargs.pop(name, default)
+                if name == "inplace":
+                    inplace = bool(value)
+                elif not equal(value, default):
+                    return None
+        return _Call(args, {renamed.get(name, name): value for name, value in kwargs.items()}, inplace)
+
+    return adapt
+
+
+def _handler(implementation: Callable[..., Any], adapt: Adapter, form: Row) -> Handler:
+    always = _is_inplace(form)
+    first = form.parameters[0].name if form.parameters else ""
+
+    def handler(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = adapt(args, kwargs)
+        if call is None:
+            return NotImplemented
+        result = implementation(*call.args, **call.kwargs)
+        if result is NotImplemented or not (always or call.inplace):
+            return result
+        return _written(cls, args[0] if args else kwargs[first], result)
+
+    return handler
+
+
+def _swapped(implementation: Callable[..., Any], theirs: Sequence[str], mine: Sequence[str]) -> Handler:
+    def handler(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = dict(zip(theirs, args, strict=False)) | kwargs
+        first, second = values.pop(theirs[0]), values.pop(theirs[1])
+        return implementation(second, first, **values)
+
+    return handler
+
+
+def _written(cls: Any, target: Any, result: Any) -> Any:
+    """Write the result of an in-place form into its target, which is returned."""
+    if result is target:
+        return target
+    copy: Any = Tensor.copy_
+    if cls is None:
+        copy(target, result)
+        return target
+    if isinstance(target, cls) or isinstance(result, cls):
+        answer = cls.__torch_function__(copy, (cls,), (target, result), {})
+        return NotImplemented if answer is NotImplemented else target
+    if not (isinstance(target, TensorBase) and isinstance(result, TensorBase)):
+        return NotImplemented
+    copy(target, result)
+    return target
