@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional
@@ -33,6 +35,32 @@ def _check(query: Any, key: Any, value: Any) -> None:
         )
 
 
+def _check_options(query: Any, mask: Any, dropout_p: float) -> None:
+    if mask is not None:
+        dtype = array_of("scaled_dot_product_attention", "attn_mask", 4, mask).dtype
+        if dtype.kind != "b" and dtype != np.float32 and dtype != query._data.dtype:
+            raise RuntimeError(
+                f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                f"{mask.dtype} and query.dtype: {query.dtype} instead."
+            )
+    if not 0.0 <= dropout_p <= 1.0:
+        raise RuntimeError(
+            f"scaled_dot_product_attention(): dropout probability has to be between 0 and 1, but got {dropout_p}"
+        )
+
+
+def _shared(query: Any, *others: Any) -> list[Any]:
+    """Return key and value with as many heads as the query, each for several of its heads."""
+    heads = query.shape[-3]
+    for other in others:
+        if not other.shape[-3] or heads % other.shape[-3]:
+            raise RuntimeError(
+                f"Number of heads in key and value must divide the number of heads in query, {heads}, but got "
+                f"{other.shape[-3]}"
+            )
+    return [o if o.shape[-3] == heads else o.repeat_interleave(heads // o.shape[-3], -3) for o in others]
+
+
 @functional(guard=True)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
@@ -53,13 +81,13 @@ def scaled_dot_product_attention(
     Same as PyTorch's function of that name.
     """
     _check(query, key, value)
+    _check_options(query, attn_mask, dropout_p)
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa and query.dim() >= 3:
-        heads = query.shape[-3]
-        key = key.repeat_interleave(heads // key.shape[-3], -3)
-        value = value.repeat_interleave(heads // value.shape[-3], -3)
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+        key, value = _shared(query, key, value)
+    # Without elements to multiply the scores are zero, whatever the factor.
+    factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     scores = (query * factor) @ key.transpose(-2, -1)
     mask = attn_mask
     if is_causal:
@@ -67,7 +95,7 @@ def scaled_dot_product_attention(
     if mask is None:
         weights = scores.softmax(-1)
     else:
-        if mask.dtype.is_floating_point:
+        if mask.dtype.is_floating_point or mask.dtype.is_complex:  # softmax refuses complex scores
             scores = scores + mask
         else:
             scores = scores.masked_fill(~mask, -math.inf)

@@ -1,0 +1,135 @@
+"""The table, the file, the picture, and the comparison with an earlier run."""
+
+from __future__ import annotations
+
+import json
+import math
+from html import escape
+from typing import Any
+
+from .timing import Measured
+
+__all__ = ["compared", "line", "means", "picture", "shown", "written"]
+
+Results = dict[str, dict[str, Any]]
+
+
+def shown(value: float | None, unit: str = "s") -> str:
+    """Return a time or a size in the unit that suits it."""
+    if value is None:
+        return "-"
+    if unit == "B":
+        return f"{value / 1e6:.1f} MB" if value >= 1e5 else f"{value:.0f} B"
+    for name, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if value * factor >= 1 or name == "us":
+            return f"{value * factor:.2f} {name}"
+    return "-"
+
+
+def line(name: str, result: dict[str, Any], libraries: list[str]) -> str:
+    """Return a row of the table."""
+    times: dict[str, Measured] = result["measured"]
+    ours = times["tensorlike"].seconds
+    cells = [f"{name:52}"]
+    cells += [f"{shown(times[n].seconds if n in times else None, result['unit']):>11}" for n in libraries]
+    for other in ("numpy", "torch"):
+        ratio = ours / times[other].seconds if other in times and times[other].seconds else None
+        aim = result["aims"].get(other)
+        text = "-" if ratio is None else f"{ratio:.2f}"
+        held = "" if aim is None or ratio is None else f" {'<=' if ratio <= aim else '> '}{aim:.2f}"
+        cells.append(f"{text:>7}{held:7}")
+    return "".join(cells)
+
+
+def means(results: Results) -> list[str]:
+    """Return a line for each group: the geometric mean of its ratios to torch."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for result in results.values():
+        if result["group"] and "torch" in result["measured"]:
+            groups.setdefault(result["group"], []).append(result)
+    lines = []
+    for name, members in groups.items():
+        ratios = [m["measured"]["tensorlike"].seconds / m["measured"]["torch"].seconds for m in members]
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        aim = members[0]["aims"].get("torch")
+        held = "" if aim is None else f", aim {aim:.2f}"
+        lines.append(f"{name}: geometric mean of {len(ratios)} ratios to torch {mean:.2f}{held}")
+    return lines
+
+
+def written(results: Results, machine: str) -> str:
+    """Return the results as JSON."""
+    plain = {
+        name: {
+            "unit": r["unit"],
+            "aims": r["aims"],
+            "group": r["group"],
+            "measured": {n: {"value": m.seconds, "spread": m.spread} for n, m in r["measured"].items()},
+        }
+        for name, r in results.items()
+    }
+    return json.dumps({"machine": machine, "rows": plain}, indent=1)
+
+
+def compared(results: Results, text: str) -> list[str]:
+    """Return a line for each row whose ratio to torch (NumPy where torch is missing) moved more than the noise."""
+    lines = []
+    earlier = json.loads(text)["rows"]
+    for name, result in results.items():
+        before = earlier.get(name)
+        if before is None:
+            continue
+        for other in ("torch", "numpy"):
+            now, then = result["measured"], before["measured"]
+            if other not in now or other not in then:
+                continue
+            ratio = now["tensorlike"].seconds / now[other].seconds
+            former = then["tensorlike"]["value"] / then[other]["value"]
+            # Each of the four times may be off by as much as its rounds were apart.
+            noise = sum(now[n].spread + then[n]["spread"] for n in ("tensorlike", other)) + 0.03
+            change = ratio / former - 1
+            if abs(change) > noise:
+                word = "slower" if change > 0 else "faster"
+                lines.append(
+                    f"{name}: {abs(change):.0%} {word} beside {other} ({former:.2f} -> {ratio:.2f}; noise {noise:.0%})"
+                )
+            break
+    return lines
+
+
+def picture(results: Results, machine: str) -> str:
+    """Return an SVG of the ratios to torch, on a logarithmic scale: left of the line is faster than torch."""
+    rows = [
+        (name, r["measured"]["tensorlike"].seconds / r["measured"]["torch"].seconds, r["aims"].get("torch"))
+        for name, r in results.items()
+        if r["measured"].get("torch") and r["measured"]["torch"].seconds
+    ]
+    height, left, width = 20 * len(rows) + 60, 360, 520
+
+    def place(ratio: float) -> float:
+        return left + width * (math.log10(min(max(ratio, 0.05), 5.0)) - math.log10(0.05)) / 2.0
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 70}" height="{height}" '
+        'font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+        f'<text x="10" y="18">time of tensorlike / time of torch; {escape(machine)}</text>',
+    ]
+    for tick in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0):
+        x = place(tick)
+        colour = "#333" if tick == 1.0 else "#ddd"
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="30" y2="{height - 20}" stroke="{colour}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{tick:g}</text>')
+    for index, (name, ratio, aim) in enumerate(rows):
+        y = 36 + 20 * index
+        start, end = sorted((place(1.0), place(ratio)))
+        colour = "#2a7f4f" if ratio <= 1 else "#c05a2b"
+        parts.append(f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>')
+        parts.append(
+            f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 1):.1f}" height="13" fill="{colour}"/>'
+        )
+        if aim is not None:
+            x = place(aim)
+            parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 2}" y2="{y + 15}" stroke="#000" stroke-width="2"/>')
+        parts.append(f'<text x="{left + width + 10}" y="{y + 11}">{ratio:.2f}</text>')
+    return "\n".join([*parts, "</svg>"])

@@ -1,0 +1,8 @@
+"""What is measured, by what it is about."""
+
+from __future__ import annotations
+
+from . import calls, gradients, large, training
+from .base import ROWS, Row
+
+__all__ = ["ROWS", "Row", "calls", "gradients", "large", "training"]
