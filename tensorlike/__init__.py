@@ -69,7 +69,8 @@ from .tensor.storage import TypedStorage, UntypedStorage
 
 #: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
 LAZY = (
-    "_C", "_overrides", "cuda", "fft", "func", "linalg", "nn", "optim", "overrides", "random", "special", "testing", "utils",
+    "_C", "_overrides", "cuda", "fft", "func", "functional", "linalg", "masked", "nn", "optim", "overrides",
+    "random", "return_types", "serialization", "signal", "special", "testing", "utils",
 )  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of
@@ -82,6 +83,8 @@ __all__ += [name for name in LAZY if name[0] != "_"]
 def __getattr__(name: str) -> object:
     if name in LAZY:
         return _importlib.import_module(f"{__name__}.{name}")
+    if name in ("load", "save"):
+        return getattr(_importlib.import_module(f"{__name__}.serialization"), name)
     if name == "bfloat16":
         from .tensor import dtypes
 

@@ -121,7 +121,7 @@ def _close(xp: Any, name: str, input: Any, other: Any, rtol: Any, atol: Any, equ
         if not tolerance >= 0:
             raise RuntimeError(f"{name}(): {what} must be greater than or equal to zero, but got {tolerance}")
     same = xp.equal(input, other)
-    if equal_nan and input.dtype.kind in "fc":
+    if equal_nan and input.dtype.kind in "fcV":
         same = xp.logical_or(same, xp.logical_and(xp.isnan(input), xp.isnan(other)))
     if rtol == 0 and atol == 0:
         return same
@@ -217,9 +217,9 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    if input.dtype.kind != "f":
+    if input.dtype.kind not in "fV":
         return xp.zeros(input.shape, dtype=bool)
-    return xp.equal(input, math.inf)
+    return xp.equal(input, input.dtype.type(math.inf))
 
 
 @pointwise(None, promotion="ordering", differentiable=False, inplace=False)
@@ -234,9 +234,9 @@ def isneginf(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    if input.dtype.kind != "f":
+    if input.dtype.kind not in "fV":
         return xp.zeros(input.shape, dtype=bool)
-    return xp.equal(input, -math.inf)
+    return xp.equal(input, input.dtype.type(-math.inf))
 
 
 @pointwise(None, promotion="comparison", differentiable=False, inplace=False, out=False)

@@ -9,7 +9,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
-from tensorlike.tensor.runtime import dtype_name, promote_arithmetic, wrong_type
+from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from .selection import kernel_of
@@ -31,7 +31,9 @@ def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | N
         (type(other) is np.ndarray and input.dtype is other.dtype) or (type(other) is float and input.dtype.kind == "f")
     ):
         return np.where(condition, input, other)
-    return xp.where(condition, *promote_arithmetic("where", xp, (input, other)))
+    one, two = promote_arithmetic("where", xp, (input, other))
+    check_fit((input, other), one.dtype)
+    return xp.where(condition, one, two)
 
 
 derivatives(

@@ -13,6 +13,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.layouts import contiguous_format
 from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import geometry_of, layout_of
@@ -92,8 +93,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 @composite(guard=False, method=True)
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
 
     Raises RuntimeError unless `src` has the shape of those slices.
@@ -108,7 +110,8 @@ def slice_scatter(
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
     where = one_dim(dim, input._data.ndim)
-    return direct(_replaced)(input, src, along(where, slice(start, end, step)))
+    found = direct(_replaced)(input, src, along(where, slice(start, end, step)))
+    return found if out is None else write_out("slice_scatter", out, found._data, input, src)
 
 
 @composite(guard=False, method=True)
@@ -148,7 +151,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
 
     Same as PyTorch's function of that name.
     """
-    result = direct(clone)(direct(narrow)(input, dim, start, length))
+    result = direct(clone)(direct(narrow)(input, dim, start, length), memory_format=contiguous_format)
     return result if out is None else write_out("narrow_copy", out, result._data, input)
 
 
@@ -199,7 +202,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Return the coordinates, in a tensor of that shape, of elements given by their place in the flat tensor.
 
-    Raises ValueError when an index is out of range or the shape is negative, and ValueError unless they are integers.
+    Raises ValueError when an index is out of range or the shape is negative, and TypeError unless they are integers.
 
     >>> import tensorlike as tl
     >>> tl.unravel_index(tl.tensor([1, 5]), (2, 3))
@@ -211,7 +214,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     array = indices._data
     if array.dtype.kind not in "iu":
-        raise ValueError(
+        raise TypeError(
             f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}"
         )
     wanted = sizes(shape, "unravel_index", "shape")

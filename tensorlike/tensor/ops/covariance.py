@@ -26,7 +26,7 @@ def _check_weights(argument: str, weights: Any, count: int, kinds: str, what: st
             f"cov(): expected {argument} to have one or fewer dimensions but got {argument} with {weights.dim()} "
             "dimensions"
         )
-    if weights._data.dtype.kind not in kinds:
+    if weights._data.dtype.kind.replace("V", "f") not in kinds:
         raise RuntimeError(
             f"cov(): expected {argument} to have {what} dtype but got {argument} with "
             f"{dtype_name(weights._data.dtype)} dtype"
@@ -133,7 +133,7 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     Same as PyTorch's function of that name.
     """
     difference = input - other
-    if difference._data.dtype.kind not in "fc":
+    if difference._data.dtype.kind not in "fcV":
         raise RuntimeError(
             "dist(): input dtype should be either floating point or complex. Got "
             f"{dtype_name(difference._data.dtype)} instead."
@@ -148,7 +148,7 @@ def _renormed(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
-    if input._data.dtype.kind not in "fc":
+    if input._data.dtype.kind not in "fcV":
         raise RuntimeError(
             f"renorm: Expected a floating point or complex tensor as input. Got {dtype_name(input._data.dtype)}"
         )

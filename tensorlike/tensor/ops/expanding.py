@@ -140,7 +140,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """
     found = _all_of(tensors, "broadcast_tensors")
     shape = shared_shape("broadcast_tensors", *(x._data for x in found))
-    return tuple(_expand(x, shape) for x in found)
+    return tuple(x if x._data.shape == shape else _expand(x, shape) for x in found)
 
 
 def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:

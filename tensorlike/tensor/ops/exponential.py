@@ -279,6 +279,8 @@ def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """
     if input.dtype.kind == "f" and other.dtype.kind in "iu":
         return xp.ldexp(input, other.astype(np.int32))
+    if input.dtype.kind == "V" and other.dtype.kind in "iu":
+        return xp.ldexp(input.astype(np.float32), other.astype(np.int32)).astype(input.dtype)
     # As an array: a scalar would count as a Python number.
     power = xp.asarray(xp.power(*promote_arithmetic("ldexp", xp, (2.0, other))))
     return xp.multiply(*promote_arithmetic("ldexp", xp, (input, power)))

@@ -45,7 +45,7 @@ def frexp(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
 
     Same as PyTorch's function of that name.
     """
-    if input.dtype.kind != "f":
+    if input.dtype.kind not in "fV":
         raise RuntimeError(f"frexp() only supports floating-point dtypes: the input is of {dtype_name(input.dtype)}")
     mantissa, exponent = xp.frexp(input)
     return xp.asarray(mantissa), xp.asarray(exponent)

@@ -22,7 +22,7 @@ from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
-from tensorlike.tensor.views import bump, check_overlap, view_of
+from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, view_of
 
 from .accumulation import accumulate
 from .basic import INTERNAL, alias, declared, direct, select_view, slice_view, unsqueeze_view
@@ -324,6 +324,8 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     """Write a number or a tensor to `target`, a view of the memory of `self`."""
     check_overlap(target, "__setitem__")
     if isinstance(value, TensorBase):
+        if value._data.ndim and value._counter is not None and value._counter is self._counter:
+            check_partial_overlap(target, value._data, "__setitem__")
         value = _stripped(value, target.shape)._data
     if type(target) is np.ndarray:
         run_quietly(operator.setitem, target, Ellipsis, as_written(value, target.dtype))

@@ -5,18 +5,29 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
-from tensorlike.tensor.backends import device_of, namespace_of, transfer
+from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.dims import checked_size
-from tensorlike.tensor.runtime import broadcast_error, is_number, run_quietly
+from tensorlike.tensor.layouts import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    format_name,
+    is_arranged,
+    steps_of,
+)
+from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly
+from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
 from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
 from .basic import INTERNAL, declared
-from .shaping import squeeze, t, transpose, unsqueeze
+from .shaping import sizes, squeeze, t, transpose, unsqueeze
 from .values import as_written, single_value
 
 __all__ = ["copy_into", "fill", "restructure", "zero_"]
@@ -142,27 +153,39 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 # ------------------------------------------------------------------------------------------------------------- memory
 
 
-def _resize(self: Any, shape: tuple[int, ...], name: str) -> Any:
-    if self._tracked and edge_of(self) is not None and grad_enabled():
+def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) -> Any:
+    wanted = format_name(memory_format, name)
+    if self._tracked and edge_of(self) is not None:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
     array = self._data
-    count = math.prod(shape)
-    if array.flags.c_contiguous and count <= array.size:
-        self._data = array.reshape(-1)[:count].reshape(shape)
-    else:
-        fresh = namespace_of(array).empty((count,), array.dtype)
-        kept = min(count, array.size)
-        fresh[:kept] = array.reshape(-1)[:kept]
-        self._data = fresh.reshape(shape)
+    if wanted == "preserve_format":
+        raise RuntimeError(f"{name}(): Unsupported memory format Preserve; pass another, or none")
+    if array.shape == shape and wanted is None:
+        bump(self)
+        return self
+    count, width = math.prod(shape), array.dtype.itemsize
+    strides = tuple(n * width for n in steps_of(shape, wanted))
+    memory = bytes_of(owner_of(array))
+    start = data_pointer(array) - data_pointer(memory)
+    if start + count * width > memory.size:
+        # NumPy's memory cannot grow: this tensor gets memory of its own, with what was there.
+        with device_guard(array):
+            larger = namespace_of(array).zeros(start + count * width, np.uint8)
+            larger[: memory.size] = memory
+        memory = larger
+        self._view_base = None
+        self._counter = None
+    self._data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
     bump(self)
     return self
 
 
 @tensor_method(composite=False)
 def resize_(self: Tensor, *sizes: int, memory_format: Any = None) -> Tensor:
-    """Give this tensor the shape `sizes` and return it: the first elements stay, further ones are not set.
+    """Give this tensor the shape `sizes` and return it: the elements in memory stay, further ones are not set.
 
-    Raises RuntimeError for a tensor that requires grad.
+    When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
+    requires grad.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1, 2, 3]).resize_(2)
@@ -172,7 +195,7 @@ def resize_(self: Tensor, *sizes: int, memory_format: Any = None) -> Tensor:
     """
     if not sizes:
         raise TypeError("resize_() missing 1 required positional argument: 'sizes'")
-    return _resize(self, checked_size(sizes, "resize_"), "resize_")
+    return _resize(self, checked_size(sizes, "resize_"), memory_format, "resize_")
 
 
 @tensor_method(composite=False)
@@ -185,28 +208,58 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
     Same as PyTorch's method of that name.
     """
-    return _resize(self, _checked(the_template, "resize_as_")._data.shape, "resize_as_")
+    template = _checked(the_template, "resize_as_")._data
+    if format_name(memory_format, "resize_as_") == "preserve_format":
+        formats = (contiguous_format, channels_last, channels_last_3d)
+        fitting = (f for f in formats if is_arranged(template, format_name(f, "resize_as_")))
+        memory_format = next(fitting, contiguous_format)
+    return _resize(self, template.shape, memory_format, "resize_as_")
 
 
 @tensor_method(composite=False)
-def set_(self: Tensor, source: Tensor) -> Tensor:
-    """Give this tensor the memory and the shape of `source`, and return it.
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
 
-    Raises RuntimeError when the dtypes differ, or for a leaf that requires grad.
+    `storage_offset`, `size` and `stride` say, in elements, where in that memory the tensor lies. Without them it lies
+    where `source` does, or is all of a storage. Raises RuntimeError when the dtypes differ, when the tensor would leave
+    the memory, or for a leaf that requires grad.
 
     >>> import tensorlike as tl
-    >>> x, y = tl.zeros(2), tl.ones(3)
-    >>> x.set_(y)
-    tensor([1., 1., 1.])
+    >>> x, y = tl.zeros(2), tl.arange(6.0)
+    >>> x.set_(y), x.set_(y, 1, (2,), (3,))
+    (tensor([1., 4.]), tensor([1., 4.]))
 
     Same as PyTorch's method of that name.
     """
-    other = _checked(source, "set_")
+    mine = self._data
     check_inplace(self, "set_")
-    if other._data.dtype != self._data.dtype:
-        raise RuntimeError(f"set_(): the dtypes differ: {self._data.dtype} and {other._data.dtype}")
-    self._data = transfer(other._data, device_of(self._data))
-    self._counter = version_counter(other) if other._counter is None else other._counter
+    if source is None:
+        with device_guard(mine):
+            self._data = namespace_of(mine).empty((0,), mine.dtype)
+        self._counter = self._view_base = None
+        return self
+    storage = storage_arguments(source)
+    width = mine.dtype.itemsize
+    if storage is None:
+        if source._data.dtype != mine.dtype:
+            raise RuntimeError(f"set_(): the dtypes differ: {mine.dtype} and {source._data.dtype}")
+        if size is None:
+            self._data = transfer(source._data, device_of(mine))
+        else:
+            storage = storage_of(source._data)
+    if storage is not None:
+        shape = (len(storage) // width - storage_offset,) if size is None else sizes(size, "set_", "size")
+        steps = steps_of(shape, None) if stride is None else sizes(stride, "set_", "stride")
+        if len(steps) != len(shape):
+            raise RuntimeError(f"set_(): mismatch in length of size {list(shape)} and stride {list(steps)}")
+        strides = tuple(n * width for n in steps)
+        self._data = view_in(storage, mine.dtype, storage_offset * width, shape, strides)
+    if isinstance(source, TensorBase):
+        self._counter = version_counter(source) if source._counter is None else source._counter
+    else:
+        self._counter = None
     self._view_base = None
     bump(self)
     return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer, namespace_of
 from tensorlike.tensor.declare import composite, tensor_method
@@ -83,6 +84,22 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
     return wrap(result) if out is None else write_out("nonzero_static", out, result, input)
+
+
+@tensor_method
+def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+    """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm_(2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+
+    Same as PyTorch's method of that name.
+    """
+    # What the operations save must not be overwritten.
+    original = self.clone() if self._tracked and grad_enabled() else self
+    return self.copy_(renorm(original, p, dim, maxnorm))
 
 
 @tensor_method(name="renorm")

@@ -196,7 +196,7 @@ def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = 
     array = converted(xp, input, _FLOAT32 if is_half(wanted) else wanted)
     axes = reduced_axes(dim, input.ndim, "logsumexp")
     if not array.size:
-        return xp.log(xp.add.reduce(array, axes, None, None, keepdim))
+        return converted(xp, xp.asarray(xp.log(xp.add.reduce(array, axes, None, None, keepdim))), wanted)
     greatest = xp.asarray(xp.maximum.reduce(array.real, axes, None, None, True))
     greatest = xp.where(xp.isinf(greatest), xp.zeros((), greatest.dtype), greatest)
     result = xp.log(xp.add.reduce(xp.exp(array - greatest), axes, None, None, True)) + greatest

@@ -233,7 +233,7 @@ def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
     return adjoint(input).matmul(grad)
 
 
-@primitive(out=True, operators=("__matmul__",))
+@primitive(out=True, operators=("__matmul__",), own_layout=True)
 def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
@@ -275,7 +275,7 @@ def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     return other.matmul(self)
 
 
-@primitive(out=True)
+@primitive(out=True, own_layout=True)
 def mm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
     """Return the product of two matrices.
 
@@ -306,7 +306,7 @@ derivatives(
 )
 
 
-@primitive(out=True)
+@primitive(out=True, own_layout=True)
 def bmm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
     """Return the products of the matrices of two batches of the same size.
 
@@ -329,7 +329,7 @@ derivatives(
 )
 
 
-@primitive(out=True)
+@primitive(out=True, own_layout=True)
 def mv(xp: Any, input: Tensor, vec: Tensor) -> Tensor:
     """Return the product of a matrix and a vector.
 
@@ -473,7 +473,7 @@ derivatives(
 )
 
 
-@primitive(namespace="tensorlike.nn.functional", method=False)
+@primitive(namespace="tensorlike.nn.functional", method=False, own_layout=True, out=True)
 def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return `input @ weight.T + bias`.
 
@@ -537,7 +537,7 @@ def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-@primitive(name="_linear_weight", namespace="tensorlike._internal", method=False)
+@primitive(name="_linear_weight", namespace="tensorlike._internal", method=False, own_layout=True)
 def _linear_weight(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the sum over all rows of the outer products of `input` with the conjugate of `other`.
 

@@ -13,6 +13,7 @@ from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.runtime import guarded
+from tensorlike.tensor.storage import bytes_of, owner_of
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
@@ -151,13 +152,10 @@ def _as_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry, arra
 derivatives(_as_strided, input=lambda grad, layout, geometry: direct(scatter_strided)(grad, layout, geometry))
 
 
-def _storage(tensor: Any) -> Any:
-    """Return the contiguous array that owns the memory of a tensor."""
-    base = tensor if tensor._view_base is None else tensor._view_base
-    array = base._data
-    while not (array.flags.c_contiguous or array.flags.f_contiguous) and isinstance(array.base, type(array)):
-        array = array.base
-    return array
+def _storage(array: Any) -> Any:
+    """Return the memory of an array as a contiguous array."""
+    owner = owner_of(array)
+    return owner if owner.flags.c_contiguous or owner.flags.f_contiguous else bytes_of(owner)
 
 
 @composite(guard=False, method=True)
@@ -188,7 +186,7 @@ def as_strided(
         )
     if any(n < 0 for n in shape):
         raise RuntimeError(f"as_strided(): sizes must not be negative, got {list(shape)}")
-    array, storage = tensor._data, _storage(tensor)
+    array, storage = tensor._data, _storage(tensor._data)
     width = array.dtype.itemsize
     start = data_pointer(array) - data_pointer(storage) if storage_offset is None else storage_offset * width
     last = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1

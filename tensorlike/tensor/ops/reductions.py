@@ -55,7 +55,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(out=True)
+@primitive(out=True, own_layout=True)
 def sum(
     xp: Any,
     input: Tensor,
@@ -133,7 +133,7 @@ derivatives(
 )
 
 
-@primitive(out=True)
+@primitive(out=True, own_layout=True)
 def mean(
     xp: Any,
     input: Tensor,
@@ -333,7 +333,7 @@ def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None
 # --------------------------------------------------------------------------------------------- undoing broadcasting
 
 
-@primitive(name="sum_to_size", namespace="tensorlike._internal", method=False)
+@primitive(name="sum_to_size", namespace="tensorlike._internal", method=False, own_layout=True)
 def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Return the tensor summed to the shape `size`."""
     before = input.shape

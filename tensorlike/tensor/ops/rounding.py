@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.dtypes import dtype_of, finfo
 from tensorlike.tensor.types import Tensor
 
 from .shared import not_implemented, zeros_like
@@ -127,6 +130,11 @@ def nan_to_num(
 
     Same as PyTorch's function of that name.
     """
+    if input.dtype.kind == "V":
+        limits = finfo(dtype_of(input.dtype))
+        posinf, neginf = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+        wide = xp.nan_to_num(input.astype(np.float32), nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+        return wide.astype(input.dtype)
     if input.dtype.kind not in "fc":
         return input.copy()
     return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)

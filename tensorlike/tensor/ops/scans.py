@@ -34,7 +34,8 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
         return input.copy()
     if is_half(wanted):
         return getattr(input.astype(_FLOAT32), name)(axis).astype(wanted)
-    return getattr(input, name)(axis)
+    # NumPy would sum narrow integers in wide ones unless it is told.
+    return getattr(input, name)(axis, wanted)
 
 
 # ---------------------------------------------------------------------------------------------------------- sums

@@ -11,8 +11,9 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dims import shape_of
-from tensorlike.tensor.reduced import is_half, one_axis, unsupported, whole
-from tensorlike.tensor.runtime import dtype_name, guarded, wrong_type
+from tensorlike.tensor.promotion import result_type
+from tensorlike.tensor.reduced import comparable, is_half, one_axis, unsupported, whole
+from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 __all__ = ["bincount", "bucketize", "histc", "isin", "searchsorted", "unique", "unique_consecutive"]
@@ -152,7 +153,7 @@ def _positions(xp: Any, boundaries: Any, values: Any, side: str) -> Any:
     """Return the positions of `values` in each line of `boundaries`, by sorting both together."""
     size, wanted = boundaries.shape[-1], values.shape[-1]
     joined = [values, boundaries] if side == "left" else [boundaries, values]
-    order = xp.argsort(xp.concatenate(joined, -1), -1, kind="stable")
+    order = xp.argsort(comparable(xp.concatenate(joined, -1)), -1, kind="stable")
     # Of what is equal, the part that was joined first comes first, and counts only what lies before it.
     is_boundary = order >= wanted if side == "left" else order < size
     before = xp.cumsum(is_boundary, -1)
@@ -162,10 +163,11 @@ def _positions(xp: Any, boundaries: Any, values: Any, side: str) -> Any:
 
 
 def _searched(xp: Any, function: str, boundaries: Any, values: Any, out_int32: bool, side: str) -> Any:
+    common = result_type(boundaries, values)
+    if common.kind in "bc":
+        unsupported(function, common)
     if not hasattr(values, "ndim"):
         values = xp.asarray(values)
-    if values.dtype.kind in "bc" or boundaries.dtype.kind == "c":
-        unsupported(function, values.dtype if values.dtype.kind in "bc" else boundaries.dtype)
     if boundaries.ndim == 1:
         result = xp.searchsorted(boundaries, values, side=side)
     else:
@@ -328,7 +330,7 @@ def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number 
 # ---------------------------------------------------------------------------------------------------- membership
 
 
-@primitive(method=False, differentiable=False, promotion="arithmetic", out=True)
+@primitive(method=False, differentiable=False, out=True)
 def isin(
     xp: Any,
     elements: Tensor | Number,
@@ -349,8 +351,8 @@ def isin(
 
     Same as PyTorch's function of that name.
     """
-    if elements.dtype.kind in "bc":
-        raise RuntimeError(
-            f"isin(): Unsupported input type encountered for isin(): {dtype_name(elements.dtype)}"
-        )
-    return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)
+    for given in (elements, test_elements):
+        if hasattr(given, "ndim") and given.dtype.kind in "bc":
+            raise RuntimeError(f"isin(): Unsupported input type encountered for isin(): {dtype_name(given.dtype)}")
+    one, two = promote_arithmetic("isin", xp, (elements, test_elements))
+    return xp.isin(one, two, assume_unique=assume_unique, invert=invert)

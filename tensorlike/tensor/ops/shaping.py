@@ -12,6 +12,7 @@ from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.layouts import arranged, contiguous_format, format_name, is_arranged
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
@@ -21,12 +22,11 @@ from .basic import INTERNAL, along, direct
 __all__ = ["clone", "flatten", "movedim", "permute", "reshape", "squeeze", "t", "transpose", "unflatten", "unsqueeze"]
 
 
-@primitive()
+@primitive(own_layout=True)
 def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a copy of `input`, which gradients pass through.
 
-    The order of the dimensions in memory is kept where `input` fills its memory; `memory_format` may ask for a
-    contiguous copy.
+    The order of the dimensions in memory is kept unless a `memory_format` asks for another.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2)
@@ -36,10 +36,7 @@ def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    contiguous = "contiguous" in str(memory_format) or any(
-        s == 0 and n > 1 for s, n in zip(input.strides, input.shape, strict=True)
-    )
-    return input.copy(order="C" if contiguous else "K")
+    return arranged(input, format_name(memory_format, "clone"))
 
 
 derivatives(clone, input=lambda grad: grad)
@@ -49,7 +46,9 @@ _clone = direct(clone)
 
 @tensor_method(composite=False)
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Return this tensor if its elements lie in memory in the order of the last dimension first, else such a copy.
+    """Return this tensor if its elements lie in memory one after the other, else a copy where they do.
+
+    With `memory_format` they lie as that has them.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2, 3)
@@ -58,7 +57,14 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return self if self._data.flags.c_contiguous else _clone(self, memory_format="contiguous_format")
+    wanted = format_name(memory_format, "contiguous")
+    if is_arranged(self._data, wanted):
+        return self
+    if wanted == "preserve_format":
+        raise RuntimeError(
+            "contiguous(): preserve memory format is unsupported by the contiguous operator; use clone()"
+        )
+    return _clone(self, memory_format=contiguous_format if memory_format is None else memory_format)
 
 
 # ------------------------------------------------------------------------------------------------------------ reshape

@@ -138,7 +138,7 @@ def signbit(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return xp.signbit(input) if input.dtype.kind == "f" else xp.less(input, 0)
+    return xp.signbit(input) if input.dtype.kind in "fV" else xp.less(input, 0)
 
 
 @pointwise("copysign", promotion="real float")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.reduced import nonempty, one_axis, unsupported, whole
+from tensorlike.tensor.reduced import comparable, nonempty, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
@@ -28,6 +28,7 @@ def _order(xp: Any, function: str, input: Any, dim: Any, descending: bool) -> An
         )
     if not input.ndim:
         return xp.zeros((), _INT64)
+    input = comparable(input)
     if not descending:
         return xp.argsort(input, axis, kind="stable")
     # Turned around twice, equal elements keep their order.
@@ -133,7 +134,7 @@ def topk(
         return input.copy(), xp.zeros((), _INT64)
     if 0 < k < count // 8:
         # The k elements are found without sorting the others, and only they are sorted.
-        found = xp.moveaxis(xp.argpartition(input, count - k if largest else k - 1, axis), axis, -1)
+        found = xp.moveaxis(xp.argpartition(comparable(input), count - k if largest else k - 1, axis), axis, -1)
         found = xp.moveaxis(xp.sort(found[..., -k:] if largest else found[..., :k], -1), -1, axis)
         among = xp.take_along_axis(input, found, axis)
         order = xp.take_along_axis(found, _order(xp, "topk", among, axis, largest), axis)
@@ -177,7 +178,7 @@ def kthvalue(xp: Any, input: Tensor, k: int, dim: int = -1, keepdim: bool = Fals
         shape = list(input.shape)
         shape[axis : axis + 1] = [1] if keepdim else []
         return xp.zeros(shape, input.dtype), xp.zeros(shape, _INT64)
-    places = xp.take(xp.argpartition(input, k - 1, axis), xp.asarray([k - 1]), axis)
+    places = xp.take(xp.argpartition(comparable(input), k - 1, axis), xp.asarray([k - 1]), axis)
     values = xp.take_along_axis(input, places, axis)
     return (values, places) if keepdim else (xp.squeeze(values, axis), xp.squeeze(places, axis))
 

@@ -12,6 +12,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.reduced import (
+    comparable,
     converted,
     count_of,
     expanded,
@@ -259,6 +260,7 @@ def _picked(xp: Any, lines: Any, places: Any, axis: int, keepdim: bool, scalar: 
 
 def _middle(xp: Any, lines: Any, skip_nan: bool) -> Any:
     """Return the index of the median of each line, the lower of two."""
+    lines = comparable(lines)
     count = lines.shape[-1]
     missing = xp.isnan(lines) if lines.dtype.kind not in "biu" else None
     if not lines.size:
@@ -391,7 +393,7 @@ def mode(xp: Any, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[
     if input.dtype.kind == "c":
         unsupported("mode", input.dtype)
     lines, axis = _along_last(xp, "mode", input, dim)
-    order = xp.argsort(lines, -1, kind="stable")
+    order = xp.argsort(comparable(lines), -1, kind="stable")
     ordered = xp.take_along_axis(lines, order, -1)
     places = xp.arange(lines.shape[-1])
     # How long the run of equal elements is up to each place; the first place of the greatest length ends the run.

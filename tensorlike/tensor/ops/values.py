@@ -33,13 +33,14 @@ def converted_number(value: Any, dtype: Any) -> Any:
         return dtype.type(value)
     if isinstance(value, np.generic):
         value = value.item()
+    if kind == "b":
+        return dtype.type(bool(value))
     fits = True
     if isinstance(value, complex) and kind != "c":
         fits = value.imag == 0
         value = value.real
-    if kind == "b":
-        number: Any = bool(value)
-    elif kind in "iu":
+    number: Any
+    if kind in "iu":
         if isinstance(value, float):
             fits = fits and math.isfinite(value)
         number = int(value) if fits else 0
@@ -78,7 +79,7 @@ def single_value(value: Any, dtype: Any, message: str) -> Any:
         if value.ndim:
             raise RuntimeError(message.format(ndim=value.ndim))
         return as_written(value, dtype)
-    if isinstance(value, complex) and dtype.kind != "c" and value.imag:
+    if isinstance(value, complex) and dtype.kind not in "bc" and value.imag:
         raise RuntimeError(
             f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}, "
             f"and the tensor is of type {dtype_name(dtype)}"

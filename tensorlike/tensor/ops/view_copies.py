@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import write_out
+from tensorlike.tensor.layouts import contiguous_format
+from tensorlike.tensor.runtime import write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from .complexes import view_as_complex as _view_as_complex
@@ -17,7 +18,9 @@ __all__: list[str] = []
 
 
 def _copied(name: str, shown: Any, out: Any, input: Any) -> Any:
-    return shown.clone() if out is None else write_out(name, out, shown.detach()._data.copy(), input)
+    if out is None:
+        return shown.clone(memory_format=contiguous_format)
+    return write_out(name, out, shown.detach()._data.copy(), input)
 
 
 def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
@@ -278,12 +281,24 @@ def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ..
 
     Same as PyTorch's function of that name.
     """
-    return tuple([part.clone() for part in input.split(split_size, dim)])
+    return tuple([part.clone(memory_format=contiguous_format) for part in input.split(split_size, dim)])
+
+
+def _copied_each(name: str, shown: Any, out: Any, input: Any) -> Any:
+    if out is None:
+        return tuple([part.clone(memory_format=contiguous_format) for part in shown])
+    if not isinstance(out, (tuple, list)):
+        wrong_type(name, "out", None, out, "tuple of Tensors")
+    if len(out) != len(shown):
+        raise RuntimeError(f"{name}() expected an out= argument of size {len(shown)}, got size {len(out)}")
+    return tuple([_copied(name, part, target, input) for part, target in zip(shown, out, strict=True)])
 
 
 @composite
-def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return copies of the parts of the given sizes along `dim`, each in memory of its own.
+def split_with_sizes_copy(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, ...]:
+    """Return copies of the parts of the given sizes along `dim`, each in memory of its own, or in that of `out`.
 
     Raises what the function without `_copy` raises.
 
@@ -293,12 +308,13 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[int], dim: int = 
 
     Same as PyTorch's function of that name.
     """
-    return tuple([part.clone() for part in input.split_with_sizes(split_sizes, dim)])
+    parts = input.split_with_sizes(split_sizes, dim)
+    return _copied_each("split_with_sizes_copy", parts, out, input)  # type: ignore[no-any-return]
 
 
 @composite
-def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return copies of the slices along `dim`, each in memory of its own.
+def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, ...]:
+    """Return copies of the slices along `dim`, each in memory of its own, or in that of `out`.
 
     Raises what the function without `_copy` raises.
 
@@ -308,7 +324,7 @@ def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
     Same as PyTorch's function of that name.
     """
-    return tuple([part.clone() for part in input.unbind(dim)])
+    return _copied_each("unbind_copy", input.unbind(dim), out, input)  # type: ignore[no-any-return]
 
 
 @composite

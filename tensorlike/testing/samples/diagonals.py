@@ -58,6 +58,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2), -1)
     yield SampleInput(make(2, 3))
     yield SampleInput(make(3, 2), 1)
+    yield SampleInput(make(3, 3), name="square")
 
 
 @samples("tensorlike.diagflat", dtypes=ALL, reference=np.diagflat)

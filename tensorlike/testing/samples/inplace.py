@@ -64,3 +64,5 @@ def _(make: Make) -> Iterator[SampleInput]:
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3, requires_grad=False), make(2, requires_grad=False))
     yield SampleInput(make(2, 3, requires_grad=False), make(requires_grad=False))
+    yield SampleInput(make(2, 3, requires_grad=False), make(1, requires_grad=False), 1, (0,), (3,))
+    yield SampleInput(make(2, 3, requires_grad=False))

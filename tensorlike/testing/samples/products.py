@@ -26,12 +26,14 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 0), make(0, 3), name="nothing to sum")
     yield SampleInput(make(0, 2, 3), make(3, 2), name="empty batch")
     yield SampleInput(make(2, 0, 3), make(2, 3, 0))
+    yield SampleInput(make(3, 3), make(3, 3), name="square")
 
 
 @samples("tensorlike.Tensor.__rmatmul__", dtypes=NUMERIC, reference=lambda a, b: b @ a)
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 4), make(2, 3))
     yield SampleInput(make(3), make(3))
+    yield SampleInput(make(3, 3), make(3, 3), name="square")
 
 
 @samples("tensorlike.mm", dtypes=NUMERIC, reference=np.matmul)
@@ -40,6 +42,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3, contiguous=False), make(3, 1))
     yield SampleInput(make(2, 0), make(0, 3))
     yield SampleInput(make(0, 3), make(3, 2))
+    yield SampleInput(make(3, 3), make(3, 3), name="square")
 
 
 @samples("tensorlike.bmm", dtypes=NUMERIC, reference=np.matmul)
@@ -56,6 +59,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 2, contiguous=False), make(2, contiguous=False))
     yield SampleInput(make(2, 0), make(0))
     yield SampleInput(make(0, 2), make(2))
+    yield SampleInput(make(3, 3), make(3), name="square")
 
 
 @samples("tensorlike.dot", dtypes=NUMERIC, reference=np.dot)
@@ -125,6 +129,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(), make(2, 3), make(3, 4), broadcasts=True)
     yield SampleInput(make(2, 3), make(2, 0), make(0, 3))
     yield SampleInput(make(0, 3), make(0, 2), make(2, 3))
+    yield SampleInput(make(3, 3), make(3, 3), make(3, 3), name="square")
 
 
 @samples("tensorlike.addmv", dtypes=NUMERIC, reference=_sum_of_products)
@@ -134,6 +139,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2), make(2, 3), make(3), beta=0)
     yield SampleInput(make(), make(2, 3), make(3), broadcasts=True)
     yield SampleInput(make(2), make(2, 0), make(0))
+    yield SampleInput(make(3), make(3, 3), make(3), name="square")
 
 
 def _addr(input: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: complex = 1, alpha: complex = 1):  # type: ignore[no-untyped-def]
@@ -227,6 +233,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), make(3, 4), make(4, 2))
     yield SampleInput(make(2, 5), make(5, 1), make(1, 5), make(5, 3))
     yield SampleInput(make(2, 3), make(3, 4))
+    yield SampleInput(make(3, 3), make(3, 3), make(3, 3), name="square")
 
 
 def _power(input: np.ndarray, n: int) -> np.ndarray:

@@ -98,6 +98,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), -1, 0)
     yield SampleInput(make(2, 3), 1, 1)
     yield SampleInput(make(0, 3), 0, 1)
+    yield SampleInput(make(3, 3), 0, 1, name="square")
 
 
 @samples("tensorlike.t", dtypes=ALL, reference=np.transpose)
@@ -105,6 +106,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))
     yield SampleInput(make(3))
     yield SampleInput(make())
+    yield SampleInput(make(3, 3), name="square")
 
 
 @samples("tensorlike.adjoint", dtypes=ALL)
@@ -112,6 +114,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))
     yield SampleInput(make(2, 1, 3))
     yield SampleInput(make(0, 3))
+    yield SampleInput(make(3, 3), name="square")
 
 
 @samples("tensorlike.movedim", dtypes=ALL, reference=np.moveaxis)

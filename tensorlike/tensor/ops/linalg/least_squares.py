@@ -12,7 +12,7 @@ from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from .common import NAMESPACE, converging, require_tensor
+from .common import NAMESPACE, converging, into_each, require_tensor
 from .norms import check_tolerances, tolerance
 
 __all__ = ["lstsq", "pinv"]
@@ -158,8 +158,9 @@ def _check_lstsq(a: Any, b: Any, driver: Any) -> bool:
 
 @composite(namespace=NAMESPACE)
 def lstsq(
-    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None,
+    out: tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Return the X that makes the norm of A X - B least, with the residuals, the rank of A and its singular values.
 
     A has shape (..., m, n), B (..., m, k), or one vector for each matrix. Singular values that are not above `rcond`
@@ -193,8 +194,7 @@ def lstsq(
             residuals = (A @ solution - columns).abs().square().sum(-2)
     if vector:
         solution = solution.squeeze(-1)
-    fields = return_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
-    return fields(  # type: ignore[no-any-return]
+    found = return_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))(
         (
             solution,
             residuals,
@@ -202,3 +202,4 @@ def lstsq(
             values if driver in ("gelsd", "gelss") else values.detach().new_empty((0,)),
         )
     )
+    return into_each("lstsq", out, found, A, B)  # type: ignore[no-any-return]

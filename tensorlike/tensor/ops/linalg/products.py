@@ -262,8 +262,11 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     require_tensor("vander", "x", x)
     if x.ndim == 0:
         raise RuntimeError("linalg.vander: Expected a tensor with 1 or more dimensions, got one without")
-    if x._data.dtype.kind == "b":
-        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    if x._data.dtype.kind in "bV" or x._data.dtype == np.float16:
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{dtype_name(x._data.dtype)}"
+        )
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1. Got {count}")

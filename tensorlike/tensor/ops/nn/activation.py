@@ -23,6 +23,7 @@ from .common import (
     raw,
     warn,
     widened,
+    written_out,
 )
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "logsigmoid", "mish", "selu", "silu", "softplus"]
@@ -117,7 +118,7 @@ _gelu = raw(_gelu_op)
 
 
 @functional
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
     """Return `input` times the normal distribution function of it, element by element.
 
     With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
@@ -131,7 +132,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, got {approximate!r}")
-    return _gelu(input, approximate)
+    return written_out("gelu", _gelu(input, approximate), out, input)
 
 
 # ---------------------------------------------------------------------------------------------------- elu and its kin
@@ -295,7 +296,7 @@ _logsigmoid = raw(_logsigmoid_op)
 
 
 @functional
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return `log(sigmoid(input))`, element by element, without overflow.
 
     >>> import tensorlike as tl
@@ -304,7 +305,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _logsigmoid(input)
+    return written_out("logsigmoid", _logsigmoid(input), out, input)
 
 
 @internal_pointwise(name="softplus")
@@ -327,7 +328,7 @@ _softplus = raw(_softplus_op)
 
 
 @functional
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """Return `log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above `threshold`.
 
     >>> import tensorlike as tl
@@ -336,7 +337,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _softplus(input, beta, threshold)
+    return written_out("softplus", _softplus(input, beta, threshold), out, input)
 
 
 @internal_pointwise(name="mish")

@@ -150,6 +150,11 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
     flat = xp.asarray(flat.reshape((math.prod(wanted), -1)))
     candidates = array.reshape((*lead, math.prod(spatial)))[..., flat]
     best = candidates.argmax(axis=-1)
+    undefined = xp.isnan(candidates)
+    if bool(undefined.any()):
+        # Of several NaN the last one counts.
+        last = undefined.shape[-1] - 1 - undefined[..., ::-1].argmax(axis=-1)
+        best = xp.where(undefined.any(axis=-1), last, best)
     found = wrap(flat[xp.arange(flat.shape[0]), best])
     values = input.reshape((*lead, math.prod(spatial))).gather(-1, found).reshape((*lead, *wanted))
     return (values, found.reshape((*lead, *wanted))) if return_indices else values

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, narrowed, need_float, raw, widened
+from .common import array_of, functional, internal, narrowed, need_float, raw, widened, written_out
 from .pooling import Windows, check_pool_input, pool_windows
 from .windows import Sizes, crop, padded, places, positions, sizes
 
@@ -120,7 +120,7 @@ def avg_pool1d(
 @functional
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Return the average of every window over the last two dimensions.
 
@@ -135,15 +135,16 @@ def avg_pool2d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool(
+    found = _pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    return written_out("avg_pool2d", found, out, input)
 
 
 @functional
 def avg_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Return the average of every window over the last three dimensions.
 
@@ -155,9 +156,10 @@ def avg_pool3d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool(
+    found = _pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    return written_out("avg_pool3d", found, out, input)
 
 
 def _power_pool(

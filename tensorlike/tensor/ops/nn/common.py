@@ -14,7 +14,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import _outside_stacklevel
 from tensorlike.tensor.declare import composite, pointwise, primitive
 from tensorlike.tensor.forms import implementation_of
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 
 __all__ = [
     "FUNCTIONAL",
@@ -37,6 +37,7 @@ __all__ = [
     "warn",
     "widened",
     "written",
+    "written_out",
 ]
 
 #: Where types are asked about these functions.
@@ -79,6 +80,11 @@ def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
     d = function.declaration
     return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
+
+
+def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
+    """Return `result`, or `out` with the result in it where it is given."""
+    return result if out is None else write_out(name, out, result._data, *operands)
 
 
 def warn(message: str) -> None:

@@ -253,9 +253,10 @@ def _times(values: Any) -> str:
     return "(" + " x ".join(str(v) for v in values) + ")"
 
 
-def _conv(
+def plain_convolution(
     function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
+    """Return the convolution along the last `count` dimensions, its arguments checked."""
     stride = _listed(stride, count, "stride", function)
     dilation = _listed(dilation, count, "dilation", function)
     _check_operands(function, count, input, weight, bias, any(d > 1 for d in dilation))
@@ -294,10 +295,11 @@ def _conv(
     return _convolution(input, weight, bias, Geometry(stride, pads, dilation, groups, out))
 
 
-def _transposed(
+def transposed_convolution(
     function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any,
     groups: int, dilation: Any,
 ) -> Any:  # fmt: skip
+    """Return the transposed convolution along the last `count` dimensions, its arguments checked."""
     _check_operands(function, count, input, weight, bias, True)
     stride = _listed(stride, count, "stride", function)
     dilation = _listed(dilation, count, "dilation", function)
@@ -360,7 +362,7 @@ def conv1d(
 
     Same as PyTorch's function of that name.
     """
-    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return plain_convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -381,7 +383,7 @@ def conv2d(
 
     Same as PyTorch's function of that name.
     """
-    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return plain_convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -401,7 +403,7 @@ def conv3d(
 
     Same as PyTorch's function of that name.
     """
-    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return plain_convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional
@@ -420,7 +422,7 @@ def conv_transpose1d(
 
     Same as PyTorch's function of that name.
     """
-    return _transposed(
+    return transposed_convolution(
         "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
 
@@ -441,7 +443,7 @@ def conv_transpose2d(
 
     Same as PyTorch's function of that name.
     """
-    return _transposed(
+    return transposed_convolution(
         "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
 
@@ -462,6 +464,6 @@ def conv_transpose3d(
 
     Same as PyTorch's function of that name.
     """
-    return _transposed(
+    return transposed_convolution(
         "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
     )

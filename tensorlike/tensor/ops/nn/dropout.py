@@ -15,7 +15,7 @@ from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, need_float, raw, warn
+from .common import array_of, functional, narrowed, need_float, raw, warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -33,55 +33,59 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
+def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
     """Return which places are kept, each with probability `1 - p`."""
     with default_generator_of(device_of(array)).drawing() as source:
         return source.random(shape, dtype=np.float32) >= p
 
 
-def _check_dtype(array: Any) -> None:
+def check_dtype(array: Any, *, complex: bool = False) -> None:
+    """Raise unless dropout works on the dtype of `array`."""
     if array.dtype.kind in "biu":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {dtype_name(array.dtype)}: dropout takes "
             "floating-point tensors"
         )
-    need_float("dropout", array)
+    if not complex:
+        need_float("dropout", array)
 
 
 @guarded
-def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
+def dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
     """Return `input` with places of `shape`, which broadcasts to it, set to zero and the others scaled up."""
     array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
         return input
-    _check_dtype(array)
+    check_dtype(array)
     xp = namespace_of(array)
     if p == 1:
         noise = xp.zeros(shape, array.dtype)
     else:
-        noise = xp.multiply(_kept(array, p, shape), 1 / (1 - p), dtype=array.dtype)
+        noise = xp.multiply(kept(array, p, shape), 1 / (1 - p), dtype=array.dtype)
     return (_mul_into if inplace else _mul)(input, wrap(noise))
 
 
 @guarded
-def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
+def alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
     """Return `input` with places set to what selu tends to, then scaled and moved so that mean and variance stay."""
     array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
         return input
-    _check_dtype(array)
+    check_dtype(array)
     xp = namespace_of(array)
     if p == 1:
         return (_mul_into if inplace else _mul)(input, wrap(xp.zeros(shape, array.dtype)))
     scale = 1 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
-    kept = _kept(array, p, shape)
-    noise = xp.multiply(kept, scale, dtype=array.dtype)
-    shift = xp.subtract(kept, 1, dtype=array.dtype) * (_ALPHA * scale) + _ALPHA * scale * p
+    places = kept(array, p, shape)
+    noise = xp.multiply(places, scale, dtype=array.dtype)
+    # bfloat16 times a Python float is single precision to NumPy.
+    shift = narrowed(xp.subtract(places, 1, dtype=array.dtype) * (_ALPHA * scale) + _ALPHA * scale * p, array)
     product = (_mul_into if inplace else _mul)(input, wrap(noise))
     return (_add_into if inplace else _add)(product, wrap(shift))
 
 
-def _channels(input: Any) -> tuple[int, ...]:
+def channels(input: Any) -> tuple[int, ...]:
+    """Return the shape of one number for each channel, which broadcasts to `input`."""
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) < 2:
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {len(shape)}")
@@ -104,7 +108,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
+    return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
 @functional
@@ -121,7 +125,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
+    return alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
 @functional
@@ -138,7 +142,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     Same as PyTorch's function of that name.
     """
     _check(p)
-    return _alpha_dropped(input, p, training, inplace, _channels(input))
+    return alpha_dropped(input, p, training, inplace, channels(input))
 
 
 @functional
@@ -161,7 +165,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _dropped(input, p, training, inplace, (*shape[:-1], 1))
+    return dropped(input, p, training, inplace, (*shape[:-1], 1))
 
 
 @functional
@@ -186,7 +190,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d for that instead.",
         )
-    return _dropped(input, p, training, inplace, _channels(input))
+    return dropped(input, p, training, inplace, channels(input))
 
 
 @functional
@@ -205,10 +209,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check(p)
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) == 4:
-        return _dropped(input, p, training, inplace, (shape[0], 1, 1, 1))
+        return dropped(input, p, training, inplace, (shape[0], 1, 1, 1))
     if len(shape) != 5:
         _warn_shape("dropout3d", len(shape), 3)
-    return _dropped(input, p, training, inplace, _channels(input))
+    return dropped(input, p, training, inplace, channels(input))
 
 
 def _warn_shape(name: str, ndim: int, spatial: int) -> None:

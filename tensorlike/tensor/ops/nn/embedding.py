@@ -20,7 +20,8 @@ __all__ = ["embedding", "embedding_bag"]
 _MANY = 1 << 14
 
 
-def _check_range(indices: Any, rows: int) -> None:
+def check_range(indices: Any, rows: int) -> None:
+    """Raise IndexError for an index out of range, where looking costs nothing."""
     # Looking at indices on a GPU would make every call wait for it.
     if type(indices) is np.ndarray and indices.size:
         low, high = indices.min(), indices.max()
@@ -34,7 +35,7 @@ def _embedding_op(
     xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """Return the rows of `weight` that `indices` names."""
-    _check_range(indices, weight.shape[0])
+    check_range(indices, weight.shape[0])
     return xp.take(weight, indices, axis=0)
 
 
@@ -99,13 +100,14 @@ derivatives(
         grad, indices, upstream_shape[0], padding_idx, scale_grad_by_freq
     ),
 )
-_embedding = raw(_embedding_op)
+looked_up = raw(_embedding_op)
 
 
-def _check_indices(function: str, indices: Any) -> None:
+def check_indices(function: str, indices: Any, name: str = "indices") -> None:
+    """Raise unless the dtype of `indices` is one of those that name rows."""
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got "
             f"{dtype_name(indices.dtype)} instead (while checking arguments for {function})"
         )
 
@@ -120,7 +122,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
     return padding_idx % max(rows, 1)
 
 
-def _shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows that `indices` names down to the norm `max_norm`, in place and unrecorded."""
     with no_grad():
         rows = indices.reshape(-1).unique()
@@ -152,12 +154,12 @@ def embedding(
     indices = array_of("embedding", "input", 1, input)
     table = array_of("embedding", "weight", 2, weight)
     row = _row(padding_idx, table.shape[0] if table.ndim else 0)
-    _check_indices("embedding", indices)
+    check_indices("embedding", indices)
     if table.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, got a weight of size {list(table.shape)}")
     if max_norm is not None:
-        _check_range(indices, table.shape[0])
-        _shorten(weight, input, max_norm, norm_type)
+        check_range(indices, table.shape[0])
+        shorten(weight, input, max_norm, norm_type)
     return _embedding_op(weight, input, row, scale_grad_by_freq)
 
 
@@ -214,15 +216,9 @@ def embedding_bag(
         if offsets is None or offsets.dim() != 1:
             given = None if offsets is None else f"the shape {list(offsets.shape)}"
             raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
-        starts = offsets.cpu().numpy().astype(np.int64)
-        if starts.size and starts[0] != 0:
-            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence starts at 0, got {starts[0]}")
-        if starts.size and starts[-1] > input.shape[0]:
-            raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]}, got {starts[-1]}")
-        if include_last_offset:
-            input = input[: int(starts[-1])]
-            per_sample_weights = None if per_sample_weights is None else per_sample_weights[: int(starts[-1])]
-            starts = starts[:-1]
+        starts, end = bag_starts(offsets, input.shape[0], include_last_offset)
+        input = input[:end]
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     indices = input.reshape(-1)
@@ -232,10 +228,20 @@ def embedding_bag(
     number = input.new_tensor(bag)
     row = _row(padding_idx, weight.shape[0])
     counted = None if row < 0 else (indices != row)
-    return _bags(values, number, counted, bags, mode, per_sample_weights)
+    return bags_of(values, number, counted, bags, mode, per_sample_weights)
 
 
-def _bags(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: Any) -> Any:
+def bag_starts(offsets: Any, length: int, include_last_offset: bool) -> tuple[Any, int]:
+    """Return where bags of a vector of indices start, and where the last of them ends."""
+    starts = offsets.cpu().numpy().astype(np.int64)
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence starts at 0, got {starts[0]}")
+    if starts.size and starts[-1] > length:
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {length}, got {starts[-1]}")
+    return (starts[:-1], int(starts[-1])) if include_last_offset else (starts, length)
+
+
+def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: Any) -> Any:
     """Return the sum, mean or maximum of the rows `values` of each bag."""
     bag = bag.long()
     columns = values.shape[-1]

@@ -265,12 +265,17 @@ def binary_cross_entropy_with_logits(
     t = array_of("binary_cross_entropy_with_logits", "target", 2, target)
     if x.shape != t.shape:
         raise ValueError(f"Target size ({list(t.shape)}) must be the same as input size ({list(x.shape)})")
-    need_float("binary_cross_entropy_with_logits", x)
+    return reduced(binary_losses(input, target, weight, pos_weight), reduction)
+
+
+def binary_losses(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+    """Return the cross entropy of each element, written with public operations."""
+    need_float("binary_cross_entropy_with_logits", array_of("binary_cross_entropy_with_logits", "input", 1, input))
     log_p = _logsigmoid_op(input)
     if pos_weight is not None:
         log_p = log_p * ((pos_weight - 1) * target + 1)
     losses = (1 - target) * input - log_p
-    return reduced(losses if weight is None else losses * weight, reduction)
+    return losses if weight is None else losses * weight
 
 
 @functional(guard=True)
@@ -320,12 +325,17 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.",
         )
-    if array_of("kl_div", "input", 1, input).dtype.kind in "biu":
-        raise RuntimeError("kl_div: Integral inputs not supported.")
-    array_of("kl_div", "target", 2, target)
-    losses = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
-    result = reduced(losses, reduction)
+    result = reduced(divergences(input, target, log_target), reduction)
     return result / input.shape[0] if batch and input.dim() else result
+
+
+def divergences(input: Any, target: Any, log_target: bool) -> Any:
+    """Return what each element adds to the divergence of `input` from `target`."""
+    for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
+        kind = array_of("kl_div", name, position, value).dtype.kind
+        if kind in "biuc":
+            raise RuntimeError(f"kl_div: {'Complex' if kind == 'c' else 'Integral'} inputs not supported.")
+    return target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
 
 
 @functional(guard=True)
@@ -346,6 +356,7 @@ def poisson_nll_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("poisson_nll_loss", "input", 1, input)
+    eps = float(eps)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         factorial = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5

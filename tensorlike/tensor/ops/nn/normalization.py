@@ -195,11 +195,16 @@ def layer_norm(
 
     Same as PyTorch's function of that name.
     """
+    return layer_normalized(input, normalized_shape, weight, bias, eps)[0]
+
+
+def layer_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Return the normalized input, the means and the inverse deviations."""
     array = array_of("layer_norm", "input", 1, input)
     shape = _normalized_shape("layer_norm", input, normalized_shape, ", ")
     need_float("layer_norm", array)
     _check_affine("layer_norm", shape, weight=weight, bias=bias)
-    return _layer_norm(input, weight, bias, len(shape), eps)[0]
+    return _layer_norm(input, weight, bias, len(shape), eps)
 
 
 @functional(guard=True)
@@ -246,7 +251,9 @@ def _batch_norm_op(
         axes = (0, *range(2, x.ndim))
         channels, mean, inverse, variance = _standardized(xp, x, axes, eps)
         count = x.size // max(x.shape[1], 1)
-        for running, found, factor in ((running_mean, mean, 1), (running_var, variance, count / max(count - 1, 1))):
+        # One value a channel has no unbiased variance: inf times zero, as PyTorch has it.
+        unbiased = count / (count - 1) if count > 1 else math.inf
+        for running, found, factor in ((running_mean, mean, 1), (running_var, variance, unbiased)):
             if running is not None:
                 running *= 1 - momentum
                 running += (momentum * factor) * found.reshape(running.shape)
@@ -368,12 +375,25 @@ def batch_norm(
 
     Same as PyTorch's function of that name.
     """
+    shape = array_of("batch_norm", "input", 1, input).shape
+    if training and len(shape) > 1 and shape[0] * math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+    return batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
+
+
+def batch_normalized(
+    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    """Return the normalized input, the means and the inverse deviations; move the running statistics."""
+    # Also where there are no running statistics to move.
+    momentum = float(momentum)
     array = array_of("batch_norm", "input", 1, input)
     shape = array.shape
     if len(shape) < 2:
-        raise RuntimeError(f"batch_norm(): expected an input of at least 2 dimensions, got size {list(shape)}")
-    if training and shape[0] * math.prod(shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+        raise IndexError(
+            f"Dimension out of range: batch_norm() takes the second dimension for channels, got size {list(shape)}"
+        )
     if not training:
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
@@ -382,7 +402,7 @@ def batch_norm(
     _check_channels(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
-    result = _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    result = _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if training:
         for running in (running_mean, running_var):
             if running is not None:
@@ -409,6 +429,19 @@ def instance_norm(
     shape = array_of("instance_norm", "input", 1, input).shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(shape)}")
+    return instance_normalized(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def instance_normalized(
+    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    """Return `input` with each channel of each item normalized; move the running statistics."""
+    shape = array_of("instance_norm", "input", 1, input).shape
+    if len(shape) < 2:
+        raise IndexError(
+            f"Dimension out of range: instance_norm() takes the second dimension for channels, got size {list(shape)}"
+        )
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = shape[:2]
@@ -417,10 +450,10 @@ def instance_norm(
         return None if tensor is None else tensor.repeat(count)
 
     mean, variance = repeated(running_mean), repeated(running_var)
-    result = batch_norm(
+    result = batch_normalized(
         input.reshape((1, count * channels, *shape[2:])), mean, variance, repeated(weight), repeated(bias),
         use_input_stats, momentum, eps,
-    )  # fmt: skip
+    )[0]  # fmt: skip
     if use_input_stats:
         for running, found in ((running_mean, mean), (running_var, variance)):
             if running is not None:
@@ -444,6 +477,34 @@ def group_norm(
     Same as PyTorch's function of that name.
     """
     shape = array_of("group_norm", "input", 1, input).shape
+    if num_groups > 0 and len(shape) > 1 and shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+    return group_normalized(input, num_groups, weight, bias, eps)
+
+
+def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: float) -> Any:
+    """Return `input` with each of `num_groups` groups of channels normalized."""
+    shape = array_of("group_norm", "input", 1, input).shape
+    check_groups(input, num_groups, weight, bias)
+    per_group = shape[1] // num_groups * math.prod(shape[2:])
+    grouped = input.reshape((shape[0], num_groups, per_group))
+    result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
+    return scaled_channels(result, weight, bias)
+
+
+def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
+    """Return `result` times `weight` plus `bias`, both with one element for each channel."""
+    channels = (1, -1, *(1 for _ in result.shape[2:]))
+    if weight is not None:
+        result = result * weight.reshape(channels)
+    if bias is not None:
+        result = result + bias.reshape(channels)
+    return result
+
+
+def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
+    """Raise unless the channels of `input` divide into groups, and there are as many weights."""
+    shape = input._data.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if num_groups <= 0:
@@ -453,9 +514,6 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(shape)} and num_groups={num_groups}"
         )
-    per_group = shape[1] // num_groups * math.prod(shape[2:])
-    if shape[0] * per_group == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
     need_float("group_norm", input._data)
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != (shape[1],):
@@ -463,14 +521,6 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(value.shape)} and input of shape {list(shape)}"
             )
-    grouped = input.reshape((shape[0], num_groups, per_group))
-    result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
-    channels = (1, -1, *(1 for _ in shape[2:]))
-    if weight is not None:
-        result = result * weight.reshape(channels)
-    if bias is not None:
-        result = result + bias.reshape(channels)
-    return result
 
 
 # -------------------------------------------------------------------------------------------------------------- others

@@ -48,7 +48,7 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
 
 @internal(differentiable=False)
 def max_pool_positions(xp: Any, input: Tensor, largest: Tensor, windows: Windows) -> Tensor:
-    """Return where in its window each largest element was, the first of several: numbered row by row."""
+    """Return where in its window each largest element was, by number: the first of several, but the last NaN."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     found = positions(windows.kernel)
     dtype = np.uint8 if len(found) < 256 else np.int32
@@ -60,13 +60,13 @@ def max_pool_positions(xp: Any, input: Tensor, largest: Tensor, windows: Windows
     for number, position in enumerate(found):
         part = x[places(position, windows.stride, windows.dilation, windows.out)]
         other = part != largest
-        if undefined is not None:
-            other &= ~(undefined & xp.isnan(part))
         # The number of this place, or one that is larger than all: the least of these is the first place.
         candidate = other.astype(dtype)
         candidate *= nowhere
         candidate |= dtype(number)
         xp.minimum(where, candidate, out=where)
+        if undefined is not None:
+            xp.copyto(where, dtype(number), where=undefined & xp.isnan(part))
     return where
 
 
@@ -187,10 +187,11 @@ def check_pool_input(function: str, count: int, shape: Any) -> None:
         )
 
 
-def _pool(
+def pooled(
     function: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
     return_indices: bool,
 ) -> Any:  # fmt: skip
+    """Return the largest element of every window, and where it was if asked."""
     array = array_of(function, "input", 1, input)
     shape = array.shape
     check_pool_input(function, count, shape)
@@ -222,7 +223,7 @@ def max_pool1d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return pooled("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @functional
@@ -243,7 +244,7 @@ def max_pool2d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return pooled("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 @functional
@@ -262,7 +263,7 @@ def max_pool3d(
 
     Same as PyTorch's function of that name.
     """
-    return _pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return pooled("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def _with_indices(count: int) -> None:
@@ -272,7 +273,7 @@ def _with_indices(count: int) -> None:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:  # fmt: skip
-        return _pool(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+        return pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 

@@ -125,11 +125,15 @@ def _same_dims(anchor: Any, positive: Any, negative: Any) -> None:
         )
 
 
-def _triplet(
-    distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str
-) -> Any:
+def _check_margin(margin: float) -> None:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
+def triplets(
+    distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str
+) -> Any:
+    """Return by how much anchors are not nearer to their positive than to their negative by `margin`, reduced."""
     _same_dims(anchor, positive, negative)
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -155,7 +159,8 @@ def triplet_margin_loss(
     Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    return _triplet(
+    _check_margin(margin)
+    return triplets(
         lambda x, y: pairwise_distance(x, y, p, eps), anchor, positive, negative, margin, swap, reduction
     )
 
@@ -180,7 +185,8 @@ def triplet_margin_with_distance_loss(
     """
     distance = pairwise_distance if distance_function is None else distance_function
     reduction = reduction_of(None, None, reduction)
-    return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
+    _check_margin(margin)
+    return triplets(distance, anchor, positive, negative, margin, swap, reduction)
 
 
 @functional(guard=True)

@@ -9,7 +9,18 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import array_of, chosen, functional, inplace_form, internal_pointwise, masked, need_float, raw
+from .common import (
+    array_of,
+    chosen,
+    functional,
+    inplace_form,
+    internal_pointwise,
+    masked,
+    narrowed,
+    need_float,
+    raw,
+    written_out,
+)
 
 __all__ = [
     "hardshrink",
@@ -175,7 +186,7 @@ def _hardtanh_op(xp: Any, input: Tensor, min_val: float, max_val: float) -> Tens
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     if input.dtype.kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
-    return xp.clip(input, min_val, max_val)
+    return narrowed(xp.clip(input, min_val, max_val), input)
 
 
 derivatives(
@@ -248,7 +259,7 @@ derivatives(
 def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
     """Return `input`, times `negative_slope` where it is not positive."""
     need_float("leaky_relu", input)
-    return chosen(xp, input > 0, input, input * negative_slope)
+    return narrowed(chosen(xp, input > 0, input, input * negative_slope), input)
 
 
 derivatives(
@@ -293,7 +304,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 def _hardsigmoid_op(xp: Any, input: Tensor) -> Tensor:
     """Return `relu6(input + 3) / 6`."""
     need_float("hardsigmoid", input)
-    return xp.clip(input + 3, 0, 6) / 6
+    return narrowed(xp.clip(input + 3, 0, 6) / 6, input)
 
 
 derivatives(_hardsigmoid_op, input=lambda grad, input: outside_backward(grad / 6, input, -3, 3, False))
@@ -318,7 +329,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def _hardswish_op(xp: Any, input: Tensor) -> Tensor:
     """Return `input * relu6(input + 3) / 6`."""
     need_float("hardswish", input)
-    return input * xp.clip(input + 3, 0, 6) / 6
+    return narrowed(input * xp.clip(input + 3, 0, 6) / 6, input)
 
 
 @internal_pointwise()
@@ -373,7 +384,7 @@ _hardshrink = raw(_hardshrink_op)
 
 
 @functional
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
 
     >>> import tensorlike as tl
@@ -382,7 +393,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _hardshrink(input, lambd)
+    return written_out("hardshrink", _hardshrink(input, lambd), out, input)
 
 
 @internal_pointwise(name="softshrink")
@@ -390,7 +401,7 @@ def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
     """Return `input` moved towards zero by `lambd`, and zero where that crosses it."""
     need_float("softshrink", input)
     # What is nearer than lambd is zero minus zero.
-    return input - xp.clip(input, -lambd, lambd)
+    return narrowed(input - xp.clip(input, -lambd, lambd), input)
 
 
 derivatives(_softshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
@@ -398,7 +409,7 @@ _softshrink = raw(_softshrink_op)
 
 
 @functional
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` moved towards zero by `lambd`; those nearer than that become zero.
 
     Raises RuntimeError when `lambd` is negative.
@@ -411,7 +422,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
-    return _softshrink(input, lambd)
+    return written_out("softshrink", _softshrink(input, lambd), out, input)
 
 
 # --------------------------------------------------------------------------------------------------------------- prelu

@@ -363,6 +363,23 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+    return _channels_shuffled(input, groups)
+
+
+@functional(guard=True)
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Return `channel_shuffle(input, groups)`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.functional.native_channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _channels_shuffled(input, groups)
+
+
+def _channels_shuffled(input: Any, groups: int) -> Any:
     shape = array_of("channel_shuffle", "input", 1, input).shape
     if len(shape) < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, tensor_method
 from tensorlike.tensor.types import Tensor
 
-from . import activation, average_pooling, convolution, normalization, rectifier, resampling
+from . import activation, average_pooling, convolution, more_convolution, normalization, rectifier, resampling
 from .adaptive_pooling import adaptive_avg_pool1d
+from .common import written_out
 
 __all__ = ["celu", "rrelu", "selu", "threshold"]
 
@@ -30,12 +31,15 @@ for _function in (
     rectifier.hardshrink, rectifier.threshold_, activation.celu_, activation.selu_,
 ):  # fmt: skip
     _again(_function)
-for _function in (resampling.channel_shuffle, normalization.rms_norm, activation.rrelu_):
+for _function in (
+    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, activation.rrelu_,
+    more_convolution.conv_tbc,
+):  # fmt: skip
     _again(_function, guard=True)
 
 
 @composite(guard=False)
-def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
     >>> import tensorlike as tl
@@ -44,7 +48,21 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return rectifier.threshold.__wrapped__(input, threshold, value)
+    found = rectifier.threshold.__wrapped__(input, threshold, value)
+    return written_out("threshold", found, out, input)
+
+
+@tensor_method(composite=False)
+def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
+    """Return the elements of this tensor, zero in place of those from `-lambd` to `lambd`.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([-1.0, 0.3, 2.0]).hardshrink()
+    tensor([-1.,  0.,  2.])
+
+    Same as PyTorch's method of that name.
+    """
+    return rectifier.hardshrink.__wrapped__(self, lambd)
 
 
 @composite(guard=False)

@@ -1,0 +1,184 @@
+"""Dropout of `tensorlike` itself, with every argument given, and in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.autograd.base import wrap
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.runtime import guarded
+from tensorlike.tensor.types import Tensor
+
+from . import dropout as functions
+from .common import array_of
+
+__all__: list[str] = []
+
+
+def _check(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _elements(function: str, input: Any, p: float) -> tuple[int, ...]:
+    shape: tuple[int, ...] = array_of(function, "input", 1, input).shape
+    _check(p)
+    return shape
+
+
+def _channels(function: str, input: Any, p: float) -> tuple[int, ...]:
+    array_of(function, "input", 1, input)
+    _check(p)
+    return functions.channels(input)
+
+
+@composite(guard=False)
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    Returns `input` itself unless `train`. Raises RuntimeError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> sorted(set(tl.dropout(tl.ones(100), 0.5, True).tolist()))
+    [0.0, 2.0]
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.dropped(input, p, train, False, _elements("dropout", input, p))
+
+
+@composite(guard=False)
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """Write `dropout(input, p, train)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.dropout_(tl.ones(2), 1.0, True)
+    tensor([0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.dropped(input, p, train, True, _elements("dropout_", input, p))
+
+
+@composite(guard=False)
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
+    dimensions, and unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.feature_dropout(tl.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
+
+
+@composite(guard=False)
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """Write `feature_dropout(input, p, train)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.feature_dropout_(tl.ones(1, 3), 1.0, True)
+    tensor([[0., 0., 0.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.dropped(input, p, train, True, _channels("feature_dropout_", input, p))
+
+
+@composite(guard=False)
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
+
+    The result is scaled and moved so that mean and variance stay what they are. Returns `input` itself unless `train`.
+    Raises RuntimeError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.alpha_dropout(tl.ones(3), 0.5, False)
+    tensor([1., 1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
+
+
+@composite(guard=False)
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """Write `alpha_dropout(input, p, train)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.alpha_dropout_(tl.ones(3), 1.0, True)
+    tensor([0., 0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.alpha_dropped(input, p, train, True, _elements("alpha_dropout_", input, p))
+
+
+@composite(guard=False)
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
+
+    Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
+    dimensions, and unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.feature_alpha_dropout(tl.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.alpha_dropped(input, p, train, False, _channels("feature_alpha_dropout", input, p))
+
+
+@composite(guard=False)
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.feature_alpha_dropout_(tl.ones(1, 3), 1.0, True)
+    tensor([[0., 0., 0.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.alpha_dropped(input, p, train, True, _channels("feature_alpha_dropout_", input, p))
+
+
+@composite
+def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
+    """Return `dropout(input, p, train)` and where elements were kept.
+
+    `train=None` stands for True. Raises RuntimeError unless `p` is from 0 to 1.
+
+    >>> import tensorlike as tl
+    >>> tl.native_dropout(tl.ones(2), 1.0, True)
+    (tensor([0., 0.]), tensor([False, False]))
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("native_dropout", "input", 1, input)
+    p = float(p)
+    if train is not None and not train:
+        return input.clone(), wrap(_filled(array, True))
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"native_dropout() expects p to be in [0, 1], but got p={p}")
+    if array.size == 0:
+        return input.clone(), input.new_empty(input.shape)
+    functions.check_dtype(array, complex=True)
+    kept = wrap(_drawn(array, p))
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return input * kept * scale, kept
+
+
+@guarded
+def _filled(array: Any, value: bool) -> Any:
+    return namespace_of(array).full(array.shape, value, bool)
+
+
+@guarded
+def _drawn(array: Any, p: float) -> Any:
+    return functions.kept(array, p, array.shape)

@@ -1,0 +1,235 @@
+"""Normalization of `tensorlike` itself: what the functions of `nn.functional` are made of, with all that it finds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.types import Tensor
+
+from . import normalization
+from .common import array_of, need_float, written_out
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "native_batch_norm",
+    "native_group_norm",
+    "native_layer_norm",
+    "norm_except_dim",
+]
+
+
+@composite(guard=False)
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    """Return `input` with mean 0 and variance 1 over its last dimensions, then times `weight` plus `bias`.
+
+    `nn.functional.layer_norm`; `cudnn_enable` is accepted and makes no difference.
+
+    >>> import tensorlike as tl
+    >>> tl.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
+    tensor([-1.2247,  0.0000,  1.2247])
+
+    Same as PyTorch's function of that name.
+    """
+    return normalization.layer_normalized(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Any:
+    """Return `layer_norm` of `input`, the means, and the inverses of the deviations.
+
+    >>> import tensorlike as tl
+    >>> tl.native_layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,), None, None, 1e-5)
+    (tensor([-1.2247,  0.0000,  1.2247]), tensor([2.]), tensor([1.2247]))
+
+    Same as PyTorch's function of that name.
+    """
+    output, mean, rstd = normalization.layer_normalized(input, normalized_shape, weight, bias, eps)
+    mean, rstd = (found.detach().type_as(output.detach()) for found in (mean, rstd))
+    if input.numel() == 0:
+        # No mean of nothing: PyTorch calls it zero, and its deviation not a number.
+        shape = tuple(mean.shape)
+        mean, rstd = mean.new_zeros(shape), rstd.new_full(shape, math.nan)
+    return output, mean, rstd
+
+
+@composite
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Return `input` with mean 0 and variance 1 over each of `num_groups` groups of channels, scaled and moved.
+
+    `nn.functional.group_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
+
+    >>> import tensorlike as tl
+    >>> tl.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+
+    Same as PyTorch's function of that name.
+    """
+    return normalization.group_normalized(input, num_groups, weight, bias, eps)
+
+
+@composite
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> Any:
+    """Return `group_norm` of `input`, and the means and inverse deviations of its groups, of the shape (N, group).
+
+    `N`, `C` and `HxW` are the sizes of batch, channels and the rest. Raises RuntimeError unless these are all elements
+    of `input` and `group` divides `C`.
+
+    >>> import tensorlike as tl
+    >>> output, mean, rstd = tl.native_group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), None, None, 1, 4, 1, 2, 1e-5)
+    >>> mean
+    tensor([[2., 7.]])
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("native_group_norm", "input", 1, input)
+    if group <= 0 or C % group:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(array.shape)} and num_groups={group}"
+        )
+    if array.size != N * C * HxW:
+        raise RuntimeError(
+            f"native_group_norm(): expected an input of N * C * HxW = {N * C * HxW} elements, got {array.size}"
+        )
+    need_float("native_group_norm", array)
+    for name, value in (("weight", weight), ("bias", bias)):
+        if value is not None and tuple(value.shape) != (C,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(value.shape)} and input of shape {list(array.shape)}"
+            )
+    size = C // group * HxW
+    grouped = input.reshape((N, group, size))
+    wide = grouped.float() if array.dtype.itemsize == 2 else grouped
+    # The mean of no elements is zero, as PyTorch has it.
+    mean = wide.sum(-1) / max(size, 1)
+    centered = wide - mean.unsqueeze(-1)
+    rstd = (centered.square().sum(-1) / size + eps).rsqrt() if size else mean / 0.0
+    standard = (centered * rstd.unsqueeze(-1)).reshape((N, C, HxW))
+    output = normalization.scaled_channels(standard, weight, bias).reshape(tuple(array.shape))
+    return output.type_as(input), mean.type_as(input), rstd.type_as(input)
+
+
+@composite(guard=False)
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """Return `input` with each channel less its mean, over its deviation, times `weight` plus `bias`.
+
+    `nn.functional.batch_norm`, also of one value a channel; `cudnn_enabled` is accepted and makes no difference.
+
+    >>> import tensorlike as tl
+    >>> tl.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+
+    Same as PyTorch's function of that name.
+    """
+    return normalization.batch_normalized(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )[0]
+
+
+@composite
+def native_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float, *, out: tuple[Tensor, ...] | None = None,
+) -> Any:  # fmt: skip
+    """Return `batch_norm` of `input`, the means, and the inverses of the deviations, both empty unless `training`.
+
+    Raises RuntimeError for an input without elements.
+
+    >>> import tensorlike as tl
+    >>> tl.native_batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[1:]
+    (tensor([2.]), tensor([1.0000]))
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("native_batch_norm", "input", 1, input)
+    if array.size == 0:
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(array.shape)}")
+    output, mean, rstd = normalization.batch_normalized(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
+    like = output.detach()
+    if training:
+        statistics = mean.detach().flatten().type_as(like), rstd.detach().flatten().type_as(like)
+    else:
+        statistics = like.new_empty((0,)), like.new_empty((0,))
+    if out is None:
+        return (output, *statistics)
+    if len(out) != 3:
+        raise TypeError(f"native_batch_norm(): argument 'out' must be tuple of 3 Tensors, not {len(out)}")
+    for target, found in zip(out, (output, *statistics)):
+        written_out("native_batch_norm", found, target, input, weight, bias)
+    return tuple(out)
+
+
+@composite
+def instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """Return `input` with each channel of each item less its mean, over its deviation, times `weight` plus `bias`.
+
+    `nn.functional.instance_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
+
+    >>> import tensorlike as tl
+    >>> tl.instance_norm(tl.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[[-1.0000,  1.0000]]])
+
+    Same as PyTorch's function of that name.
+    """
+    return normalization.instance_normalized(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+@composite
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Return the norms of order `pow` over all dimensions but `dim`, which are kept as ones; over all for -1.
+
+    Raises IndexError for a dimension out of range, RuntimeError for integers.
+
+    >>> import tensorlike as tl
+    >>> tl.norm_except_dim(tl.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+
+    Same as PyTorch's function of that name.
+    """
+    array = array_of("norm_except_dim", "v", 1, v)
+    if isinstance(pow, bool) or not isinstance(pow, int):
+        raise TypeError(f"norm_except_dim(): argument 'pow' (position 2) must be int, not {type(pow).__name__}")
+    if array.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "norm_except_dim(): input dtype should be either floating point or complex. Got "
+            f"{dtype_name(array.dtype)} instead"
+        )
+    if dim == -1:
+        return v.norm(pow)
+    if not -array.ndim <= dim < array.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}], but got {dim})"
+        )
+    dim %= array.ndim
+    size = array.shape[dim]
+    rows = v.transpose(0, dim).reshape((size, math.prod(n for i, n in enumerate(array.shape) if i != dim)))
+    return rows.norm(pow, 1).reshape(tuple(size if i == dim else 1 for i in range(array.ndim)))
