@@ -272,7 +272,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 @overridable
 def kaiming_uniform_(
     tensor: Tensor,
-    a: float = 0,
+    a: Any = 0,  # What is no number is refused by calculate_gain.
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
@@ -300,7 +300,7 @@ def kaiming_uniform_(
 @overridable
 def kaiming_normal_(
     tensor: Tensor,
-    a: float = 0,
+    a: Any = 0,  # What is no number is refused by calculate_gain.
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,

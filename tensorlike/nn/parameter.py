@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
 
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
@@ -40,3 +47,126 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer
+
+
+#: What can be asked of a tensor without a shape: where and what it is, moving it, and copying nothing into nothing.
+_ALLOWED = frozenset(
+    ("__deepcopy__", "__hash__", "__reduce_ex__", "__repr__", "char", "copy_", "cpu", "cuda", "double", "float",
+     "get_device", "half", "int", "is_complex", "is_floating_point", "long", "short", "size", "to")
+)  # fmt: skip
+
+
+class UninitializedTensorMixin:
+    """A tensor whose shape is not known yet: `materialize(shape)` makes it one.
+
+    Until then it can be moved between devices and dtypes; everything else raises ValueError, and its shape
+    RuntimeError.
+
+    Source: PyTorch's `torch.nn.parameter.UninitializedTensorMixin`.
+    """
+
+    #: What `materialize` makes of it.
+    cls_to_become: ClassVar[type]
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a tensor of this shape, with arbitrary values; device and dtype stay unless given.
+
+        >>> import tensorlike as tl
+        >>> weight = tl.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> weight.shape == (2, 3), type(weight).__name__
+        (True, 'Parameter')
+
+        Same as PyTorch's method of that name.
+        """
+        this: Any = self
+        this.data = tl.empty(
+            shape,
+            device=this.data.device if device is None else device,
+            dtype=this.data.dtype if dtype is None else dtype,
+        )
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        """Raise RuntimeError: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """Raise RuntimeError: there is no memory yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return f"<{type(self).__name__}>"
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        # The getters and setters of properties are method wrappers.
+        if type(func).__name__ == "method-wrapper" or func.__name__ in _ALLOWED:
+            return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
+        name = f"{func.__module__}.{getattr(func, '__qualname__', func.__name__)}"
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {name}(). This happens with lazy modules, or with "
+            "tensorlike.nn.UninitializedParameter used directly. Call the lazy module with a batch first, which "
+            "initializes its parameters."
+        )
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+    """A parameter whose shape is not known yet, as those of lazy modules before their first call.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.UninitializedParameter()
+    <UninitializedParameter>
+
+    Source: PyTorch's `torch.nn.UninitializedParameter`.
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        # Made plain first: nothing may be asked of the class itself.
+        result = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
+        result.__class__ = cls
+        return result
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+    """A buffer whose shape is not known yet, as those of lazy modules before their first call.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.UninitializedBuffer()
+    <UninitializedBuffer>
+
+    Source: PyTorch's `torch.nn.UninitializedBuffer`.
+    """
+
+    cls_to_become = Tensor
+
+    persistent: bool
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        result: Any = tl.empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
+        result.persistent = persistent
+        result._is_buffer = True
+        result.__class__ = cls
+        return result
+
+
+def is_lazy(value: Any) -> bool:
+    """Return whether `value` is a parameter or buffer whose shape is not known yet.
+
+    Same as PyTorch's `torch.nn.parameter.is_lazy`.
+    """
+    return isinstance(value, UninitializedTensorMixin)

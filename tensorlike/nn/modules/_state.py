@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import tensorlike as tl
+from tensorlike.nn.parameter import is_lazy
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 from tensorlike.utils.hooks import RemovableHandle, register_hook
@@ -122,7 +123,7 @@ class StateMethods:
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Put the state of this module alone into `destination`; override it to save in another form."""
         for name, value in self._own_state():
-            destination[prefix + name] = value if keep_vars else value.detach()
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         if _defines(self, "get_extra_state"):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
@@ -246,10 +247,11 @@ class StateMethods:
                 f'While copying the parameter named "{key}", expected tensorlike.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(loaded)}"
             )
-        if len(value.shape) == 0 and len(loaded.shape) == 1:
+        lazy = is_lazy(value)
+        if not lazy and len(value.shape) == 0 and len(loaded.shape) == 1:
             # Scalars used to be saved as tensors of one element.
             loaded = loaded[0]
-        if loaded.shape != value.shape:
+        if not lazy and loaded.shape != value.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
                 f"the shape in current model is {value.shape}."

@@ -12,20 +12,27 @@ from .module import Module
 __all__ = [
     "ELU",
     "GELU",
+    "GLU",
     "Hardtanh",
     "LeakyReLU",
+    "LogSigmoid",
     "LogSoftmax",
+    "Mish",
     "ReLU",
     "ReLU6",
     "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softmax2d",
+    "Softmin",
     "Softplus",
+    "Softsign",
     "Tanh",
 ]
 
 
-def _with_inplace(text: str, inplace: bool) -> str:
+def with_inplace(text: str, inplace: bool) -> str:
+    """Return the text of a module's arguments, with `inplace` where it is set."""
     return ", ".join(part for part in (text, "inplace=True" if inplace else "") if part)
 
 
@@ -47,7 +54,7 @@ class ReLU(Module):
         return F.relu(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
+        return with_inplace("", self.inplace)
 
 
 class LeakyReLU(Module):
@@ -69,7 +76,7 @@ class LeakyReLU(Module):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        return _with_inplace(f"negative_slope={self.negative_slope}", self.inplace)
+        return with_inplace(f"negative_slope={self.negative_slope}", self.inplace)
 
 
 class ELU(Module):
@@ -91,7 +98,7 @@ class ELU(Module):
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
-        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+        return with_inplace(f"alpha={self.alpha}", self.inplace)
 
 
 class SiLU(Module):
@@ -112,7 +119,7 @@ class SiLU(Module):
         return F.silu(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
+        return with_inplace("", self.inplace)
 
 
 class GELU(Module):
@@ -263,7 +270,7 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
+        return with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
 
 
 def _warn_renamed(old: str, new: str) -> None:
@@ -284,4 +291,113 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
-        return _with_inplace("", self.inplace)
+        return with_inplace("", self.inplace)
+
+
+class LogSigmoid(Module):
+    """The logarithm of the logistic function, computed without underflow.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LogSigmoid()(tl.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+
+    Source: PyTorch's `torch.nn.LogSigmoid`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Mish(Module):
+    """x · tanh(log(1 + exp(x))).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Mish()(tl.tensor([0.0, 2.0]))
+    tensor([0.0000, 1.9440])
+
+    Source: PyTorch's `torch.nn.Mish`.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return with_inplace("", self.inplace)
+
+
+class GLU(Module):
+    """The first half along the dimension `dim`, times the logistic function of the second.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.GLU()(tl.tensor([4.0, 0.0]))
+    tensor([2.])
+
+    Source: PyTorch's `torch.nn.GLU`.
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softsign(Module):
+    """x / (1 + |x|).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Softsign()(tl.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+
+    Source: PyTorch's `torch.nn.Softsign`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Softmin(Module):
+    """`Softmax` of −x along the dimension `dim`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Softmin(dim=0)(tl.tensor([1.0, 2.0]))
+    tensor([0.7311, 0.2689])
+
+    Source: PyTorch's `torch.nn.Softmin`.
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of (batch, channels, height, width) or (channels, height, width).
+
+    Raises ValueError for other numbers of dimensions.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Softmax2d()(tl.zeros(2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+
+    Source: PyTorch's `torch.nn.Softmax2d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)

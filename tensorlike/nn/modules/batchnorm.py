@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike.nn import init
+from tensorlike.nn.parameter import UninitializedBuffer, UninitializedParameter
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["BatchNorm1d", "BatchNorm2d"]
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyNorm",
+    "Norm",
+]
 
 
-class _BatchNorm(Module):
+class Norm(Module):
+    """What batch and instance normalization share: parameters and running statistics of channels."""
+
     #: Version 2 has `num_batches_tracked`.
     _version = 2
 
@@ -77,28 +90,6 @@ class _BatchNorm(Module):
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError(f"{type(self).__name__} has to define _check_input_dim()")
 
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
-        factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                # Without a momentum the statistics are the mean over all batches seen.
-                factor = 1.0 / float(self.num_batches_tracked)
-        from_batch = self.training or (self.running_mean is None and self.running_var is None)
-        # While training without tracking the buffers are left alone.
-        updated = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if updated else None,
-            self.running_var if updated else None,
-            self.weight,
-            self.bias,
-            from_batch,
-            factor,
-            self.eps,
-        )
-
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
@@ -127,6 +118,38 @@ class _BatchNorm(Module):
         )
 
 
+class _BatchNorm(Norm):
+    #: How many dimensions the input may have.
+    _input_dims: ClassVar[tuple[int, ...]]
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in self._input_dims:
+            words = " or ".join(f"{n}D" for n in self._input_dims)
+            raise ValueError(f"expected {words} input (got {input.ndim}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                # Without a momentum the statistics are the mean over all batches seen.
+                factor = 1.0 / float(self.num_batches_tracked)
+        from_batch = self.training or (self.running_mean is None and self.running_var is None)
+        # While training without tracking the buffers are left alone.
+        updated = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if updated else None,
+            self.running_var if updated else None,
+            self.weight,
+            self.bias,
+            from_batch,
+            factor,
+            self.eps,
+        )
+
+
 class BatchNorm1d(_BatchNorm):
     """Brings each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1, then scales it.
 
@@ -142,9 +165,7 @@ class BatchNorm1d(_BatchNorm):
     Source: PyTorch's `torch.nn.BatchNorm1d`.
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+    _input_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -158,6 +179,118 @@ class BatchNorm2d(_BatchNorm):
     Source: PyTorch's `torch.nn.BatchNorm2d`.
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim != 4:
-            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+    _input_dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Brings each channel of (batch, channels, depth, height, width) to mean 0 and variance 1; see `BatchNorm1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.BatchNorm3d(3)(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
+    True
+
+    Source: PyTorch's `torch.nn.BatchNorm3d`.
+    """
+
+    _input_dims = (5,)
+
+
+class LazyNorm(LazyModuleMixin, Norm):
+    """What lazy normalization layers share: they take the number of channels from their first input."""
+
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        # Norm's own arguments, whatever the class between them takes.
+        Module.__init__(self)
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.num_features = 0
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, UninitializedParameter(**options) if wanted else None)
+        for name in ("running_mean", "running_var"):
+            self.register_buffer(name, UninitializedBuffer(**options) if track_running_stats else None)
+        count = tl.tensor(0, dtype=tl.long, device=device) if track_running_stats else None
+        self.register_buffer("num_batches_tracked", count)
+        self._make_lazy()
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew, and forget the statistics, once there are any."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give parameters and statistics one element for each channel of `input`."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for value in (self.weight, self.bias, self.running_mean, self.running_var):
+                if value is not None:
+                    value.materialize((self.num_features,))
+            self.reset_parameters()
+
+    def _infer_parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super()._infer_parameters(args, kwargs)
+        known = self.running_mean if self.weight is None else self.weight
+        if self.num_features == 0 and known is not None:
+            # The shapes came from a state that was loaded.
+            self.num_features = known.shape[0]
+
+
+class LazyBatchNorm1d(LazyNorm, _BatchNorm):
+    """`BatchNorm1d` that finds the number of channels from its first input.
+
+    >>> import tensorlike as tl
+    >>> module = tl.nn.LazyBatchNorm1d()
+    >>> output = module(tl.randn(4, 3))
+    >>> module
+    BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+
+    Source: PyTorch's `torch.nn.LazyBatchNorm1d`.
+    """
+
+    cls_to_become = BatchNorm1d
+    _input_dims = (2, 3)
+
+
+class LazyBatchNorm2d(LazyNorm, _BatchNorm):
+    """`BatchNorm2d` that finds the number of channels from its first input.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LazyBatchNorm2d()(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
+    True
+
+    Source: PyTorch's `torch.nn.LazyBatchNorm2d`.
+    """
+
+    cls_to_become = BatchNorm2d
+    _input_dims = (4,)
+
+
+class LazyBatchNorm3d(LazyNorm, _BatchNorm):
+    """`BatchNorm3d` that finds the number of channels from its first input.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LazyBatchNorm3d()(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
+    True
+
+    Source: PyTorch's `torch.nn.LazyBatchNorm3d`.
+    """
+
+    cls_to_become = BatchNorm3d
+    _input_dims = (5,)

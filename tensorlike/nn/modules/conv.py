@@ -9,18 +9,20 @@ from typing import Any, ClassVar
 import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike.nn import init
+from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
+from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import repeated
 
-__all__ = ["Conv1d", "Conv2d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "Convolution", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvolution"]
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Module):
+class Convolution(Module):
     """What convolutions of all dimensions share: their arguments, parameters and text."""
 
     weight: Parameter
@@ -28,6 +30,7 @@ class _Convolution(Module):
     #: How many dimensions the kernel moves along.
     _dimensions: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
+    _transposed: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -44,12 +47,7 @@ class _Convolution(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        if in_channels % groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups != 0:
-            raise ValueError("out_channels must be divisible by groups")
+        self._check_channels(in_channels, out_channels, groups)
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
@@ -64,19 +62,33 @@ class _Convolution(Module):
         self.stride = repeated(stride, self._dimensions)
         self.padding = padding if isinstance(padding, str) else repeated(padding, self._dimensions)
         self.dilation = repeated(dilation, self._dimensions)
-        self.transposed = False
+        self.transposed = self._transposed
         self.output_padding = repeated(0, self._dimensions)
         self.groups = groups
         self.padding_mode = padding_mode
         self._padding_for_pad = self._pad_argument()
-        self.weight = Parameter(
-            tl.empty((out_channels, in_channels // groups, *self.kernel_size), device=device, dtype=dtype)
-        )
+        self._make_parameters(bias, device, dtype)
+
+    def _check_channels(self, in_channels: int, out_channels: int, groups: int) -> None:
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups != 0:
+            raise ValueError("out_channels must be divisible by groups")
+
+    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = Parameter(tl.empty(self._weight_shape(), device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(tl.empty(out_channels, device=device, dtype=dtype))
+            self.bias = Parameter(tl.empty(self.out_channels, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        if self.transposed:
+            return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+        return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
 
     def _pad_argument(self) -> tuple[int, ...]:
         """Return the padding as `pad` wants it: the last dimension first, each from the left and from the right."""
@@ -116,6 +128,8 @@ class _Convolution(Module):
             parts.append(f"padding={self.padding}")
         if self.dilation != (1,) * len(self.dilation):
             parts.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * len(self.output_padding):
+            parts.append(f"output_padding={self.output_padding}")
         if self.groups != 1:
             parts.append(f"groups={self.groups}")
         if self.bias is None:
@@ -125,7 +139,7 @@ class _Convolution(Module):
         return ", ".join(parts)
 
 
-class Conv1d(_Convolution):
+class Conv1d(Convolution):
     """The cross-correlation of (batch, in_channels, length) with a kernel, giving (batch, out_channels, length').
 
     `padding` is a number, "valid" (none) or "same" (as much as keeps the length, with stride 1); `padding_mode` is
@@ -142,7 +156,7 @@ class Conv1d(_Convolution):
     _function = staticmethod(F.conv1d)
 
 
-class Conv2d(_Convolution):
+class Conv2d(Convolution):
     """The cross-correlation of (batch, in_channels, height, width) with a kernel, as `Conv1d` in two dimensions.
 
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width).
@@ -156,3 +170,172 @@ class Conv2d(_Convolution):
 
     _dimensions = 2
     _function = staticmethod(F.conv2d)
+
+
+class Conv3d(Convolution):
+    """The cross-correlation of (batch, in_channels, depth, height, width) with a kernel, as `Conv1d`.
+
+    `weight` is (out_channels, in_channels / groups, kernel depth, height, width).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Conv3d(2, 4, kernel_size=(1, 3, 3))(tl.ones(1, 2, 2, 4, 4)).shape == (1, 4, 2, 2, 2)
+    True
+
+    Source: PyTorch's `torch.nn.Conv3d`.
+    """
+
+    _dimensions = 3
+    _function = staticmethod(F.conv3d)
+
+
+class LazyConvolution(LazyModuleMixin):
+    """What lazy convolutions share: they take the number of input channels from their first input."""
+
+    weight: Any
+    bias: Any
+    in_channels: int
+    groups: int
+
+    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
+        this: Any = self
+        this.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            this.bias = UninitializedParameter(device=device, dtype=dtype)
+        else:
+            this.register_parameter("bias", None)
+
+    def _check_channels(self, in_channels: int, out_channels: int, groups: int) -> None:
+        if in_channels or groups <= 0:
+            # Before the first input there is nothing to divide.
+            super()._check_channels(in_channels, out_channels, groups)  # type: ignore[misc]
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew, once there are any."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters the shapes that the channels of `input` ask for."""
+        if not self.has_uninitialized_params():
+            return
+        this: Any = self
+        channels = this._channels_of(input)
+        this._check_channels(channels, this.out_channels, self.groups)
+        self.in_channels = channels
+        self.weight.materialize(this._weight_shape())
+        if self.bias is not None:
+            self.bias.materialize((this.out_channels,))
+        self.reset_parameters()
+
+    def _infer_parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super()._infer_parameters(args, kwargs)
+        if self.in_channels == 0:
+            # The shapes came from a state that was loaded.
+            this: Any = self
+            self.in_channels = self.weight.shape[0] if this.transposed else self.weight.shape[1] * self.groups
+
+    def _channels_of(self, input: Tensor) -> int:
+        this: Any = self
+        count = this._dimensions
+        if input.dim() not in (count + 1, count + 2):
+            raise RuntimeError(
+                f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {type(self).__name__}, but got "
+                f"input of size: {list(input.shape)}"
+            )
+        return int(input.shape[-count - 1])
+
+
+class LazyConv1d(LazyConvolution, Convolution):
+    """`Conv1d` that finds the number of input channels from its first input.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LazyConv1d(4, 3)(tl.ones(2, 3, 8)).shape == (2, 4, 6)
+    True
+
+    Source: PyTorch's `torch.nn.LazyConv1d`.
+    """
+
+    cls_to_become = Conv1d
+    _dimensions = 1
+    _function = staticmethod(F.conv1d)
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: str | int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+
+
+class LazyConv2d(LazyConvolution, Convolution):
+    """`Conv2d` that finds the number of input channels from its first input.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LazyConv2d(4, 3)(tl.ones(2, 3, 8, 8)).shape == (2, 4, 6, 6)
+    True
+
+    Source: PyTorch's `torch.nn.LazyConv2d`.
+    """
+
+    cls_to_become = Conv2d
+    _dimensions = 2
+    _function = staticmethod(F.conv2d)
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: str | int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+
+
+class LazyConv3d(LazyConvolution, Convolution):
+    """`Conv3d` that finds the number of input channels from its first input.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LazyConv3d(4, 3)(tl.ones(2, 3, 4, 4, 4)).shape == (2, 4, 2, 2, 2)
+    True
+
+    Source: PyTorch's `torch.nn.LazyConv3d`.
+    """
+
+    cls_to_become = Conv3d
+    _dimensions = 3
+    _function = staticmethod(F.conv3d)
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: str | int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )

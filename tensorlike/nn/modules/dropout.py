@@ -7,7 +7,7 @@ from tensorlike.tensor import Tensor
 
 from .module import Module
 
-__all__ = ["Dropout", "Dropout1d", "Dropout2d"]
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
 class _Dropout(Module):
@@ -63,3 +63,46 @@ class Dropout2d(_Dropout):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """Dropout of whole channels of (batch, channels, depth, height, width).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Dropout3d(p=1.0)(tl.ones(1, 1, 1, 1, 2)).flatten()
+    tensor([0., 0.])
+
+    Source: PyTorch's `torch.nn.Dropout3d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """While training, sets elements with probability `p` to what SELU tends to, keeping mean and variance.
+
+    >>> import tensorlike as tl
+    >>> module = tl.nn.AlphaDropout(p=0.5)
+    >>> len(module(tl.ones(1000)).unique()), module.eval()(tl.ones(2))
+    (2, tensor([1., 1.]))
+
+    Source: PyTorch's `torch.nn.AlphaDropout`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels of (batch, channels, ...).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.FeatureAlphaDropout().eval()(tl.ones(1, 2))
+    tensor([[1., 1.]])
+
+    Source: PyTorch's `torch.nn.FeatureAlphaDropout`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)

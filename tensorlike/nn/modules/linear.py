@@ -8,12 +8,14 @@ from typing import Any
 import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike.nn import init
+from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
@@ -75,3 +77,107 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """For each output k, the bilinear form `x1 @ weight[k] @ x2`, plus `bias[k]`.
+
+    `weight` is (out_features, in1_features, in2_features), `bias` (out_features,), both uniform within 1/√in1_features
+    at first. The inputs are (..., in1_features) and (..., in2_features). Raises ValueError unless `in1_features` is
+    positive.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.Bilinear(2, 3, 4)(tl.ones(5, 2), tl.ones(5, 3)).shape == (5, 4)
+    True
+
+    Source: PyTorch's `torch.nn.Bilinear`.
+    """
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(tl.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(tl.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """`Linear` that finds the number of input features from its first input.
+
+    >>> import tensorlike as tl
+    >>> module = tl.nn.LazyLinear(3)
+    >>> output = module(tl.ones(5, 2))
+    >>> module
+    Linear(in_features=2, out_features=3, bias=True)
+
+    Source: PyTorch's `torch.nn.LazyLinear`.
+    """
+
+    cls_to_become = Linear
+    weight: Any
+    bias: Any
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        Module.__init__(self)
+        self.in_features = 0
+        self.out_features = out_features
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)
+        self._make_lazy()
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew, once there are any."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give the parameters the shapes that the last dimension of `input` asks for."""
+        if self.has_uninitialized_params():
+            self.in_features = input.shape[-1]
+            self.weight.materialize((self.out_features, self.in_features))
+            if self.bias is not None:
+                self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+
+    def _infer_parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super()._infer_parameters(args, kwargs)
+        if self.in_features == 0:
+            # The shapes came from a state that was loaded.
+            self.in_features = self.weight.shape[-1]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
@@ -16,13 +17,20 @@ from .module import Module
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CrossEntropyLoss",
+    "GaussianNLLLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "Loss",
     "MSELoss",
     "NLLLoss",
+    "NLLLoss2d",
+    "PoissonNLLLoss",
     "SmoothL1Loss",
+    "SoftMarginLoss",
+    "WeightedLoss",
 ]
 
 
@@ -38,7 +46,9 @@ def _reduction(size_average: bool | None, reduce: bool | None) -> str:
     return reduction
 
 
-class _Loss(Module):
+class Loss(Module):
+    """What losses share: the reduction."""
+
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         if size_average is not None or reduce is not None:
@@ -46,7 +56,9 @@ class _Loss(Module):
         self.reduction = reduction
 
 
-class _WeightedLoss(_Loss):
+class WeightedLoss(Loss):
+    """What losses with a weight for each class share."""
+
     weight: Tensor | None
 
     def __init__(
@@ -60,7 +72,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-class L1Loss(_Loss):
+class L1Loss(Loss):
     """The absolute difference |input − target|.
 
     >>> import tensorlike as tl
@@ -74,7 +86,7 @@ class L1Loss(_Loss):
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
-class MSELoss(_Loss):
+class MSELoss(Loss):
     """The squared difference (input − target)².
 
     >>> import tensorlike as tl
@@ -88,7 +100,7 @@ class MSELoss(_Loss):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(Loss):
     """The squared difference / (2 · `beta`) where it is below `beta`, the absolute one − `beta` / 2 elsewhere.
 
     >>> import tensorlike as tl
@@ -112,7 +124,7 @@ class SmoothL1Loss(_Loss):
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
-class HuberLoss(_Loss):
+class HuberLoss(Loss):
     """Half the squared difference where it is below `delta`, `delta` · (the absolute one − `delta` / 2) elsewhere.
 
     >>> import tensorlike as tl
@@ -134,7 +146,7 @@ class HuberLoss(_Loss):
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(Loss):
     """The divergence target · (log target − input) of log-probabilities `input` from probabilities `target`.
 
     With `log_target` the target is given as log-probabilities too; `reduction="batchmean"` divides the sum by the
@@ -162,7 +174,7 @@ class KLDivLoss(_Loss):
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
-class NLLLoss(_WeightedLoss):
+class NLLLoss(WeightedLoss):
     """The negative of the log-probability that `input` (batch, classes, ...) gives the class in `target`.
 
     `weight` weighs the classes; targets equal to `ignore_index` do not count.
@@ -189,7 +201,7 @@ class NLLLoss(_WeightedLoss):
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(WeightedLoss):
     """The cross entropy of the scores `input` (batch, classes, ...) and `target`: classes, or their probabilities.
 
     `weight` weighs the classes; targets equal to `ignore_index` do not count; `label_smoothing` is the part of the
@@ -226,7 +238,7 @@ class CrossEntropyLoss(_WeightedLoss):
         )
 
 
-class BCELoss(_WeightedLoss):
+class BCELoss(WeightedLoss):
     """The binary cross entropy of the probabilities `input` and the targets; `weight` rescales each element's.
 
     >>> import tensorlike as tl
@@ -240,7 +252,7 @@ class BCELoss(_WeightedLoss):
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
-class BCEWithLogitsLoss(_WeightedLoss):
+class BCEWithLogitsLoss(WeightedLoss):
     """The binary cross entropy of sigmoid(input) and the targets, computed without overflow.
 
     `weight` rescales each element's loss, `pos_weight` that of the positive targets.
@@ -268,4 +280,122 @@ class BCEWithLogitsLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(
             input, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` of images, by the name it had before it took any number of dimensions; creating one warns.
+
+    Source: PyTorch's `torch.nn.NLLLoss2d`.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn("NLLLoss2d is deprecated: use NLLLoss, which is the same", FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class SoftMarginLoss(Loss):
+    """log(1 + exp(−target · input)), for targets of 1 and −1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.SoftMarginLoss()(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
+    tensor(0.4100)
+
+    Source: PyTorch's `torch.nn.SoftMarginLoss`.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class PoissonNLLLoss(Loss):
+    """The negative log-likelihood of the counts `target` under Poisson distributions of mean exp(input).
+
+    Without `log_input` the input is the mean itself, and `eps` keeps its logarithm finite. With `full` Stirling's
+    approximation of the logarithm of the factorial is added for targets above 1.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.PoissonNLLLoss()(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]))
+    tensor(0.8591)
+
+    Source: PyTorch's `torch.nn.PoissonNLLLoss`.
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class GaussianNLLLoss(Loss):
+    """The negative log-likelihood of the targets under normal distributions of mean `input` and variance `var`.
+
+    Variances below `eps` count as `eps`; with `full` the constant is added.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.GaussianNLLLoss()(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]), tl.ones(2))
+    tensor(1.)
+
+    Source: PyTorch's `torch.nn.GaussianNLLLoss`.
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(None, None, reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class CTCLoss(Loss):
+    """The negative log-likelihood of target sequences, whichever way they are aligned with longer inputs.
+
+    `forward` takes log-probabilities (time, batch, classes), the targets, and the lengths of both; see
+    `nn.functional.ctc_loss`. `blank` is the class of no label; with `zero_infinity` targets that do not fit cost
+    nothing.
+
+    >>> import tensorlike as tl
+    >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
+    >>> tl.nn.CTCLoss(reduction="sum")(log_probs, tl.tensor([[1, 2]]), (4,), (2,))
+    tensor(1.6864)
+
+    Source: PyTorch's `torch.nn.CTCLoss`.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )

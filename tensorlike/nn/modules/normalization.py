@@ -14,7 +14,7 @@ from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
 
-__all__ = ["GroupNorm", "LayerNorm"]
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class _Affine(Module):
@@ -116,3 +116,71 @@ class GroupNorm(_Affine):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+class RMSNorm(_Affine):
+    """Divides by the root of the mean of squares over the last dimensions, of the shape `normalized_shape`.
+
+    With `elementwise_affine` there is a learned `weight` of that shape. `eps`, added to the mean, is the smallest
+    difference of the input's dtype when None.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.RMSNorm(2, elementwise_affine=False)(tl.tensor([3.0, 4.0]))
+    tensor([0.8485, 1.1314])
+
+    Source: PyTorch's `torch.nn.RMSNorm`.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        sizes = normalized_shape if isinstance(normalized_shape, Sequence) else (operator.index(normalized_shape),)
+        self.normalized_shape = tuple(sizes)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        weight = tl.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", None if weight is None else Parameter(weight))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the parameters anew."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Module):
+    """Divides by a power of the mean of squares over `size` neighbouring channels of (batch, channels, ...).
+
+    The divisor is (`k` + `alpha` · mean) to the power `beta`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LocalResponseNorm(1, alpha=3.0, beta=0.5)(tl.ones(1, 1, 1))
+    tensor([[[0.5000]]])
+
+    Source: PyTorch's `torch.nn.LocalResponseNorm`.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

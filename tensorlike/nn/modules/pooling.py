@@ -10,7 +10,20 @@ from tensorlike.tensor import Tensor
 from .module import Module
 from .utils import repeated
 
-__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]
 
 Sizes = int | tuple[int, ...]
 
@@ -78,6 +91,28 @@ class MaxPool2d(_MaxPool):
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+
+class MaxPool3d(_MaxPool):
+    """The maximum over windows of (batch, channels, depth, height, width); the arguments are those of `MaxPool1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MaxPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
+    7.0
+
+    Source: PyTorch's `torch.nn.MaxPool3d`.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool3d(
             input,
             self.kernel_size,
             self.stride,
@@ -172,6 +207,45 @@ class AvgPool2d(_AvgPool):
         )
 
 
+class AvgPool3d(_AvgPool):
+    """The mean over windows of (batch, channels, depth, height, width); the arguments are those of `AvgPool2d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AvgPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
+    3.5
+
+    Source: PyTorch's `torch.nn.AvgPool3d`.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
 class _AdaptiveAvgPool(Module):
     def __init__(self, output_size: int | tuple[int | None, ...] | None) -> None:
         super().__init__()
@@ -209,3 +283,77 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The mean over as many windows of (batch, channels, depth, height, width) as give `output_size` values.
+
+    `output_size` is one number for all dimensions or three; None keeps the input's size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AdaptiveAvgPool3d((1, None, 2))(tl.ones(1, 2, 3, 5, 7)).shape == (1, 2, 1, 5, 2)
+    True
+
+    Source: PyTorch's `torch.nn.AdaptiveAvgPool3d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class _AdaptiveMaxPool(Module):
+    def __init__(self, output_size: int | tuple[int | None, ...] | None, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size: Any = output_size
+        self.return_indices = return_indices
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The maximum over as many windows of (batch, channels, length) as give `output_size` values.
+
+    With `return_indices` the positions of the maxima are returned as well.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AdaptiveMaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    tensor([[[3., 2.]]])
+
+    Source: PyTorch's `torch.nn.AdaptiveMaxPool1d`.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The maximum over as many windows of (batch, channels, height, width) as give `output_size` values.
+
+    `output_size` is one number for both dimensions or a pair; None keeps the input's size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AdaptiveMaxPool2d((1, None))(tl.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
+    tensor([[[2., 3.]]])
+
+    Source: PyTorch's `torch.nn.AdaptiveMaxPool2d`.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The maximum over as many windows of (batch, channels, depth, height, width) as give `output_size` values.
+
+    `output_size` is one number for all dimensions or three; None keeps the input's size.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.AdaptiveMaxPool3d(1)(tl.arange(8.0).reshape(1, 2, 2, 2)).item()
+    7.0
+
+    Source: PyTorch's `torch.nn.AdaptiveMaxPool3d`.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

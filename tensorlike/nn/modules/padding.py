@@ -1,0 +1,310 @@
+"""Layers that pad the last dimensions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+
+from .module import Module
+from .utils import repeated
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
+
+Sizes = int | tuple[int, ...]
+
+
+class _Pad(Module):
+    #: How many dimensions are padded.
+    _dimensions: ClassVar[int]
+    _mode: ClassVar[str]
+
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__()
+        self.padding = repeated(padding, 2 * self._dimensions)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(Module):
+    _dimensions: ClassVar[int]
+
+    def __init__(self, padding: Sizes, value: float) -> None:
+        super().__init__()
+        self.value = value
+        self.padding = repeated(padding, 2 * self._dimensions)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _CircularPad(_Pad):
+    _mode = "circular"
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        count = self._dimensions
+        if input.dim() not in (count + 1, count + 2):
+            raise ValueError(f"expected {count + 1}D or {count + 2}D input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return super().forward(input)
+
+
+class ConstantPad1d(_ConstantPad):
+    """Puts `value` before and after the last dimension.
+
+    `padding` is one amount for both sides, or one for each; negative amounts cut off.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ConstantPad1d((1, 2), 9)(tl.tensor([1.0, 2.0]))
+    tensor([9., 1., 2., 9., 9.])
+
+    Source: PyTorch's `torch.nn.ConstantPad1d`.
+    """
+
+    _dimensions = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Puts `value` around the last two dimensions; `padding` is one amount, or (left, right, top, bottom).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ConstantPad2d((1, 0, 0, 1), 9)(tl.tensor([[1.0, 2.0]]))
+    tensor([[9., 1., 2.],
+            [9., 9., 9.]])
+
+    Source: PyTorch's `torch.nn.ConstantPad2d`.
+    """
+
+    _dimensions = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Puts `value` around the last three dimensions; `padding` is one amount, or two for each, the last first.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ConstantPad3d(1, 0)(tl.ones(2, 2, 2)).shape == (4, 4, 4)
+    True
+
+    Source: PyTorch's `torch.nn.ConstantPad3d`.
+    """
+
+    _dimensions = 3
+
+
+class ZeroPad1d(ConstantPad1d):
+    """Puts zeros before and after the last dimension; `padding` is as in `ConstantPad1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ZeroPad1d(1)(tl.tensor([1.0, 2.0]))
+    tensor([0., 1., 2., 0.])
+
+    Source: PyTorch's `torch.nn.ZeroPad1d`.
+    """
+
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad2d(ConstantPad2d):
+    """Puts zeros around the last two dimensions; `padding` is as in `ConstantPad2d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ZeroPad2d((1, 0, 0, 1))(tl.tensor([[1.0, 2.0]]))
+    tensor([[0., 1., 2.],
+            [0., 0., 0.]])
+
+    Source: PyTorch's `torch.nn.ZeroPad2d`.
+    """
+
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    """Puts zeros around the last three dimensions; `padding` is as in `ConstantPad3d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ZeroPad3d(1)(tl.ones(1, 1, 1)).sum()
+    tensor(1.)
+
+    Source: PyTorch's `torch.nn.ZeroPad3d`.
+    """
+
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_Pad):
+    """Puts the elements next to the border, mirrored, around the last dimension of (batch, channels, length).
+
+    `padding` is as in `ConstantPad1d`; the batch may be missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReflectionPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1., 2., 3., 2.]])
+
+    Source: PyTorch's `torch.nn.ReflectionPad1d`.
+    """
+
+    _dimensions = 1
+    _mode = "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Puts the elements next to the border, mirrored, around the last three dimensions.
+
+    `padding` is as in `ConstantPad2d`; the batch may be missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReflectionPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
+    tensor([[[2., 1., 2.]]])
+
+    Source: PyTorch's `torch.nn.ReflectionPad2d`.
+    """
+
+    _dimensions = 2
+    _mode = "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """Puts the elements next to the border, mirrored, around the last three dimensions.
+
+    `padding` is as in `ConstantPad3d`; the batch may be missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReflectionPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
+    True
+
+    Source: PyTorch's `torch.nn.ReflectionPad3d`.
+    """
+
+    _dimensions = 3
+    _mode = "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Puts the elements at the border, around the last dimension of (batch, channels, length).
+
+    `padding` is as in `ConstantPad1d`; the batch may be missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReplicationPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 1., 1., 2., 3., 3.]])
+
+    Source: PyTorch's `torch.nn.ReplicationPad1d`.
+    """
+
+    _dimensions = 1
+    _mode = "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Puts the elements at the border, around the last two dimensions of (batch, channels, height, width).
+
+    `padding` is as in `ConstantPad2d`; the batch may be missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReplicationPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2.]]])
+
+    Source: PyTorch's `torch.nn.ReplicationPad2d`.
+    """
+
+    _dimensions = 2
+    _mode = "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Puts the elements at the border, around the last three dimensions of (batch, channels, depth, height, width).
+
+    `padding` is as in `ConstantPad3d`; the batch may be missing.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.ReplicationPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
+    True
+
+    Source: PyTorch's `torch.nn.ReplicationPad3d`.
+    """
+
+    _dimensions = 3
+    _mode = "replicate"
+
+
+class CircularPad1d(_CircularPad):
+    """Puts the elements from the other side, around the last dimension of (batch, channels, length).
+
+    `padding` is as in `ConstantPad1d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.CircularPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[2., 3., 1., 2., 3., 1.]])
+
+    Source: PyTorch's `torch.nn.CircularPad1d`.
+    """
+
+    _dimensions = 1
+
+
+class CircularPad2d(_CircularPad):
+    """Puts the elements from the other side, around the last two dimensions of (batch, channels, height, width).
+
+    `padding` is as in `ConstantPad2d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.CircularPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
+    tensor([[[2., 1., 2.]]])
+
+    Source: PyTorch's `torch.nn.CircularPad2d`.
+    """
+
+    _dimensions = 2
+
+
+class CircularPad3d(_CircularPad):
+    """Puts the elements from the other side, around the last three dimensions.
+
+    `padding` is as in `ConstantPad3d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.CircularPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
+    True
+
+    Source: PyTorch's `torch.nn.CircularPad3d`.
+    """
+
+    _dimensions = 3

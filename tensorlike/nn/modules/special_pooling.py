@@ -1,0 +1,231 @@
+"""Pooling layers of other kinds: power averages, windows at random places, and the inverse of maximum pooling."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+
+from .module import Module
+from .utils import repeated
+
+__all__ = [
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+]
+
+Sizes = int | tuple[int, ...]
+
+
+class _LPPool(Module):
+    def __init__(
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The root of the sum of powers `norm_type` over windows of (batch, channels, length).
+
+    Windows are `kernel_size` wide and `stride` apart (as wide as they are when None).
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LPPool1d(2, 2)(tl.tensor([[[3.0, 4.0]]]))
+    tensor([[[5.]]])
+
+    Source: PyTorch's `torch.nn.LPPool1d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """The root of the sum of powers `norm_type` over windows of (batch, channels, height, width); see `LPPool1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LPPool2d(2, 2)(tl.ones(1, 1, 2, 2))
+    tensor([[[[2.]]]])
+
+    Source: PyTorch's `torch.nn.LPPool2d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPool):
+    """The root of the sum of powers `norm_type` over windows of (batch, channels, depth, height, width).
+
+    The arguments are those of `LPPool1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.LPPool3d(3, 2)(tl.ones(1, 1, 2, 2, 2)).item()
+    2.0
+
+    Source: PyTorch's `torch.nn.LPPool3d`.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class _MaxUnpool(Module):
+    _dimensions: ClassVar[int]
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
+        super().__init__()
+        self.kernel_size = repeated(kernel_size, self._dimensions)
+        self.stride = repeated(kernel_size if stride is None else stride, self._dimensions)
+        self.padding = repeated(padding, self._dimensions)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Puts the maxima of (batch, channels, length) back where `MaxPool1d` found them, zeros elsewhere.
+
+    Takes the maxima, their `indices`, and the size of the result, the usual one for these windows when None.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MaxUnpool1d(2)(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]))
+    tensor([[0., 3., 2., 0.]])
+
+    Source: PyTorch's `torch.nn.MaxUnpool1d`.
+    """
+
+    _dimensions = 1
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Puts the maxima of (batch, channels, height, width) back where `MaxPool2d` found them; see `MaxUnpool1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MaxUnpool2d(2)(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]))
+    tensor([[[0., 0.],
+             [0., 5.]]])
+
+    Source: PyTorch's `torch.nn.MaxUnpool2d`.
+    """
+
+    _dimensions = 2
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Puts the maxima of (batch, channels, depth, height, width) back where `MaxPool3d` found them.
+
+    The arguments are those of `MaxUnpool1d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.MaxUnpool3d(2)(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]])).shape == (1, 2, 2, 2)
+    True
+
+    Source: PyTorch's `torch.nn.MaxUnpool3d`.
+    """
+
+    _dimensions = 3
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class _FractionalMaxPool(Module):
+    _dimensions: ClassVar[int]
+    output_size: tuple[int, ...] | None
+    output_ratio: tuple[float, ...] | None
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        output_size: Sizes | None = None,
+        output_ratio: float | tuple[float, ...] | None = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:
+        super().__init__()
+        count = self._dimensions
+        self.kernel_size = repeated(kernel_size, count)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else repeated(output_size, count)
+        self.output_ratio = None if output_ratio is None else repeated(output_ratio, count)
+        kind = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{kind} requires specifying either an output size, or a pooling ratio")
+        if self.output_size is not None and self.output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The maximum over windows of (batch, channels, height, width) at random places, as many as give the output size.
+
+    `output_size` says how many, or `output_ratio` which part of the input's size, between 0 and 1. With
+    `return_indices` the positions of the maxima are returned as well. Raises ValueError unless one of the two is given.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.FractionalMaxPool2d(2, output_ratio=0.5)(tl.randn(1, 2, 8, 6)).shape == (1, 2, 4, 3)
+    True
+
+    Source: PyTorch's `torch.nn.FractionalMaxPool2d`.
+    """
+
+    _dimensions = 2
+
+    def forward(self, input: Tensor) -> Any:
+        return F.fractional_max_pool2d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The maximum over windows of (batch, channels, depth, height, width) at random places; see `FractionalMaxPool2d`.
+
+    >>> import tensorlike as tl
+    >>> tl.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(tl.randn(1, 2, 4, 6, 6)).shape == (1, 2, 2, 3, 3)
+    True
+
+    Source: PyTorch's `torch.nn.FractionalMaxPool3d`.
+    """
+
+    _dimensions = 3
+
+    def forward(self, input: Tensor) -> Any:
+        return F.fractional_max_pool3d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
