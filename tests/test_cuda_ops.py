@@ -27,6 +27,10 @@ BY_MEANING = {
     "tensorlike.get_device": "the index of the device; -1 on the CPU",
     "tensorlike.Tensor.numpy": "NumPy is refused what is on a GPU",
     "tensorlike.Tensor.type": "the name of the type names the device",
+    "tensorlike.Tensor.is_shared": "processes share what is on a GPU",
+    "tensorlike.Tensor.apply_": "Python functions are called with what is on the CPU",
+    "tensorlike.Tensor.map_": "Python functions are called with what is on the CPU",
+    "tensorlike.Tensor.map2_": "Python functions are called with what is on the CPU",
 }
 
 NAMES = [name for name in families() if name not in BY_MEANING]

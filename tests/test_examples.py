@@ -88,6 +88,8 @@ Asked in this order, each returned NotImplemented:
 SubTensor and OtherSubTensor are unrelated subclasses, and the default __torch_function__ does not choose between \
 them. Make one a subclass of the other, give one a __torch_function__ that knows both, or convert an operand, e.g. \
 with .as_subclass(SubTensor).
+No rule is registered for (SubTensor, OtherSubTensor); settle it with overrides.register(tensorlike.add, \
+(SubTensor, OtherSubTensor)).
 """,
     "linear_function": """\
 output:

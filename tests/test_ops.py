@@ -42,6 +42,8 @@ ABOUT_MEMORY = {
     "tensorlike.as_strided",
     "tensorlike.as_strided_copy",
     "tensorlike.as_strided_scatter",
+    "tensorlike.slice_inverse",
+    "tensorlike.Tensor.slice_inverse",
     "tensorlike.view_as_complex",
 }
 

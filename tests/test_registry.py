@@ -21,7 +21,7 @@ FUNCTIONS = {name: row for name, row in ROWS.items() if row.form not in ("proper
 #: Parameters whose other values mean nothing here, or are tested elsewhere.
 IMMATERIAL = {
     "out": "test_ops.py calls every function that has it with tensors of its own",
-    "memory_format": "accepted for PyTorch's sake; NumPy's arrays are contiguous or strided, nothing else",
+    "memory_format": "layouts are no values: test_views.py",
     "layout": "there are strided tensors only",
     "pin_memory": "there is no pinned memory",
     "non_blocking": "copies wait",
@@ -31,6 +31,8 @@ IMMATERIAL = {
     "generator": "generators are tested with the random functions",
     "requires_grad": "samples of differentiable operations are made with and without",
     "inplace": "tested with the modules that pass it on",
+    "indices": "segment_reduce refuses them, as PyTorch does",
+    "tracker": "lobpcg refuses it, since SciPy iterates without telling",
     "sparse": "there are strided tensors only",
     "sparse_grad": "there are strided tensors only",
     "reduce": "an older spelling of `reduction` that warns",
@@ -51,6 +53,14 @@ WITHOUT_SAMPLES = {
     "tensorlike.Tensor.__array_wrap__": "NumPy calls it: test_elementwise.py",
     "tensorlike.Tensor.__deepcopy__": "tests of serialization",
     "tensorlike.Tensor.__reduce_ex__": "tests of serialization",
+    "tensorlike.Tensor.__setstate__": "tests of serialization",
+    "tensorlike.Tensor.__dlpack__": "test_dlpack.py",
+    "tensorlike.Tensor.__dlpack_device__": "test_dlpack.py",
+    "tensorlike.Tensor.const_data_ptr": "an address is no value",
+    "tensorlike.Tensor.untyped_storage": "test_storage.py",
+    "tensorlike.Tensor.storage": "test_storage.py",
+    "tensorlike.Tensor.storage_type": "test_storage.py",
+    "tensorlike.Tensor.share_memory_": "test_storage.py",
     "tensorlike.Tensor.__repr__": "test_printing.py",
     "tensorlike.Tensor.__format__": "test_printing.py",
 }

@@ -14,13 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .core import MISSING, OPTIONAL_TENSORS, PLAIN, TENSORS, Entry, dispatch, elements
+from .core import MISSING, OPTIONAL_TENSORS, PLAIN, TENSORS, Entry, Missing, dispatch, elements
 from .deferred import deferred
+from .options import LENIENT, check_options, is_checked
 from .signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
 __all__ = ["public_function", "wrapper_source"]
 
 _SEQUENCES = frozenset((list, tuple))
+_BOOL_OR_MISSING = frozenset((bool, Missing))
+_INT_OR_MISSING = frozenset((int, Missing))
 
 #: NumPy's names for some parameters, which PyTorch takes as well.
 NUMPY_NAMES: dict[str, str] = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
@@ -87,13 +90,42 @@ def _operand_expression(parameter: Parameter, with_keywords: bool) -> str:
     return value
 
 
+def _strict_tests(parameters: Sequence[Parameter], with_keywords: bool) -> list[str]:
+    """Return the tests that a `bool` or an `int` was passed for what must be one: see Note [Types of options]."""
+    tests = []
+    for p in parameters:
+        kind = p.annotation.removesuffix(" | None")
+        if kind not in ("bool", "int") or p.operand or p.kind == VARIADIC or p.name in LENIENT:
+            continue
+        if with_keywords:
+            passed = p.name if p.kind == POSITIONAL else "MISSING"
+            tests.append(f"type(keywords.get({p.name!r}, {passed})) not in {kind}_or_missing")
+        elif p.kind == POSITIONAL:
+            tests.append(f"type({p.name}) is not {kind} and {p.name} is not MISSING")
+    return tests
+
+
+def _implementation_lines(call: Sequence[str], arguments: str, tests: Sequence[str], checked: bool) -> list[str]:
+    """Return lines that run the implementation, and look at the types of the options if it fails."""
+    complain = f"check_options({arguments}, keywords)"
+    lines = [f"if {' or '.join(tests)}:", f"    {complain}"] if tests else []
+    if not checked:
+        return [*lines, *call]
+    return [*lines, "try:", *["    " + line for line in call], "except Exception:", f"    {complain}", "    raise"]
+
+
 def wrapper_source(
-    parameters: Sequence[Parameter], hot: str = "", foreign: str = "", names: Mapping[str, str] = NUMPY_NAMES
+    parameters: Sequence[Parameter],
+    hot: str = "",
+    foreign: str = "",
+    names: Mapping[str, str] = NUMPY_NAMES,
+    strict: bool = False,
 ) -> tuple[str, bool]:
     """Return the source of a wrapper of this signature, and whether it renames NumPy's keywords.
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
-    leaves the call to the other operand.
+    leaves the call to the other operand; `strict` has the wrapper test the types of options that are a `bool` or an
+    `int`, for an implementation that does not.
     """
     positional = [p for p in parameters if p.kind == POSITIONAL]
     variadic = next((p for p in parameters if p.kind == VARIADIC), None)
@@ -118,13 +150,18 @@ def wrapper_source(
     if hot:
         lines += ["    " + line for line in hot.splitlines()]
     lines.append(f"    if not keywords and {' and '.join(checks + present)}:")
+    checked = any(map(is_checked, parameters))
+    call = []
     if variadic is not None:
-        lines.append(f"        return implementation({', '.join([*passed, '*' + variadic.name])})")
+        call.append(f"return implementation({', '.join([*passed, '*' + variadic.name])})")
     else:
         for count in range(required, len(passed)):
-            lines.append(f"        if {passed[count]} is MISSING:")
-            lines.append(f"            return implementation({', '.join(passed[:count])})")
-        lines.append(f"        return implementation({', '.join(passed)})")
+            call.append(f"if {passed[count]} is MISSING:")
+            call.append(f"    return implementation({', '.join(passed[:count])})")
+        call.append(f"return implementation({', '.join(passed)})")
+    given = f"({', '.join(passed)},)" if passed else "()"
+    wrong = _strict_tests(parameters, False) if strict else []
+    lines += ["        " + line for line in _implementation_lines(call, given, wrong, checked and bool(passed))]
     if foreign:
         lines.append(f"    if {foreign}:")
         lines.append("        return NotImplemented")
@@ -142,7 +179,9 @@ def wrapper_source(
         lines.append("    if keywords and not unknown(keywords):")
         lines.append("        keywords = renamed(keywords)")
     lines.append(f"    if keywords and no_operand(keywords) and {tests}:")
-    lines.append("        return implementation(*args, **keywords)")
+    wrong = _strict_tests(parameters, True) if strict else []
+    call = ["return implementation(*args, **keywords)"]
+    lines += ["        " + line for line in _implementation_lines(call, "args", wrong, checked)]
     with_keywords = ", ".join(_operand_expression(p, True) for p in operands)
     without = ", ".join(_operand_expression(p, False) for p in operands if p.kind != KEYWORD)
     lines.append("    if keywords:")
@@ -171,13 +210,14 @@ def public_function(
     hot: str | Callable[[], str] = "",
     hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     foreign: str = "",
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """Return the public function of `entry`: it looks at the operands' types and runs or dispatches.
 
-    `hot_values` are the names that the source `hot` uses besides the wrapper's own.
+    `hot_values` are the names that the source `hot` uses besides the wrapper's own; `strict` is `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", lambda: _written(entry, parameters, hot, hot_values, foreign)
+        "wrapper", "wrapper", lambda: _written(name, entry, parameters, hot, hot_values, foreign, strict)
     )
     function.__name__ = name
     function.__qualname__ = qualname
@@ -190,13 +230,15 @@ def public_function(
 
 
 def _written(
+    name: str,
     entry: Entry,
     parameters: Sequence[Parameter],
     hot: str | Callable[[], str],
     hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
     foreign: str,
+    strict: bool,
 ) -> tuple[str, dict[str, Any]]:
-    source, renames = wrapper_source(parameters, hot() if callable(hot) else hot, foreign)
+    source, renames = wrapper_source(parameters, hot() if callable(hot) else hot, foreign, strict=strict)
     values: dict[str, Any] = {
         "entry": entry,
         "implementation": entry.implementation,
@@ -210,6 +252,9 @@ def _written(
         "indices": _indices,
         "elements": elements,
         "dispatch": dispatch,
+        "bool_or_missing": _BOOL_OR_MISSING,
+        "int_or_missing": _INT_OR_MISSING,
+        "check_options": partial(check_options, name, parameters),
         "no_operand": frozenset(p.name for p in parameters if p.operand).isdisjoint,
     }
     if renames:

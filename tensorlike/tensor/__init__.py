@@ -14,7 +14,19 @@ _function.register_memory_rules(views)
 _functions.register_roots(history.root_edge, history.grad_of_root)
 _base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
 
-from . import attributes, creation, conversion, ops, protocols, queries, random  # noqa: E402, I001
+from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random, strided_creation  # noqa: E402, I001
 from .parameter import Parameter  # noqa: E402
 
-__all__ = ["Parameter", "Tensor", "attributes", "conversion", "creation", "ops", "protocols", "queries", "random"]
+__all__ = [
+    "Parameter",
+    "Tensor",
+    "attributes",
+    "conversion",
+    "creation",
+    "dlpack",
+    "ops",
+    "protocols",
+    "queries",
+    "random",
+    "strided_creation",
+]

@@ -12,8 +12,12 @@ from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
-from .history import set_data, set_gradient, set_requires_grad
+from .history import set_data, set_gradient, set_gradient_dtype, set_requires_grad
+from .layouts import format_name, is_arranged, strided
+from .layouts import layout as Layout
 from .size import Size, size_from_shape
+from .storage import is_shared as is_shared_memory
+from .storage import owner_of
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -60,7 +64,12 @@ def nbytes(self: Tensor) -> int:
 @tensor_property(setter=set_requires_grad)
 def requires_grad(self: Tensor) -> bool:
     """Whether gradients are computed for this tensor."""
-    return self._tracked and edge_of(self) is not None
+    if not self._tracked:
+        return False
+    base = self._view_base
+    if base is not None and (base._edge is not None or base._requires_grad):
+        return True
+    return edge_of(self) is not None
 
 
 @tensor_property(setter=set_gradient, nowrap=True)
@@ -75,6 +84,15 @@ def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
     found: Tensor | None = self._grad_value
     return found
+
+
+@tensor_property(setter=set_gradient_dtype)
+def grad_dtype(self: Tensor) -> Dtype | None:
+    """The dtype that the gradients of this leaf get: its own unless another was set; None for whatever arrives."""
+    if self._tracked and edge_of(self) is not None and self._edge is not None:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    wanted = self._data.dtype if self._grad_dtype is False else self._grad_dtype
+    return None if wanted is None else dtype_of(wanted)
 
 
 @tensor_property()
@@ -128,6 +146,35 @@ def _base(self: Tensor) -> Tensor | None:
 def _version(self: Tensor) -> int:
     """How often the memory of this tensor was modified in place."""
     return 0 if self._counter is None else self._counter[0]
+
+
+@tensor_property()
+def layout(self: Tensor) -> Layout:
+    """How the elements are stored: `tensorlike.strided`."""
+    return strided
+
+
+@tensor_property()
+def name(self: Tensor) -> str | None:
+    """The name of the tensor: None, for tensors have no names."""
+    return None
+
+
+@tensor_property()
+def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
+    """What other CUDA libraries need to share the memory; AttributeError for a tensor that is on no CUDA device."""
+    if device_of(self._data).type != "cuda":
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {dtype_of(self._data.dtype)}. If CUDA data "
+            "is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if self._tracked and edge_of(self) is not None:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+            "var.detach() to get Variable that doesn't require grad."
+        )
+    found: dict[str, Any] = self._data.__cuda_array_interface__
+    return found
 
 
 @tensor_property()
@@ -219,15 +266,31 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     from .dims import one_dim
 
     array = self._data
-    steps = tuple(s // array.dtype.itemsize for s in array.strides)
+    width = array.dtype.itemsize
+    steps = tuple(s // width for s in array.strides)
+    if 0 in steps:
+        steps = _steps(array.shape, steps)
     if dim is None:
         return steps
     return steps[one_dim(dim, array.ndim)]
 
 
+def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the steps between elements where NumPy has zeros that say nothing, in dimensions of at most one element.
+
+    A new dimension of size 1 spans what comes after it, and an empty tensor has the steps of a contiguous one.
+    """
+    found = list(steps)
+    empty = 0 in shape and not any(steps)
+    for d in range(len(shape) - 1, -1, -1):
+        if steps[d] == 0 and (shape[d] == 1 or empty):
+            found[d] = max(shape[d + 1], 1) * found[d + 1] if d + 1 < len(shape) else 1
+    return tuple(found)
+
+
 @tensor_method(composite=False)
 def storage_offset(self: Tensor) -> int:
-    """Return how many elements after the start of its base's memory this tensor starts.
+    """Return how many elements after the start of its memory this tensor starts.
 
     >>> import tensorlike as tl
     >>> tl.arange(5)[2:].storage_offset()
@@ -235,12 +298,12 @@ def storage_offset(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    base = self._view_base
-    if base is None:
+    array = self._data
+    if array.base is None:
         return 0
     from .backends import data_pointer
 
-    return int((data_pointer(self._data) - data_pointer(base._data)) // self._data.dtype.itemsize)
+    return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
 @tensor_method(composite=False)
@@ -256,7 +319,7 @@ def data_ptr(self: Tensor) -> int:
 
 @tensor_method(composite=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return whether the elements lie in memory one after the other, in C order.
+    """Return whether the elements lie in memory one after the other, in C order or as `memory_format` has them.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).is_contiguous(), tl.ones(2, 3).T.is_contiguous()
@@ -264,6 +327,8 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
     Same as PyTorch's method of that name.
     """
+    if memory_format is not None:
+        return is_arranged(self._data, format_name(memory_format, "is_contiguous"))
     return bool(self._data.flags.c_contiguous)
 
 
@@ -275,7 +340,7 @@ def _is_view(self: Tensor) -> bool:
 
 @tensor_method(composite=False)
 def is_shared(self: Tensor) -> bool:
-    """Return whether the memory is shared between processes, which it never is.
+    """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 
     >>> import tensorlike as tl
     >>> tl.ones(2).is_shared()
@@ -283,7 +348,7 @@ def is_shared(self: Tensor) -> bool:
 
     Same as PyTorch's method of that name.
     """
-    return False
+    return is_shared_memory(owner_of(self._data))
 
 
 def same_memory(tensor: TensorBase) -> list[int]:

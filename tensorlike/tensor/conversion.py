@@ -16,6 +16,7 @@ from .device import as_device
 from .device import device as Device
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
+from .layouts import format_name, is_arranged
 from .runtime import dtype_name
 from .tensor import Tensor as TensorType
 from .types import Tensor
@@ -36,7 +37,7 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
 # A conversion is one primitive with a derivative; the public methods decide whether anything is to be converted.
 
 
-@primitive(name="_cast", function=False, method="_cast")
+@primitive(name="_to_copy", function=False, method="_cast", own_layout=True)
 def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another dtype."""
     return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind != "c" else input.astype(dtype)
@@ -46,7 +47,7 @@ derivatives(_cast, input=lambda grad: grad)
 
 
 # The device that the elements come from is an argument, so that the gradient finds back without keeping them alive.
-@primitive(name="_transfer", function=False, method="_move")
+@primitive(name="_transfer", function=False, method="_move", own_layout=True)
 def _move(xp: Any, input: Tensor, device: Any, source: Any) -> Tensor:
     """Return the elements on another device."""
     return transfer(input, device)
@@ -62,7 +63,7 @@ def _transfer(self: Any, device: Any) -> Any:
 TensorType._transfer = _transfer  # type: ignore[attr-defined]
 
 
-def _converted(self: Any, dtype: Any, device: Any, copy: bool) -> Any:
+def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any = None, name: str = "to") -> Any:
     result = self
     if device is not None:
         where = as_device(device, "to")
@@ -75,6 +76,9 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool) -> Any:
         wanted = as_numpy_dtype(dtype, "to")
         if result._data.dtype != wanted:
             result = result._cast(wanted)
+    order = format_name(memory_format, name)
+    if order not in (None, "preserve_format") and not is_arranged(result._data, order):
+        return result.clone(memory_format=memory_format)
     if copy and result is self:
         result = self.clone()
     return result
@@ -121,14 +125,14 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
             rest.pop(0)  # non_blocking
         if rest:
             copy = bool(rest.pop(0))
-    return _converted(self, dtype, device, copy)
+    return _converted(self, dtype, device, copy, kwargs.get("memory_format"))
 
 
 def _dtype_method(name: str, dtype_text: str) -> None:
     from . import dtypes
 
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return _converted(self, getattr(dtypes, dtype_text), None, False)
+        return _converted(self, getattr(dtypes, dtype_text), None, False, memory_format, name)
 
     convert.__doc__ = (
         f"Return this tensor with dtype `{dtype_text}`; itself if it has that already.\n\n"
@@ -168,7 +172,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return _converted(self, None, "cpu", False)
+    return _converted(self, None, "cpu", False, memory_format, "cpu")
 
 
 @tensor_method
@@ -187,7 +191,7 @@ def cuda(
         where = as_device("cuda" if device is None else device, "cuda")
     if where.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device: cuda() got {where}; use .to({str(where)!r})")
-    return _converted(self, None, where, False)
+    return _converted(self, None, where, False, memory_format, "cuda")
 
 
 @tensor_method
@@ -302,13 +306,18 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 
     Same as PyTorch's method of that name.
     """
-    return wrap(np.asarray(array))
+    found = np.asarray(array)
+    # As in PyTorch, which says so for code of before it had booleans.
+    return wrap(found.astype(np.uint8) if found.dtype.kind == "b" else found)
 
 
 def _python_number(name: str, what: str, convert: Any) -> None:
     def method(self: Tensor) -> Any:
         if self._data.size != 1:
-            raise _not_scalar(self, what)
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars: {name}() of a tensor of shape "
+                f"{list(self._data.shape)}"
+            )
         if self._data.dtype.kind == "c" and convert in (int, float):
             raise RuntimeError(
                 f"value cannot be converted to type {what} without overflow: a complex element, use .real first"

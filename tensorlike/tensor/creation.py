@@ -18,6 +18,7 @@ from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
+from .layouts import check_layout, empty_array, format_name
 from .tensor import Tensor
 from .types import Number
 
@@ -44,12 +45,29 @@ def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any
     return _made_of(np, shape, dtype, value)
 
 
+def _unset(
+    shape: tuple[int, ...], dtype: Any, device: Any, name: str, memory_format: Any, like: Any = None
+) -> Any:
+    """Return an unset array in a memory format."""
+    wanted = format_name(memory_format, name)
+    if like is None and wanted == "preserve_format":
+        raise RuntimeError(f"{name}(): unsupported memory format Preserve: there is nothing whose format to preserve")
+    where = cpu if device is None else as_device(device, name)
+    if where.type == "cpu":
+        return empty_array(np, shape, dtype, wanted, like)
+    backend = backend_for(where)
+    with backend.device_guard(where):
+        return empty_array(backend.namespace, shape, dtype, wanted, like)
+
+
 def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
     if value is None:
         return xp.empty(shape, dtype)
     if value == 0:
         return xp.zeros(shape, dtype)
-    return xp.full(shape, value, dtype)
+    from .ops.values import converted_number
+
+    return xp.full(shape, converted_number(value, np.dtype(dtype)) if isinstance(value, int) else value, dtype)
 
 
 def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
@@ -69,11 +87,17 @@ def _dtype_or_default(dtype: Any, function: str) -> Any:
     return default_float() if dtype is None else as_numpy_dtype(dtype, function)
 
 
-def _filled(name: str, size: Any, value: Any, out: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def _filled(
+    name: str, size: Any, value: Any, out: Any, dtype: Any, device: Any, requires_grad: bool, layout: Any,
+    memory_format: Any = None,
+) -> Any:  # fmt: skip
     shape = checked_size(size, name)
+    check_layout(layout, name)
     if out is not None:
         wanted = out._data.dtype if dtype is None else as_numpy_dtype(dtype, name)
         return _written(name, out, np.full(shape, 0 if value is None else value, dtype=wanted), device)
+    if memory_format is not None:
+        return finish(_unset(shape, _dtype_or_default(dtype, name), device, name, memory_format), requires_grad)
     return finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
 
 
@@ -91,7 +115,7 @@ def zeros(
 
     Same as PyTorch's function of that name.
     """
-    return _filled("zeros", size, 0, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _filled("zeros", size, 0, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
 
 
 @factory
@@ -107,7 +131,7 @@ def ones(
 
     Same as PyTorch's function of that name.
     """
-    return _filled("ones", size, 1, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _filled("ones", size, 1, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
 
 
 @factory
@@ -124,7 +148,7 @@ def empty(
 
     Same as PyTorch's function of that name.
     """
-    return _filled("empty", size, None, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _filled("empty", size, None, out, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
 @factory
@@ -144,7 +168,7 @@ def full(
         fill_value = _number(fill_value, "full", "fill_value")
     if dtype is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
-    return _filled("full", size, fill_value, out, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _filled("full", size, fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
 
 
 @factory
@@ -162,6 +186,7 @@ def eye(
     Same as PyTorch's function of that name.
     """
     shape = checked_size((n, n if m is None else m), "eye")
+    check_layout(layout, "eye")
     array = np.eye(*shape, dtype=_dtype_or_default(dtype, "eye"))
     if out is not None:
         return _written("eye", out, array, device)  # type: ignore[no-any-return]
@@ -198,6 +223,7 @@ def arange(
     if end is None:
         start, end = 0, start
     first, last, by = (_number(v, "arange", n) for v, n in ((start, "start"), (end, "end"), (step, "step")))
+    check_layout(layout, "arange")
     if by == 0:
         raise RuntimeError("arange(): step must be nonzero")
     if (last - first) * by < 0:
@@ -235,6 +261,7 @@ def linspace(
 
     Same as PyTorch's function of that name.
     """
+    check_layout(layout, "linspace")
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, got {steps}")
     wanted = _dtype_or_default(dtype, "linspace")
@@ -249,15 +276,24 @@ def linspace(
 # ----------------------------------------------------------------------------------------------------- like another
 
 
-def _like(name: str, input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
-    from .runtime import wrong_type
+def _like(
+    name: str, input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, layout: Any, memory_format: Any
+) -> Any:
+    from .runtime import device_guard, wrong_type
 
     if not isinstance(input, TensorBase):
         wrong_type(name, "input", 1, input)
     array = input._data
     wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
     where = device_of(array) if device is None else device
-    return finish(_made(name, array.shape, wanted, where, value), requires_grad)
+    check_layout(layout, name)
+    if memory_format is None and (array.ndim < 2 or array.flags.c_contiguous):
+        return finish(_made(name, array.shape, wanted, where, value), requires_grad)
+    made = _unset(array.shape, wanted, where, name, memory_format, array)
+    if value is not None:
+        with device_guard(made):
+            made[...] = value
+    return finish(made, requires_grad)
 
 
 @composite(guard=False)
@@ -273,7 +309,7 @@ def zeros_like(
 
     Same as PyTorch's function of that name.
     """
-    return _like("zeros_like", input, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
 @composite(guard=False)
@@ -289,7 +325,7 @@ def ones_like(
 
     Same as PyTorch's function of that name.
     """
-    return _like("ones_like", input, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
 @composite(guard=False)
@@ -305,7 +341,7 @@ def empty_like(
 
     Same as PyTorch's function of that name.
     """
-    return _like("empty_like", input, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
 @composite(guard=False)
@@ -322,7 +358,7 @@ def full_like(
 
     Same as PyTorch's function of that name.
     """
-    return _like("full_like", input, fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
 def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:

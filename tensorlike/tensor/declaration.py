@@ -29,12 +29,13 @@ from . import runtime
 from .generate_recording import Recorded, node_source, record_source
 from .return_types import return_type
 from .tensor import Tensor
-from .views import OF_MANY, bump, check_inplace, rebase, refuse, view_of
+from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 
 __all__ = ["DECLARATIONS", "Declaration"]
 
 _new = object.__new__
-_DIFFERENTIABLE = frozenset("fc")
+# bfloat16, a type of another package, is of kind V.
+_DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
@@ -63,6 +64,7 @@ class Declaration:
         samples: Any,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | None = None,
+        own_layout: bool = False,
     ) -> None:
         self.kernel = kernel
         self.write = write
@@ -80,6 +82,7 @@ class Declaration:
         self.out = out
         self.differentiable = differentiable
         self.samples = samples
+        self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot
         self.parameters = parameters_of(kernel, skip=0 if ufunc else 1)
@@ -139,7 +142,8 @@ class Declaration:
         values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
         values |= {"unpack_raw": unpack_raw, "grad_enabled": grad_enabled, "wrap_raw": _wrap_raw}
         apply, release = build(node_source(self, recorded), f"{self.name} node", values, "apply", "release")
-        title = "".join(part.capitalize() for part in self.name.split("_"))
+        full = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
+        title = "".join(part.capitalize() for part in full.split("_"))
         body = {
             "__slots__": recorded.slots(),
             "__module__": "tensorlike.autograd",
@@ -201,7 +205,7 @@ class Declaration:
         """Wrap a result that shares memory with `source`, or each of several."""
         if self.several:
             tensors = [view_of(source, r, OF_MANY) for r in result]
-        elif self.view == "maybe" and not np.may_share_memory(result, source._data):
+        elif self.view == "maybe" and not _is_view(result, source._data):
             return self.record(result, source, *rest) if self.differentiable else wrap(result)
         else:
             tensors = [view_of(source, result)]
@@ -241,6 +245,7 @@ class Declaration:
         For methods whose signature is not the declaration's own.
         """
         check_inplace(tensor, name)
+        check_shared(tensor, rest, name)
         node = None
         if grad_enabled() and (tensor._tracked or any(map(_is_tracked, rest))):
             node = self.make_inplace(tensor, *rest)
@@ -262,6 +267,13 @@ class Declaration:
         """Save what an in-place operation wrote, where a formula names it."""
         if "result" in self.recorded().names:
             node._saved_result = (array, counter, counter[0])
+
+
+def _is_view(result: Any, array: Any) -> bool:
+    """Return whether a kernel's result is a view of its input; an empty one is what its `base` says."""
+    if result.size:
+        return bool(np.may_share_memory(result, array))
+    return result is array or (result.base is not None and (result.base is array or result.base is array.base))
 
 
 def _is_tracked(value: Any) -> bool:

@@ -70,6 +70,7 @@ def primitive(
     differentiable: bool = True,
     samples: Any = None,
     write: Callable[..., None] | None = None,
+    own_layout: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
@@ -82,7 +83,8 @@ def primitive(
     `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and PyTorch agree
     on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
     kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
-    large tensor must not compute them all.
+    large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
+    elementwise or has `own_layout`: then they lie as the kernel leaves them.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,6 +106,7 @@ def primitive(
             samples=samples,
             write=write,
             hot=hot,
+            own_layout=own_layout,
         )
         d._forms = (  # type: ignore[attr-defined]
             function,

@@ -15,6 +15,8 @@ def one_dim(dim: Any, ndim: int) -> int:
     Raises IndexError when it is out of range and TypeError when it is no integer.
     """
     try:
+        if isinstance(dim, bool):
+            raise TypeError
         index = operator.index(dim)
     except TypeError:
         raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}: got {dim!r}") from None

@@ -24,6 +24,7 @@ from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
 from .declaration import Declaration
+from .dtypes import default_float
 from .generate import (
     hot_source,
     implementation_source,
@@ -32,7 +33,7 @@ from .generate import (
 )
 from .promotion import can_cast
 from .tensor import Tensor, retyped
-from .views import bump, check_inplace, rebase
+from .views import bump, check_inplace, check_shared, rebase
 
 __all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign"]
 
@@ -90,15 +91,19 @@ def _written(
         "quiet": runtime.quiet,
         "again": runtime.again,
         "run_elementwise": runtime.run_elementwise,
+        "option": runtime.option,
         "space": runtime.space,
         "elsewhere": runtime.elsewhere,
         "scalars_moved": runtime.scalars_moved,
         "as_array": runtime.as_array,
         "as_arrays": runtime.as_arrays,
+        "contiguous_arrays": runtime.contiguous_arrays,
         "many": runtime.many,
         "wrong_type": runtime.wrong_type,
         "is_number": runtime.is_number,
         "number_tensor": runtime.number_tensor,
+        "default_float": default_float,
+        "FLOAT64": np.dtype(np.float64),
         "write_out": runtime.write_out,
         "write_outs": lambda *a: _write_outs(name, d._pack, *a),
         "wrap": wrap,
@@ -106,6 +111,7 @@ def _written(
         "record": d.record_now(),
         "record_view": d.record_view,
         "check_inplace": check_inplace,
+        "check_shared": check_shared,
         "check_result": _check_result,
         "make_inplace": d.make_inplace,
         "keep_result": d.keep_result,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.dispatch.options import fitting
 
 from .backends import backend_for, backend_of, transfer
 from .declare import factory
@@ -16,14 +19,30 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
+from .storage import borrowed
 from .tensor import Tensor
 
-__all__ = ["array_from", "as_tensor", "finish", "from_numpy", "inferred_dtype", "legacy_tensor", "placed", "tensor"]
+__all__ = [
+    "array_from",
+    "as_tensor",
+    "asarray",
+    "finish",
+    "from_numpy",
+    "frombuffer",
+    "inferred_dtype",
+    "legacy_tensor",
+    "placed",
+    "tensor",
+]
 
 
-def finish(array: Any, requires_grad: bool) -> Any:
+def finish(array: Any, requires_grad: Any) -> Any:
     result = wrap(array)
     if requires_grad:
+        if requires_grad is not True and not fitting("bool", requires_grad):
+            raise TypeError(
+                f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__} ({requires_grad!r:.60})"
+            )
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, got dtype "
@@ -104,6 +123,10 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
             f"Could not infer dtype of {type(data).__name__}: {function}() takes numbers, nested lists, arrays or "
             "tensors"
         )
+    if len(data) and all(type(item) is np.ndarray and item.ndim for item in data):
+        if len({item.shape for item in data}) > 1:
+            raise ValueError(f"{function}(): expected arrays of one shape, got {[item.shape for item in data]}")
+        return array_from(np.stack(data), dtype, function)
     shape = _shape_of(data, function)
     _check_rectangular(data, shape)
     leaves = list(_leaves(data, len(shape)))
@@ -124,16 +147,39 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
             raise RuntimeError(f"Could not infer dtype of {type(item).__name__} ({item!r})")
     if wanted is None:
         wanted = inferred_dtype(leaves)
+    if not leaves:
+        return np.empty(shape, wanted)
+    if wanted.kind in "iu":
+        leaves = list(integers_for(leaves, wanted))
     try:
-        flat = np.array(leaves, dtype=wanted) if leaves else np.empty(0, wanted)
-    except OverflowError:
-        if wanted.kind in "iu" and all(-(2**63) <= int(v) < 2**64 for v in leaves):
-            flat = np.array([int(v) & (2**64 - 1) for v in leaves], dtype=np.uint64).astype(wanted)
-        else:
-            raise ValueError("Overflow when unpacking long long") from None
+        flat = np.array(leaves, dtype=wanted)
     except TypeError as error:
         raise TypeError(f"{function}(): can't convert the data to {dtype_of(wanted)}: {error}") from None
     return flat.reshape(shape)
+
+
+def integers_for(leaves: Sequence[Any], wanted: Any) -> Sequence[Any]:
+    """Return numbers that an integer dtype can hold: negative ones wrap around in an unsigned one, as in PyTorch.
+
+    Raises ValueError for integers of more than 64 bits, RuntimeError for what else does not fit.
+    """
+    floats = [v for v in leaves if isinstance(v, (float, np.floating))]
+    low, high = min(leaves), max(leaves)
+    if floats:
+        values = np.array(leaves, dtype=np.float64)
+        low, high = (math.trunc(v) if math.isfinite(v) else v for v in (values.min(), values.max()))
+    limits = np.iinfo(wanted)
+    if limits.min <= low and high <= limits.max:
+        return leaves
+    if wanted == np.uint64:
+        raise OverflowError(f"can't convert {'negative int to unsigned' if low < 0 else f'int too big: {high}'}")
+    if not floats and not -(2**63) <= low <= high < 2**63:
+        raise ValueError(f"Overflow when unpacking long long: {low if low < -(2**63) else high}")
+    lowest = -limits.max if wanted.kind == "u" else limits.min
+    if not (lowest <= low and high <= limits.max):
+        wrong = high if high > limits.max else low
+        raise RuntimeError(f"value cannot be converted to type {dtype_of(wanted)} without overflow: {wrong}")
+    return list(np.array(leaves).astype(np.int64).astype(wanted))
 
 
 def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
@@ -183,12 +229,8 @@ def _scalar_array(value: Any, wanted: Any) -> Any:
     if wanted is None:
         wanted = value.dtype if isinstance(value, np.generic) else inferred_dtype([value])
         dtype_of(wanted)
-    if wanted.kind in "iu" and isinstance(value, int):
-        if not -(2**63) <= value < 2**64:
-            raise ValueError(f"Overflow when unpacking long long: {value}")
-        limits = np.iinfo(wanted)
-        if not limits.min <= value <= limits.max:
-            return np.array(value & (2**64 - 1), dtype=np.uint64).astype(wanted)
+    if wanted.kind in "iu" and isinstance(value, (int, float)):
+        (value,) = integers_for([value], wanted)
     if isinstance(value, complex) and wanted.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_of(wanted)} without overflow: {value}")
     with np.errstate(all="ignore"):
@@ -236,9 +278,9 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
             return data  # type: ignore[return-value]
         return data.to(device=device, dtype=dtype)  # type: ignore[attr-defined, no-any-return]
     if isinstance(data, np.ndarray):
-        dtype_of(data.dtype)
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype, "as_tensor")
-        return wrap(placed(np.asarray(data, dtype=wanted), device, "as_tensor"))  # type: ignore[no-any-return]
+        array = _shared(data, "as_tensor") if data.dtype == wanted else data.astype(wanted)
+        return wrap(placed(array, device, "as_tensor"))  # type: ignore[no-any-return]
     if _is_device_array(data):
         dtype_of(data.dtype)
         return as_tensor(wrap(data), dtype, device)
@@ -263,8 +305,140 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"from_numpy(): expected np.ndarray (got {type(ndarray).__name__})")
-    dtype_of(ndarray.dtype)
-    return wrap(ndarray.view(np.ndarray))  # type: ignore[no-any-return]
+    return wrap(_shared(ndarray, "from_numpy"))  # type: ignore[no-any-return]
+
+
+_NOT_WRITABLE = (
+    "The given {what} is not writable, and neither is the tensor that shares its memory: writing to it raises "
+    "ValueError. Copy the {what} first if the tensor is to be written to."
+)
+
+
+def _shared(array: np.ndarray[Any, Any], function: str) -> np.ndarray[Any, Any]:
+    """Return an array on a user's memory, which must be laid out as a tensor can be."""
+    dtype_of(array.dtype)
+    if any(s < 0 for s in array.strides):
+        raise ValueError(
+            f"{function}(): At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not supported. Make a copy of the array with array.copy()."
+        )
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError(
+            f"{function}(): given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+            "reallocate the memory."
+        )
+    if not array.flags.writeable:
+        warnings.warn(_NOT_WRITABLE.format(what="NumPy array"), UserWarning, stacklevel=4)
+    return borrowed(array)
+
+
+@factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
+def asarray(
+    obj: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Return `obj` as a tensor: a tensor, a NumPy array, an object with `__dlpack__` or a buffer, numbers, sequences.
+
+    Memory is shared where dtype and device allow; `copy=True` never shares and `copy=False` raises ValueError rather
+    than copy. Without `requires_grad`, a tensor keeps its history, and anything else has none.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2)
+    >>> tl.asarray(x) is x, tl.asarray(bytearray(2), dtype=tl.uint8)
+    (True, tensor([0, 0], dtype=tensorlike.uint8))
+
+    Same as PyTorch's function of that name.
+    """
+    result: Any
+    if isinstance(obj, TensorBase):
+        result = obj
+    elif isinstance(obj, np.ndarray):
+        result = from_numpy(obj)
+    elif isinstance(obj, np.generic):
+        result = wrap(np.asarray(obj))
+        dtype_of(result._data.dtype)
+    elif _is_device_array(obj):
+        dtype_of(obj.dtype)
+        result = wrap(obj)
+    elif hasattr(obj, "__dlpack__"):
+        from .dlpack import from_dlpack
+
+        result = from_dlpack(obj)
+    elif _is_buffer(obj):
+        result = frombuffer(obj, dtype=dtype_of(default_float()) if dtype is None else dtype)
+    else:
+        if copy is False:
+            raise ValueError("asarray(): can't alias arbitrary sequence into a tensor: pass copy=None or copy=True")
+        result, copy = tensor(obj, dtype=dtype, device=device), False
+    changed = result.to(device=device, dtype=dtype)
+    if changed is result:
+        changed = result.clone() if copy else result
+    elif copy is False:
+        raise ValueError(
+            f"asarray(): can't alias tensor with dtype {result.dtype} on {result.device} into dtype {changed.dtype} on "
+            f"{changed.device}: pass copy=None or copy=True"
+        )
+    if requires_grad is None or changed.requires_grad == requires_grad:
+        return changed  # type: ignore[no-any-return]
+    return changed.detach().requires_grad_(requires_grad)  # type: ignore[no-any-return]
+
+
+def _is_buffer(obj: Any) -> bool:
+    if isinstance(obj, (str, list, tuple)):
+        return False
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
+
+
+@factory
+def frombuffer(
+    buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
+
+    It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
+    in the buffer, and for anything that is no buffer.
+
+    >>> import tensorlike as tl
+    >>> tl.frombuffer(bytearray([1, 0, 2, 0]), dtype=tl.int16)
+    tensor([1, 2], dtype=tensorlike.int16)
+
+    Same as PyTorch's function of that name.
+    """
+    wanted = as_numpy_dtype(dtype, "frombuffer")
+    try:
+        memory = np.frombuffer(memoryview(buffer).cast("B"), np.uint8) if len(memoryview(buffer)) else np.empty(0, "u1")
+    except (TypeError, BufferError) as error:
+        raise ValueError(
+            f"frombuffer(): object does not implement Python buffer protocol: {type(buffer).__name__} ({error})"
+        ) from None
+    length, width = memory.size, wanted.itemsize
+    if not length or not count:
+        raise ValueError(f"frombuffer(): both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"frombuffer(): offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} "
+            "bytes) minus 1"
+        )
+    if count < 0:
+        if (length - offset) % width:
+            raise ValueError(
+                f"frombuffer(): buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+                f"multiple of element size ({width})"
+            )
+        count = (length - offset) // width
+    if offset + count * width > length:
+        raise ValueError(
+            f"frombuffer(): requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not "
+            f"be greater than actual buffer length ({length} bytes)"
+        )
+    if not memory.flags.writeable:
+        warnings.warn(_NOT_WRITABLE.format(what="buffer"), UserWarning, stacklevel=4)
+    found = memory[offset : offset + count * width].view(wanted)
+    return finish(found, requires_grad)  # type: ignore[no-any-return]
 
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) -> Any:

@@ -104,6 +104,19 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     return lines
 
 
+def _option_lines(parameters: Sequence[Parameter]) -> list[str]:
+    """Return tests of what no failure would reveal: see Note [Types of options] in `dispatch.options`."""
+    lines = []
+    for p in parameters:
+        kind = p.annotation.removesuffix(" | None")
+        if p.operand or p.kind == VARIADIC or kind not in ("bool", "int") or p.name.startswith("dim"):
+            continue  # Dimensions are looked at by whatever counts them.
+        none = "" if kind == p.annotation else f"{p.name} is not None and "
+        wrong = f"{p.name} is not True and {p.name} is not False" if kind == "bool" else f"type({p.name}) is not int"
+        lines += [f"if {none}{wrong}:", f"    option(NAME, {p.name!r}, {p.annotation!r}, {p.name})"]
+    return lines
+
+
 def operands_of(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Return the parameters that are tensors or sequences of them, `out` left out."""
     return [p for p in parameters if p.operand in (ONE, MANY) and p.name != "out"]
@@ -255,7 +268,8 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     if d.number_first and parameters[0].name != "self":
         first, *others = (p.name for p in operands_of(parameters))
         lines.append(f"if is_number({first}):")
-        lines.append(f"    {first} = number_tensor({first}, {', '.join(others)})")
+        wide = {"float": "default_float()", "real float": "default_float()", "double": "FLOAT64"}.get(d.promotion or "")
+        lines.append(f"    {first} = number_tensor({first}, {', '.join(others)}, floating={wide})")
     if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
         spread = d.spread
         # `x.permute(dims=(1, 0))` is the same call; Python has no parameter that is both variadic and a keyword.
@@ -264,6 +278,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         lines.append(f"if len({spread}) == 1 and not isinstance({spread}[0], int):")
         lines.append(f"    {spread} = {spread}[0]")
     lines += _unwrap_lines(d, parameters)
+    lines += _option_lines(parameters)
     lines += _space_lines(d, parameters)
     lines += _promote_lines(d, parameters)
     lines += _call_lines(d, parameters)
@@ -272,9 +287,12 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         lines.append("return result")
         return _function(d.name, parameters, lines, more)
     if d.several:
-        lines.append("result = as_arrays(result)")
+        lines.append(f"result = {'as_arrays' if d.view or d.own_layout else 'contiguous_arrays'}(result)")
     else:
         lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
+        if not (d.view or d.own_layout):
+            # 50 ns, which matrix products and sums save with `own_layout`: NumPy's are contiguous where PyTorch's are.
+            lines += ["if result.ndim > 1 and not result.flags.c_contiguous:", "    result = result.copy()"]
     first = parameters[0].name if parameters else ""
     if any(p.name == "out" for p in parameters):
         tensors = ", ".join(p.name for p in operands_of(parameters))
@@ -298,8 +316,13 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
 def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the source of the in-place form: the same computation, written into the first operand."""
     me = parameters[0].name
-    lines: list[str] = _unwrap_lines(d, parameters)
+    lines: list[str] = [*_unwrap_lines(d, parameters), *_option_lines(parameters)]
     lines.append(f"check_inplace({me}, NAME)")
+    others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
+    if others:
+        # 30 ns where the tensor has no view.
+        lines.append(f"if {me}._counter is not None:")
+        lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
     lines += _space_lines(d, parameters, inplace=True)
     lines.append(f"former = _{me}")
     lines += _promote_lines(d, parameters)

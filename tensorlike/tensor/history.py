@@ -6,11 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.edges import GradientEdge
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import add_tensor_hooks, edge_of
 
+from .dtypes import as_numpy_dtype, dtype_of
 from .views import detached, retain
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,7 +37,7 @@ def set_requires_grad(self: Any, value: bool) -> None:
     """Say whether gradients are wanted for this leaf."""
     if not isinstance(value, (bool, int)):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
-    if self._edge is not None or (self._tracked and edge_of(self) is not None and not self._requires_grad):
+    if self._tracked and edge_of(self) is not None and self._edge is not None:
         if value:
             return
         raise RuntimeError(
@@ -58,16 +62,34 @@ def set_gradient(self: Any, value: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._data.dtype != self._data.dtype:
+    wanted = self._data.dtype if self._grad_dtype is False else self._grad_dtype
+    if wanted is not None and value._data.dtype != wanted:
         raise RuntimeError(
-            f"assigned grad has data type tensorlike.{value._data.dtype}, expected the tensor's own, "
-            f"tensorlike.{self._data.dtype}"
+            f"assigned grad has data type tensorlike.{value._data.dtype}, expected tensorlike.{wanted}: convert it, or "
+            "set grad_dtype"
         )
     if value._data.shape != self._data.shape:
         raise RuntimeError(
             f"assigned grad has data of a different size: {list(value._data.shape)}, expected {list(self._data.shape)}"
         )
     self._grad_value = value
+
+
+def set_gradient_dtype(self: Any, value: Any) -> None:
+    """Say which dtype the gradients of this leaf get; None for whatever arrives."""
+    if self._tracked and edge_of(self) is not None and self._edge is not None:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    wanted = None if value is None else as_numpy_dtype(value, "grad_dtype")
+    present = self._grad_value
+    if wanted is not None and present is not None and present._data.dtype != wanted:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "
+            f"'{dtype_of(present._data.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype, "
+            "or ensure the new grad_dtype matches the existing gradient's dtype."
+        )
+    self._grad_dtype = wanted
+    if self._leaf_edge is not None:
+        self._leaf_edge[0].dtype = wanted
 
 
 def set_data(self: Any, value: Any) -> None:
@@ -86,7 +108,9 @@ def set_data(self: Any, value: Any) -> None:
 
 
 def grad_of_root(tensor: Any, gradient: Any) -> Any:
-    """Return the gradient that backward starts with for one root."""
+    """Return the gradient that backward starts with for one root, a tensor or a GradientEdge."""
+    if isinstance(tensor, GradientEdge):
+        tensor = _like_edge(tensor)
     if gradient is None:
         if tensor._data.size != 1:
             raise RuntimeError(
@@ -119,6 +143,13 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
     from .views import alias_of
 
     return alias_of(gradient) if gradient._tracked else wrap(gradient._data)
+
+
+def _like_edge(edge: GradientEdge) -> Any:
+    """Return a tensor of the shape and dtype that gradients have at an edge; it takes no memory."""
+    node, number = edge[:2]
+    shape, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
+    return wrap(np.broadcast_to(np.zeros((), np.float32 if dtype is None else dtype), shape))
 
 
 def root_edge(tensor: Any) -> Any:

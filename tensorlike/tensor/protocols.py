@@ -28,7 +28,12 @@ _HANDLING = (core._ask_types.__code__, core._ask_mode.__code__)
 def describe(self: Any) -> str:
     """Return the text of a tensor, whatever its type overrides."""
     array = self._data
-    edge = edge_of(self) if self._tracked else None
+    try:
+        edge = edge_of(self) if self._tracked else None
+        grad_fn_name = None if edge is None or self._edge is None else edge[0].name()
+    except RuntimeError:
+        # A view whose history could not follow what was done to its base.
+        edge, grad_fn_name = None, "Invalid"
     where = device_of(array)
     dtype = array.dtype
     name = type(self).__name__
@@ -39,8 +44,8 @@ def describe(self: Any) -> str:
         dtype_name=repr(dtype_of(dtype)).rpartition(".")[2],
         is_default_dtype=dtype in (default_float(), default_complex()),
         device=None if where.type == "cpu" else str(where),
-        requires_grad=edge is not None and self._edge is None,
-        grad_fn_name=None if edge is None or self._edge is None else edge[0].name(),
+        requires_grad=edge is not None and grad_fn_name is None,
+        grad_fn_name=grad_fn_name,
         class_name="tensor" if plain else name,
         is_parameter=is_parameter and not plain,
     )
@@ -77,11 +82,13 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 @tensor_method(name="__format__", composite=False)
 def _format(self: Tensor, format_spec: str) -> str:
-    """Return the one element formatted, or the whole tensor as text when the format is empty.
+    """Return the one element of a zero-dimensional tensor formatted; any other tensor as text.
+
+    Raises TypeError for a format of another tensor.
 
     Same as PyTorch's method of that name.
     """
-    if self._data.ndim == 0 and not isinstance(self, Parameter) and format_spec:
+    if self._data.ndim == 0 and type(self) is Tensor:
         return format(self.item(), format_spec)
     return object.__format__(self, format_spec)
 

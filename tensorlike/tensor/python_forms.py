@@ -7,6 +7,7 @@ from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import Row, ignore, register
 from tensorlike.dispatch.signature import (
     MANY,
@@ -30,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
-    """Return what complains of operands of a wrong type, for a Python function that works on what it is given.
+    """Return what complains of arguments of a wrong type, for a Python function that works on what it is given.
 
     It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
     """
@@ -45,7 +46,8 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
                 continue
             where = index if parameters[0].name == "self" else index + 1
             if p.operand == MANY:
-                if isinstance(value, (list, tuple)):
+                # Where numbers will do as well, the function itself looks.
+                if isinstance(value, (list, tuple)) and "Sequence[int]" not in p.annotation:
                     runtime.many(name, p.name, where, value)
                 continue
             words = p.annotation
@@ -56,6 +58,7 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
             numbers = allows_number(p)
             if not (numbers and runtime.is_number(value)):
                 runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
+        check_options(name, parameters, args, kwargs)
 
     return check
 
@@ -158,6 +161,7 @@ def _tensor_method(
             foreign=foreign_test(parameters) if operator_of else "",
             hot=hot + plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
             hot_values={**(FOREIGN_VALUES if operator_of else {}), **(hot_values or {})},
+            strict=True,
         )
         entry.function = made
         register(
@@ -221,7 +225,13 @@ def _composite(
         entry = Entry(implementation, composite=guard)
         entry.check = operand_check(public_name, parameters)
         public = public_function(
-            entry, parameters, name=public_name, qualname=public_name, module=where, doc=function.__doc__
+            entry,
+            parameters,
+            name=public_name,
+            qualname=public_name,
+            module=where,
+            doc=function.__doc__,
+            strict=True,
         )
         entry.function = public
         register(

@@ -13,7 +13,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 
 from . import distributions as draw
-from .backends import backend_for, check_same_device, device_of
+from .backends import backend_for, check_same_device, device_of, namespace_of
 from .declare import composite, derivatives, factory, primitive
 from .device import as_device, cpu
 from .device import device as Device
@@ -22,7 +22,8 @@ from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .from_data import finish
 from .generator import Generator, generator_for
-from .runtime import broadcast_error, dtype_name, run_quietly, write_out, wrong_type
+from .layouts import empty_array, format_name
+from .runtime import broadcast_error, device_guard, dtype_name, run_quietly, write_out, wrong_type
 from .types import Number, Tensor
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm"]
@@ -237,11 +238,20 @@ def randperm(
 # ------------------------------------------------------------------------------------------------ like another tensor
 
 
-def _like(name: str, input: Any, sample: Callable[..., Any], check: Any, **options: Any) -> Any:
+def _like(
+    name: str, input: Any, sample: Callable[..., Any], check: Any, memory_format: Any, **options: Any
+) -> Any:
     array = input._data
     if options["device"] is None:
         options["device"] = device_of(array)
-    return _drawn(name, array.shape, sample, default=array.dtype, check=check, **options)
+    wanted = format_name(memory_format, name)
+    result = _drawn(name, array.shape, sample, default=array.dtype, check=check, **options)
+    if wanted not in (None, "preserve_format", "contiguous_format") or not (wanted or array.flags.c_contiguous):
+        drawn = result._data
+        with device_guard(drawn):
+            result._data = empty_array(namespace_of(drawn), drawn.shape, drawn.dtype, wanted, array)
+            result._data[...] = drawn
+    return result
 
 
 @composite(guard=False)
@@ -259,8 +269,8 @@ def rand_like(
     Same as PyTorch's function of that name, with numbers of its own.
     """
     return _like(
-        "rand_like", input, _unit_uniform, _continuous("rand_like"), generator=generator, dtype=dtype, device=device,
-        requires_grad=requires_grad,
+        "rand_like", input, _unit_uniform, _continuous("rand_like"), memory_format, generator=generator, dtype=dtype,
+        device=device, requires_grad=requires_grad,
     )  # fmt: skip
 
 
@@ -279,8 +289,8 @@ def randn_like(
     Same as PyTorch's function of that name, with numbers of its own.
     """
     return _like(
-        "randn_like", input, draw.standard_normal, _continuous("randn_like"), generator=generator, dtype=dtype,
-        device=device, requires_grad=requires_grad,
+        "randn_like", input, draw.standard_normal, _continuous("randn_like"), memory_format, generator=generator,
+        dtype=dtype, device=device, requires_grad=requires_grad,
     )  # fmt: skip
 
 
@@ -306,7 +316,7 @@ def randint_like(
         low = 0
     sample, check = _integers("randint_like", low, high, dtype)
     return _like(
-        "randint_like", input, sample, check, generator=generator, dtype=dtype, device=device,
+        "randint_like", input, sample, check, memory_format, generator=generator, dtype=dtype, device=device,
         requires_grad=requires_grad,
     )  # fmt: skip
 

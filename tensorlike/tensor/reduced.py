@@ -14,6 +14,7 @@ from .dtypes import dtype_of
 from .runtime import dtype_name
 
 __all__ = [
+    "comparable",
     "converted",
     "count_of",
     "expanded",
@@ -31,6 +32,11 @@ __all__ = [
 def is_half(dtype: Any) -> bool:
     """Return whether a dtype is summed in float32: float16, or bfloat16, which NumPy knows as a type of kind V."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def comparable(array: Any) -> Any:
+    """Return an array as it is sorted: bfloat16 in float32, for NumPy sorts types of other packages by `<` alone."""
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def one_axis(dim: Any, ndim: int, function: str) -> int:

@@ -30,10 +30,12 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
+from .views import check_overlap, check_shared
 
 __all__ = [
     "again",
@@ -42,6 +44,7 @@ __all__ = [
     "elsewhere",
     "guarded",
     "hot_array",
+    "option",
     "quiet",
     "scalars_moved",
     "space",
@@ -173,6 +176,12 @@ def as_arrays(values: Any) -> list[Any]:
     return [v if type(v) is ndarray else as_array(v) for v in values]
 
 
+def contiguous_arrays(values: Any) -> list[Any]:
+    """Return a kernel's several results as contiguous arrays."""
+    arrays = [as_array(v) for v in values]
+    return [v if v.flags.c_contiguous else v.copy() for v in arrays]
+
+
 #: The numbers that operands usually are. `numbers.Number` finds all of them, and takes ten times as long.
 _WEAK = frozenset((int, float))
 
@@ -211,6 +220,12 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
 
 
+def option(function: str, argument: str, annotation: str, value: Any) -> None:
+    """Raise a TypeError unless `value` may stand for a `bool` or an `int`."""
+    if not fitting(annotation, value):
+        wrong_type(function, argument, None, value, annotation)
+
+
 def is_number(value: Any) -> bool:
     """Return whether `value` is a Python or NumPy number, which PyTorch calls a Scalar."""
     return isinstance(value, (int, float, complex, np.generic))
@@ -229,13 +244,18 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def number_tensor(number: Any, *others: Any) -> Any:
-    """Return a number as a zero-dimensional tensor, of the dtype that it takes on next to the other operands."""
+def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
+    """Return a number as a zero-dimensional tensor, of the dtype that it takes on next to the other operands.
+
+    `floating` is what the operation computes in when the operands are integers.
+    """
     for other in others:
         if isinstance(other, TensorBase):
             array = other._data
             dtype = weak_scalar_dtype(array.dtype, number)
-            if isinstance(number, (bool, np.bool_)) or (dtype.kind in "iu" and array.ndim):
+            if floating is not None and dtype.kind in "biu":
+                dtype = floating
+            elif isinstance(number, (bool, np.bool_)) or (dtype.kind in "iu" and array.ndim):
                 dtype = result_type(number)
             with device_guard(array):
                 return wrap(number_array(namespace_of(array), number, dtype))
@@ -375,7 +395,8 @@ def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any,
 
 def promote_double(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring operands to double precision."""
-    return cast_all(xp, operands, np.dtype(np.complex128 if _common(operands).kind == "c" else np.float64))
+    complexes = [isinstance(o, complex) or getattr(getattr(o, "dtype", None), "kind", "") == "c" for o in operands]
+    return cast_all(xp, operands, np.dtype(np.complex128 if any(complexes) else np.float64))
 
 
 def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
@@ -383,12 +404,13 @@ def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, .
     return tuple(operands)
 
 
-def _check_fit(operands: Sequence[Any], dtype: Any) -> None:
+def check_fit(operands: Sequence[Any], dtype: Any) -> None:
     # Unlike the operators, a few functions refuse a number that the dtype cannot hold; of a negative one the size
     # counts.
     if dtype.kind in "iu":
+        most = int(np.iinfo(dtype).max)
         for number in operands:
-            if isinstance(number, (int, np.integer)) and abs(int(number)) > np.iinfo(dtype).max + (dtype.kind == "i"):
+            if isinstance(number, (int, np.integer)) and not -most - (dtype.kind == "i") <= int(number) <= most:
                 raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}")
 
 
@@ -397,7 +419,7 @@ def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ..
     if operands[0].dtype.kind == "f" and all(type(o) in _WEAK for o in operands[1:]):
         return tuple(operands)  # NumPy's own rules are PyTorch's for plain numbers next to floating-point elements.
     dtype = _common(operands)
-    _check_fit(operands, dtype)
+    check_fit(operands, dtype)
     return promote_real(name, xp, operands)
 
 
@@ -409,7 +431,7 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
         raise RuntimeError(
             "Integers to negative integer powers are not allowed. Convert the base first, e.g. with .float()"
         )
-    _check_fit(operands[1:], dtype)
+    check_fit(operands[1:], dtype)
     return promote_numeric(name, xp, operands)
 
 
@@ -498,6 +520,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"
         )
+    check_overlap(target, name)
     if target.shape != result.shape:
         if target.size:
             warnings.warn(
@@ -511,6 +534,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
         if result.base is not None or any(isinstance(o, TensorBase) and o._data is result for o in operands):
             out._data = out._data.copy()
     else:
+        check_shared(out, operands, name)
         target[...] = result
     if out._counter is not None:
         out._counter[0] += 1
@@ -539,6 +563,6 @@ def result_array(value: Any) -> Any:
 
 
 __all__ += [
-    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "default_complex", "dtype_name", "is_number",
-    "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
+    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
+    "is_number", "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
 ]  # fmt: skip

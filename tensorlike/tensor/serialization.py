@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -12,53 +13,77 @@ from tensorlike.autograd.node import edge_of
 
 from .backends import backend_for, backend_of, device_of
 from .device import device as Device
+from .dtypes import dtype as Dtype
+from .dtypes import dtype_of
 from .runtime import copied
+from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 
 __all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_tensor"]
 
 # What the graph and the views keep on a tensor, which neither a copy nor a pickle takes along.
-_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__")) | {"_data"}
+OWN_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__")) | {"_data"}
 
 
 def attributes_of(tensor: Any) -> dict[str, Any]:
     """Return what was stored on a tensor besides its own state, slots included."""
-    found = {key: value for key, value in tensor.__dict__.items() if key not in _STATE}
+    found = {key: value for key, value in tensor.__dict__.items() if key not in OWN_STATE}
     for kind in type(tensor).__mro__:
         if kind in (Tensor, TensorBase, object):
             continue
-        slots = kind.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__") and hasattr(tensor, slot):
-                found[slot] = getattr(tensor, slot)
+        # By the descriptors: the name of a slot such as `__unit` is mangled.
+        for name, slot in kind.__dict__.items():
+            if isinstance(slot, MemberDescriptorType) and hasattr(tensor, name):
+                found[name] = getattr(tensor, name)
     return found
 
 
 def rebuild_tensor(
-    kind: type, array: np.ndarray[Any, Any], device: str, requires_grad: bool, attributes: dict[str, Any]
+    kind: type,
+    storage: UntypedStorage,
+    dtype: Dtype,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    device: str,
+    requires_grad: bool,
+    attributes: dict[str, Any],
 ) -> Any:
-    """Return the tensor that was pickled."""
+    """Return the tensor that was pickled: where it lies in its storage is given in bytes."""
+    if not (isinstance(kind, type) and issubclass(kind, TensorBase)):
+        raise TypeError(f"rebuild_tensor(): argument 'kind' must be a subclass of Tensor, got {kind!r}")
     where = Device(device)
+    array = view_in(storage, dtype.numpy_dtype, offset, tuple(shape), tuple(strides))
     tensor: Any = object.__new__(kind)
     tensor._data = array if where.type == "cpu" else backend_for(where).from_host(array, where)
     if requires_grad:
         tensor._requires_grad = True
         tensor._tracked = True
+    own = sorted(OWN_STATE.intersection(attributes))
+    if own:
+        raise ValueError(f"rebuild_tensor(): a tensor's own state cannot be set by attributes: {own}")
     for key, value in attributes.items():
         setattr(tensor, key, value)
     return tensor
 
 
 def reduce_tensor(tensor: Any) -> Any:
-    """Return what pickle stores of a tensor."""
-    array = tensor._data
+    """Return what pickle stores of a tensor: its storage, which tensors on the same memory share, and its place there.
+
+    Nothing is copied: pickle writes the storage out, and copy.copy gives a tensor on the same memory, as in PyTorch.
+    """
+    array = tensor._data if isinstance(tensor._data, np.ndarray) else backend_of(tensor._data).to_host(tensor._data)
+    storage, offset = placed_in(array)
     return (
         rebuild_tensor,
         (
             type(tensor),
-            # Not copied: pickle writes it out, and copy.copy gives a tensor on the same memory, as in PyTorch.
-            array if isinstance(array, np.ndarray) else backend_of(array).to_host(array),
-            str(device_of(array)),
+            storage,
+            dtype_of(array.dtype),
+            offset,
+            array.shape,
+            array.strides,
+            str(device_of(tensor._data)),
             bool(tensor._tracked and edge_of(tensor) is not None),
             attributes_of(tensor),
         ),
@@ -79,7 +104,13 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     # A subclass need not be constructible without arguments, so its constructor is not run.
     result = object.__new__(type(tensor))
     memo[id(tensor)] = result
-    result._data = copied(tensor._data)
+    array = tensor._data
+    if isinstance(array, np.ndarray):
+        # Through the storage, so that tensors on the same memory are copied to the same memory.
+        storage, offset = placed_in(array)
+        result._data = view_in(copy.deepcopy(storage, memo), array.dtype, offset, array.shape, array.strides)
+    else:
+        result._data = copied(array)
     if requires_grad:
         result._requires_grad = True
         result._tracked = True

@@ -48,14 +48,15 @@ class Tensor(TensorBase, TensorMethods):
         return legacy_tensor(cls, *args, **kwargs)
 
     #: NumPy leaves `array * tensor` to the tensor.
-    __array_priority__: ClassVar[float] = 1000.0
+    __array_priority__: ClassVar[int] = 1000
 
     #: Names of attributes that results take over from their operands; those of the bases count as well. The first
     #: operand that carries one wins, unless the class defines `__tensor_merge__`. Set it in the class body.
     __tensor_attributes__: ClassVar[tuple[str, ...]] = ()
     #: A classmethod `(name, values)` that returns, or refuses, the attribute of a result whose operands disagree.
     __tensor_merge__: ClassVar[Any] = None
-    #: A classmethod `(result, operands)` called with every tensor of this class that a function returns.
+    #: A classmethod `(result, operands)` called with every tensor of this class that a function returns or writes to,
+    #: with subclass overrides off.
     __tensor_finalize__: ClassVar[Any] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -82,7 +83,7 @@ class Tensor(TensorBase, TensorMethods):
         if cls.__tensor_attributes__ or cls.__tensor_finalize__ is not None:
             from .propagation import finalized, settled
 
-            propagation = settled(cls, args, kwargs)
+            propagation = settled(cls, func, args, kwargs)
         state = STATE.get()
         entry = getattr(func, "_entry", None)
         if state is CLEAR and entry is not None and not entry.composite:

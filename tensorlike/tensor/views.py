@@ -10,6 +10,7 @@ themselves (offset, shape, strides), so that no view needs to remember how it wa
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -24,8 +25,12 @@ from tensorlike.autograd.node import (
 )
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
+from .layouts import is_dense
 
-__all__ = ["CopySlices", "Geometry", "check_inplace", "check_overlap", "geometry_of", "rebase", "refuse", "view_of"]
+__all__ = [
+    "CopySlices", "Geometry", "check_inplace", "check_overlap", "check_partial_overlap", "check_shared", "geometry_of",
+    "rebase", "refuse", "view_of",
+]  # fmt: skip
 
 _new = object.__new__
 
@@ -105,6 +110,12 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     What lies outside the layout is dropped: `as_strided` can reach the memory beside its input.
     """
     xp = namespace_of(grad)
+    repeats = [n if s == 0 else 1 for n, s in zip(layout.shape, layout.strides, strict=True)]
+    if math.prod(repeats) > 1:
+        # The layout itself shows elements several times, as after `expand`: each gets its share.
+        once = tuple(1 if r > 1 else n for n, r in zip(layout.shape, repeats, strict=True))
+        whole = scatter_view(grad, layout._replace(shape=once), geometry)
+        return xp.broadcast_to(whole / whole.dtype.type(math.prod(repeats)), layout.shape).copy()
     memory, base, offset = _fresh(xp, layout, geometry)
     # What was expanded is summed first; what is left overlaps only in windows.
     sizes = enumerate(zip(geometry.shape, geometry.strides, strict=True))
@@ -223,9 +234,7 @@ def _follow(tensor: Any) -> Any:
     tensor._edge = (node, 0)
     tensor._view_version = tensor._counter[0]
     if tensor._retains_grad:
-        if former is not None and former[0].retained:
-            former[0].retained.pop(former[1], None)
-        retain(tensor)
+        _retain_anew(tensor, former)
     return tensor._edge
 
 
@@ -265,9 +274,43 @@ def check_overlap(array: Any, name: str) -> None:
         )
 
 
+def check_partial_overlap(written: Any, read: Any, name: str) -> None:
+    """Refuse to write to an array that shares some of its memory, and not all of it in the same order, with another.
+
+    Arrays with gaps may share memory, as in PyTorch: whether their elements meet is not looked into.
+    """
+    if not (written.size and read.size and is_dense(written) and is_dense(read)):
+        return
+    start, other = data_pointer(written), data_pointer(read)
+    if start == other and written.nbytes == read.nbytes:
+        if written.strides == read.strides:
+            return
+    elif start + written.nbytes <= other or other + read.nbytes <= start:
+        return
+    raise RuntimeError(
+        f"{name}(): unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+        "single memory location. Please clone() the tensor before performing the operation."
+    )
+
+
+def check_shared(tensor: Any, values: Any, name: str) -> None:
+    """Refuse to write to `tensor` while reading tensors that overlap with it. What shares memory shares a counter."""
+    counter = tensor._counter
+    if counter is None:
+        return
+    for value in values:
+        if isinstance(value, TensorBase) and value is not tensor and value._counter is counter:
+            check_partial_overlap(tensor._data, value._data, name)
+
+
+#: What writes the same to all elements may write it to one place several times.
+_MAY_OVERLAP = frozenset(("fill_", "zero_"))
+
+
 def check_inplace(tensor: Any, name: str) -> None:
     """Refuse an in-place operation on what must not be written."""
-    check_overlap(tensor._data, name)
+    if name not in _MAY_OVERLAP:
+        check_overlap(tensor._data, name)
     if not tensor._tracked or not grad_enabled():
         return
     base = tensor._view_base
@@ -300,11 +343,13 @@ def rebase(tensor: Any, node: Node) -> None:
     """Make `node`, whose first edge is the former `tensor`, the history of what `tensor` now holds."""
     base = tensor._view_base
     if base is None:
+        former = tensor._edge
         tensor._edge = (node, 0)
         tensor._tracked = True
         if tensor._retains_grad:
-            retain(tensor)
+            _retain_anew(tensor, former)
         return
+    former = base._edge
     copy = CopySlices()
     copy.edges = (edge_of(base), *node.edges[1:])
     copy.sequence_number = next_sequence_number()
@@ -315,6 +360,8 @@ def rebase(tensor: Any, node: Node) -> None:
     copy.geometry = geometry_of(tensor._data, base._data)
     base._edge = (copy, 0)
     base._tracked = True
+    if base._retains_grad:
+        _retain_anew(base, former)
     _follow(tensor)
 
 
@@ -328,6 +375,13 @@ def retain(tensor: Any) -> None:
         retained = node.retained = {}
         node.special = True
     retained[number] = weakref.ref(tensor)
+
+
+def _retain_anew(tensor: Any, former: Any) -> None:
+    """Keep the gradient of what `tensor` holds now, and no longer that of what it held under its `former` edge."""
+    if former is not None and former[0].retained:
+        former[0].retained.pop(former[1], None)
+    retain(tensor)
 
 
 def detached(tensor: Any) -> Any:

@@ -282,9 +282,22 @@ def apply_node(node: Node, grad: Any) -> Any:
     top = max((v for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth)
     level = top._level
     if type(top) is not BatchedTensor:
-        raise RuntimeError(f"{node.name()} has no forward derivative: its formula works on raw arrays")
+        return _apply_to_dual(node, grad, level)
     rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
     return tuple(None if c[0] is None else batched(_stacked(node.name(), list(c)), level) for c in zip(*rows))
+
+
+def _apply_to_dual(node: Node, grad: Any, level: Level) -> Any:
+    """Run a node with gradients of which some move: its formula is linear in them, so their tangents go through it."""
+    from .dual import dual, is_dual, primals
+
+    def moved(value: Any) -> Any:
+        if is_dual(value, level):
+            return value._tangent
+        return value.new_zeros(value.shape) if isinstance(value, Tensor) else value
+
+    values, tangents = apply_node(node, primals(grad, level)), apply_node(node, tree_map(moved, grad))
+    return tuple(v if v is None or t is None else dual(v, t, level) for v, t in zip(values, tangents, strict=True))
 
 
 @rule("__repr__")

@@ -35,7 +35,6 @@ class Described:
 
     #: See `tensor.backends`: who answers for arrays of this type.
     tensorlike_backend = _Elsewhere()
-    __array_ufunc__ = None
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any, words: str) -> None:
         self.shape = shape
@@ -68,7 +67,7 @@ class Described:
     def __getattr__(self, name: str) -> NoReturn:
         self._refuse()
 
-    __array__ = __array_function__ = __iter__ = __len__ = __getitem__ = __setitem__ = _refuse
+    __array__ = __array_function__ = __array_ufunc__ = __iter__ = __len__ = __getitem__ = __setitem__ = _refuse
     __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _refuse

@@ -351,3 +351,10 @@ def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 FORWARD["__repr__"] = _shown
+
+
+@forward("requires_grad_")
+def _requires_grad(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Have the value recorded; the tensor itself is what the method returns."""
+    args[0]._primal.requires_grad_(*args[1:], **kwargs)
+    return args[0]

@@ -26,8 +26,8 @@ from .levels import Level, TransformTensor
 __all__ = ["answer_grad"]
 
 _PARAMETERS = (
-    "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "is_grads_batched", "allow_unused",
-    "materialize_grads",
+    "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
+    "is_grads_batched", "materialize_grads",
 )  # fmt: skip
 
 
@@ -64,6 +64,28 @@ def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
             )
         results.append(tensor.new_zeros(tensor.shape) if gradient is None and materialize else gradient)
     return tuple(results)
+
+
+def batched_grad(
+    roots: Sequence[Any], edges: Sequence[Any], gradients: Sequence[Any], keep_graph: bool, create_graph: bool
+) -> list[Any]:
+    """Answer `autograd.grad` with `is_grads_batched` on plain tensors: one backward for the whole batch."""
+    from .mapping import vmap
+
+    arrived: list[bool] = []
+
+    def one(*cotangents: Any) -> tuple[Any, ...]:
+        starts = list(zip(roots, cotangents, strict=True))
+        found = run_transformed(starts, edges, keep_graph=keep_graph, apply=apply_node)
+        arrived.extend(g is not None for g in found)
+        return tuple(g for g in found if g is not None)
+
+    results = iter(vmap(one, randomness="different")(*gradients))
+    values = [next(results) if there else None for there in arrived]
+    return values if create_graph else [None if g is None else g.detach() for g in values]
+
+
+functions.register_batched(batched_grad)
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

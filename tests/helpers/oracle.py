@@ -17,7 +17,11 @@ _UNSIGNED = {"uint16", "uint32", "uint64"}
 def to_torch(value: Any, requires_grad: bool | None = None) -> Any:
     """Return `value` as PyTorch has it, tensors copied."""
     if isinstance(value, tl.Tensor):
-        found = torch.from_numpy(np.array(array(value), copy=True, order="C"))
+        values = np.array(array(value), copy=True, order="C")
+        if values.dtype.name == "bfloat16":
+            # PyTorch does not know the type that ml_dtypes gives NumPy; the bits are the same.
+            return torch.from_numpy(values.view(np.uint16)).view(torch.bfloat16)
+        found = torch.from_numpy(values)
         wanted = value.requires_grad if requires_grad is None else requires_grad
         return found.requires_grad_() if wanted and array(value).dtype.kind in "fc" else found
     if isinstance(value, tl.dtype):
@@ -36,6 +40,22 @@ def to_torch(value: Any, requires_grad: bool | None = None) -> Any:
     if callable(value) and (getattr(value, "__module__", None) or "").startswith("tensorlike") and twin:
         # A function of the samples' own works on tensors of either kind.
         return torch_function(f"{value.__module__}.{value.__qualname__}") or value
+    return value
+
+
+def strided_torch(value: Any) -> Any:
+    """Return `value` with the tensors in it replaced by leaves whose elements lie apart, as `values.strided` does."""
+    if isinstance(value, torch.Tensor):
+        if not value.ndim or not value.numel():
+            return value
+        wide = value.detach().repeat_interleave(2, -1)
+        wide[..., 1::2] = 1
+        return wide[..., ::2].requires_grad_(value.requires_grad)
+    if isinstance(value, (list, tuple)) and leaves(value):
+        items = [strided_torch(item) for item in value]
+        return type(value)(items)
+    if isinstance(value, dict):
+        return {key: strided_torch(item) for key, item in value.items()}
     return value
 
 
@@ -91,7 +111,7 @@ def assert_like_torch(ours: Any, theirs: Any, what: str, tolerance: float | None
             assert_like_torch(one, other, f"{what}[{index}]", tolerance, values)
     elif isinstance(theirs, np.ndarray):
         assert_arrays(ours, theirs, what, tolerance)
-    elif isinstance(theirs, (torch.dtype, torch.device)):
+    elif isinstance(theirs, (torch.dtype, torch.device, torch.layout)):
         assert repr(ours).replace("tensorlike", "torch") == repr(theirs), f"{what}: {ours!r}, PyTorch gives {theirs!r}"
     elif isinstance(theirs, str):
         assert ours.replace("tensorlike", "torch") == theirs, f"{what}: {ours!r}, PyTorch gives {theirs!r}"

@@ -16,31 +16,7 @@ import pytest
 import torch
 
 import tensorlike as tl
-
-MORE = "PyTorch refuses it; here it has the meaning that it has for other dtypes or shapes"
-NO_COMPLEX = "PyTorch has no complex kernel for it, or none for its gradient"
-#: Programs that end differently, and why. One that ends alike after all fails the test, so that the list stays true.
-DIFFERENT = {
-    "x.t": "a bound method, whose text names its owner",
-    "x[np.bool_(True)]": MORE,
-    "s.index_add(0,t([0]),t([1.]))": MORE,
-    "v[1:]=v[:-1]": "PyTorch refuses memory that overlaps; NumPy copies it first",
-    "m.index_reduce(0,t([0,3]),torch.ones(2,3)*3,'amin')": "an index out of range: RuntimeError, as elsewhere",
-    "m.index_put((t([0,1]),),t([[[5.,6.,7.]]]))": MORE,
-    "a=torch.ones(4); v=a[0:2]; a.requires_grad_(); a=(v.requires_grad,)": "a view made before its base required grad",
-    "y=a.index_fill(1,t([0,-1]),z)": MORE,
-    "y=a.scatter(0,t([],dtype=torch.int64),w)": MORE,
-    "y=a.index_reduce(0,t([0,0]),w,'prod')": "PyTorch's second gradient fails",
-    "y=a.index_reduce(0,t([0,0]),w,'mean',include_self=False)": NO_COMPLEX,
-    "x=a*1; x.scatter_reduce_(1,t([[0,0],[2,2]]),w[:,:2],'prod'); y=x": NO_COMPLEX,
-    **{
-        f"y=a.scatter_reduce(1,t([[0,0],[2,2]]),w[:,:2],{how})": NO_COMPLEX
-        for how in (
-            "'sum'", "'prod'", "'mean'", "'sum',include_self=False", "'prod',include_self=False",
-            "'mean',include_self=False",
-        )
-    },
-}  # fmt: skip
+from parity.known import PROGRAMS as DIFFERENT
 
 PROGRAMS = Path(__file__).parent / "programs"
 OUTCOMES = ("x", "v", "m", "s", "a")

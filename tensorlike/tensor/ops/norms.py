@@ -47,7 +47,7 @@ def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
     return target
 
 
-@primitive(namespace="tensorlike._internal", method=False)
+@primitive(name="linalg_vector_norm", namespace="tensorlike._internal", method=False)
 def vector_norm(
     xp: Any,
     input: Tensor,

@@ -489,7 +489,7 @@ def _frequencies(
         make(n).astype(np.float64) / (n * d) if n else make(0),
         dtype=get_default_dtype() if dtype is None else dtype,
         device=device,
-        requires_grad=requires_grad and out is None,
+        requires_grad=requires_grad if out is None else False,
     )
     return found if out is None else write_out(name, out, found._data)
 

@@ -1,0 +1,204 @@
+"""DLPack: memory shared with other array libraries, both ways.
+
+NumPy and CuPy do the work. What they do not know is bfloat16, a type of another package: its elements travel as 16-bit
+integers, and the code of their type in the capsule is set, or read, here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import wrap
+from tensorlike.autograd.node import edge_of
+
+from .backends import device_of, transfer
+from .declare import factory, tensor_method
+from .device import as_device
+from .device import device as Device
+from .dtypes import as_numpy_dtype, dtype_of
+from .storage import writable_alias
+from .tensor import Tensor
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+
+class DLDeviceType(IntEnum):
+    """The kinds of devices that the DLPack protocol knows and tensors can be on."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+
+
+# ---------------------------------------------------------------------------------------------------------------- out
+
+
+@tensor_method(name="__dlpack__", composite=False)
+def _dlpack(
+    self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:  # fmt: skip
+    """Return a capsule through which another library shares the memory of this tensor, for its `from_dlpack`.
+
+    Raises BufferError for a tensor that requires grad, and where the memory cannot be handed out as asked.
+
+    >>> import numpy as np
+    >>> import tensorlike as tl
+    >>> np.from_dlpack(tl.ones(2))
+    array([1., 1.], dtype=float32)
+
+    Same as PyTorch's method of that name.
+    """
+    if self._tracked and edge_of(self) is not None:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream is not None and type(stream) is not int:
+        raise TypeError(f"__dlpack__(): stream must be int or None, not {type(stream).__name__}")
+    array = self._data
+    if any(s < 0 for s in array.strides):
+        raise BufferError("Can't export tensors with negative strides, use tensor.clone()")
+    if not isinstance(array, np.ndarray):
+        return array.__dlpack__(stream=None if stream == -1 else stream)
+    if stream not in (None, -1):
+        raise AssertionError(f"__dlpack__(): stream should be None on cpu, got {stream}")
+    special = array.dtype.kind == "V"
+    if special:
+        array = array.view(np.uint16)
+    where = None if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    capsule = array.__dlpack__(max_version=max_version, dl_device=where, copy=copy)
+    if special:
+        from .dlpack_capsule import BFLOAT, head
+
+        head(capsule).dtype.code = BFLOAT
+    return capsule
+
+
+@tensor_method(name="__dlpack_device__", composite=False)
+def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
+    """Return the kind and the number of the device that this tensor is on, as DLPack has them.
+
+    >>> import tensorlike as tl
+    >>> tuple(map(int, tl.ones(2).__dlpack_device__()))
+    (1, 0)
+
+    Same as PyTorch's method of that name.
+    """
+    where = device_of(self._data)
+    if where.type == "cpu":
+        return DLDeviceType.kDLCPU, 0
+    if where.type == "cuda":
+        return DLDeviceType.kDLCUDA, where.index or 0
+    raise ValueError(f"Unknown device type {where.type} for Dlpack")
+
+
+@factory(reason="hands out the memory of a tensor; types answer through Tensor.__dlpack__")
+def to_dlpack(tensor: Tensor) -> Any:
+    """Return a capsule through which another library shares the memory of `tensor`, once.
+
+    >>> import tensorlike as tl
+    >>> tl.from_dlpack(tl.to_dlpack(tl.ones(2)))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return tensor.__dlpack__()
+
+
+# ----------------------------------------------------------------------------------------------------------------- in
+
+
+class _Once:
+    """What NumPy takes for a library's array: a capsule, and where its memory is."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def _capsule_of(producer: Any, copy: bool | None) -> tuple[Any, bool]:
+    """Return the capsule of another library's array, and whether that library took care of `copy`."""
+    asked: list[dict[str, Any]] = [{"max_version": (1, 0)}, {}]
+    if copy is not None:
+        asked.insert(0, {"max_version": (1, 0), "copy": copy})
+    for options in asked[:-1]:
+        try:
+            return producer.__dlpack__(**options), "copy" in options
+        except TypeError:
+            continue  # A library that follows an older version of the protocol.
+    return producer.__dlpack__(), False
+
+
+@factory(reason="makes a tensor of another library's array; only a mode can intercept it")
+def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
+    """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
+
+    `copy=True` copies, and `copy=False` raises where the memory cannot be shared. Raises RuntimeError for a capsule
+    that was consumed already, TypeError for dtypes that tensors do not have.
+
+    >>> import numpy as np
+    >>> import tensorlike as tl
+    >>> array = np.zeros(2)
+    >>> x = tl.from_dlpack(array)
+    >>> array[0] = 1
+    >>> x
+    tensor([1., 0.], dtype=tensorlike.float64)
+
+    Same as PyTorch's function of that name.
+    """
+    copied = False
+    if hasattr(ext_tensor, "__dlpack__"):
+        kind, number = map(int, ext_tensor.__dlpack_device__())
+        if kind == DLDeviceType.kDLCUDA:
+            return _elsewhere(ext_tensor, device, copy)  # type: ignore[no-any-return]
+        if kind != DLDeviceType.kDLCPU:
+            raise BufferError(f"from_dlpack(): no tensors are on DLPack devices of kind {kind} (number {number})")
+        capsule, copied = _capsule_of(ext_tensor, copy)
+    elif device is not None or copy is not None:
+        raise AssertionError("from_dlpack(): device and copy are not supported for a DLPack capsule")
+    else:
+        capsule = ext_tensor
+    from .dlpack_capsule import BFLOAT, UNSIGNED, has_version, head
+
+    element = head(capsule).dtype
+    special = element.code == BFLOAT and element.bits == 16
+    if special:
+        element.code = UNSIGNED
+    versioned = has_version(capsule)
+    array = np.from_dlpack(_Once(capsule))
+    if not versioned:
+        # Capsules of before version 1 do not say whether they may be written to; NumPy takes them for read-only.
+        array = writable_alias(array)
+    if special:
+        from . import dtypes
+
+        array = array.view(as_numpy_dtype(dtypes.bfloat16))
+    dtype_of(array.dtype)
+    if copy and not copied:
+        array = array.copy()
+    return _placed(array, device, copy)  # type: ignore[no-any-return]
+
+
+def _elsewhere(producer: Any, device: Any, copy: bool | None) -> Any:
+    """Return a tensor on the memory of an array on a CUDA device."""
+    array = importlib.import_module("cupy").from_dlpack(producer)
+    dtype_of(array.dtype)
+    return _placed(array.copy() if copy else array, device, copy)
+
+
+def _placed(array: Any, device: Any, copy: bool | None) -> Any:
+    if device is None:
+        return wrap(array)
+    moved = transfer(array, as_device(device, "from_dlpack"))
+    if moved is not array and copy is False:
+        raise ValueError(
+            f"from_dlpack(): cannot move DLPack tensor from device {device_of(array)} to {device} without copying. Set "
+            "copy=None or copy=True."
+        )
+    return wrap(moved)

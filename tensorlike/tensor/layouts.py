@@ -1,0 +1,182 @@
+"""How elements lie in memory: `memory_format` and `layout` under PyTorch's names, and arrays laid out so."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn, final
+
+from .backends import strided_view
+
+__all__ = [
+    "arranged",
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "empty_array",
+    "is_arranged",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "strided",
+]
+
+
+class _Named:
+    """Singletons that are made here and nowhere else."""
+
+    __slots__ = ("_name",)
+    _name: str
+
+    def __new__(cls) -> NoReturn:
+        raise TypeError(f"cannot create 'tensorlike.{cls.__name__}' instances; use an existing one")
+
+    def __repr__(self) -> str:
+        return f"tensorlike.{self._name}"
+
+    def __reduce__(self) -> str:
+        # A string tells pickle and copy to look the object up by this name in the class's module: the same singleton.
+        return self._name
+
+
+@final
+class memory_format(_Named):
+    """In which order the elements of a tensor lie in memory: `contiguous_format`, `channels_last`, ...
+
+    >>> import tensorlike as tl
+    >>> tl.empty(2, 3, 4, 5, memory_format=tl.channels_last).stride()
+    (60, 1, 15, 3)
+
+    Same as PyTorch's class of that name.
+    """
+
+    __slots__ = ()
+
+
+@final
+class layout(_Named):
+    """How a tensor stores its elements: `strided`, the only one here.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).layout
+    tensorlike.strided
+
+    Same as PyTorch's class of that name.
+    """
+
+    __slots__ = ()
+
+
+def _named(cls: Any, name: str) -> Any:
+    made = object.__new__(cls)
+    made._name = name
+    return made
+
+
+contiguous_format: Final[memory_format] = _named(memory_format, "contiguous_format")
+preserve_format: Final[memory_format] = _named(memory_format, "preserve_format")
+channels_last: Final[memory_format] = _named(memory_format, "channels_last")
+channels_last_3d: Final[memory_format] = _named(memory_format, "channels_last_3d")
+strided: Final[layout] = _named(layout, "strided")
+
+#: How many dimensions a format is for.
+_RANKS: Final = {"channels_last": 4, "channels_last_3d": 5}
+
+
+def format_name(value: Any, function: str) -> str | None:
+    """Return the name of a memory format, None for None; raise TypeError for anything else."""
+    if value is None:
+        return None
+    if isinstance(value, memory_format):
+        found: str = value._name
+        return found
+    raise TypeError(
+        f"{function}(): argument 'memory_format' must be tensorlike.memory_format, not {type(value).__name__}: "
+        f"{value!r}; pass one such as tensorlike.contiguous_format"
+    )
+
+
+def check_layout(value: Any, function: str) -> None:
+    """Refuse a layout that tensors do not have."""
+    if value is not None and value is not strided:
+        raise TypeError(
+            f"{function}(): argument 'layout' must be tensorlike.layout, not {type(value).__name__}: {value!r}; "
+            "tensorlike.strided is the only one"
+        )
+
+
+def _check_rank(name: str, ndim: int) -> None:
+    if ndim != _RANKS[name]:
+        raise RuntimeError(f"required rank {_RANKS[name]} tensor to use {name} format, got {ndim} dimensions")
+
+
+def _channels_after(ndim: int) -> tuple[int, ...]:
+    """Return the order of dimensions that puts the channels last."""
+    return (0, *range(2, ndim), 1)
+
+
+def _channels_second(ndim: int) -> tuple[int, ...]:
+    return (0, ndim - 1, *range(1, ndim - 1))
+
+
+def is_arranged(array: Any, name: str | None) -> bool:
+    """Return whether the elements of a raw array lie in memory as the format of that name has them."""
+    if name in _RANKS:
+        return array.ndim == _RANKS[name] and bool(array.transpose(_channels_after(array.ndim)).flags.c_contiguous)
+    return bool(array.flags.c_contiguous)
+
+
+def is_dense(array: Any) -> bool:
+    """Return whether an array fills its memory, each place once, in whatever order of dimensions."""
+    expected = array.dtype.itemsize
+    for step, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
+        if step != expected:
+            return not array.size
+        expected *= n
+    return True
+
+
+def arranged(array: Any, name: str | None) -> Any:
+    """Return a copy of a raw array in a memory format; without one, in the order of dimensions that the array has."""
+    if name in _RANKS:
+        _check_rank(name, array.ndim)
+        return array.transpose(_channels_after(array.ndim)).copy(order="C").transpose(_channels_second(array.ndim))
+    if name == "contiguous_format" or _expanded(array):
+        return array.copy(order="C")
+    return array.copy(order="K")
+
+
+def _expanded(array: Any) -> bool:
+    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+
+
+def empty_array(xp: Any, shape: tuple[int, ...], dtype: Any, name: str | None, like: Any = None) -> Any:
+    """Return an unset array in a memory format; `like` is the array whose layout `preserve_format` keeps."""
+    if name in _RANKS:
+        _check_rank(name, len(shape))
+        inner = tuple(shape[d] for d in _channels_after(len(shape)))
+        return xp.empty(inner, dtype).transpose(_channels_second(len(shape)))
+    if like is None or name == "contiguous_format" or like.flags.c_contiguous or _expanded(like):
+        return xp.empty(shape, dtype)
+    order = sorted(range(like.ndim), key=lambda d: (-abs(like.strides[d]), d))
+    back = sorted(range(like.ndim), key=order.__getitem__)
+    return xp.empty(tuple(shape[d] for d in order), dtype).transpose(back)
+
+
+def steps_of(shape: tuple[int, ...], name: str | None) -> tuple[int, ...]:
+    """Return how many elements apart neighbours along each dimension are in a memory format."""
+    inner = range(len(shape))
+    if name in _RANKS:
+        _check_rank(name, len(shape))
+        inner = _channels_after(len(shape))  # type: ignore[assignment]
+    steps, step = [0] * len(shape), 1
+    for d in reversed(inner):
+        steps[d] = step
+        step *= max(shape[d], 1)
+    return tuple(steps)
+
+
+def strided_array(xp: Any, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Any:
+    """Return an unset array of that shape whose neighbours are `steps` elements apart."""
+    count = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1
+    memory = xp.empty(count, dtype)
+    width = memory.dtype.itemsize
+    return strided_view(xp, memory, shape, memory.dtype, 0, tuple(s * width for s in steps))

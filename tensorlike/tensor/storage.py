@@ -1,0 +1,406 @@
+"""The memory behind tensors: which array owns it, and `UntypedStorage`, through which it can be looked at.
+
+# Note [Whose memory]
+NumPy's and CuPy's views know the array that their memory comes from (`base`), so a tensor need not store what it is a
+view of. The memory of a tensor is that of the outermost array: `storage_offset`, `untyped_storage`, pickles and
+`as_strided` read it off there. An array that a user hands in is where the memory starts, even if it is itself a view of
+something larger: `borrowed` cuts the chain.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+
+from .backends import backend_for, backend_of, data_pointer, device_of, strided_view
+from .device import device as Device
+from .dtypes import dtype as Dtype
+from .dtypes import dtype_of
+
+__all__ = ["TypedStorage", "UntypedStorage", "borrowed", "owner_of", "shared_copy", "storage_of", "writable_alias"]
+
+
+class _Memory:
+    """Something whose memory NumPy takes for an array's: what lies behind `owner`, as it is."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
+
+
+class _Bytes(_Memory):
+    """The memory of `owner` as bytes: what is made of it has the same owner."""
+
+    __slots__ = ()
+
+
+def borrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array on the memory of a user's, which is all the memory that it knows of."""
+    if array.base is None or not array.size:
+        return array.view(np.ndarray)
+    # Types from other packages, such as bfloat16, have no code in the interface; integers of their size do.
+    plain = array.view(np.dtype(f"u{array.itemsize}")) if array.dtype.kind == "V" else array
+    interface = dict(plain.__array_interface__)
+    interface["strides"] = plain.strides
+    return np.asarray(_Memory(array, interface)).view(array.dtype)
+
+
+def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array on the same memory that may be written to, whatever NumPy thinks of that memory."""
+    interface = dict(array.__array_interface__)
+    interface["data"] = (interface["data"][0], False)
+    interface["strides"] = array.strides
+    return np.asarray(_Memory(array, interface))
+
+
+def owner_of(array: Any) -> Any:
+    """Return the array that owns the memory of `array`: see Note [Whose memory]."""
+    kind = type(array)
+    while True:
+        base = array.base
+        if base is None:
+            return array
+        if isinstance(base, _Memory):
+            if type(base) is not _Bytes:
+                return array
+            base = base.owner
+        if not isinstance(base, kind):
+            # What np.lib.stride_tricks makes has an object between itself and its array.
+            base = getattr(base, "base", None)
+            if not isinstance(base, kind):
+                return array
+        array = base
+
+
+def _extent(array: Any) -> int:
+    """Return the bytes from the first element of an array to the end of its last."""
+    if not array.size:
+        return 0
+    return int(sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + array.dtype.itemsize)
+
+
+def bytes_of(owner: Any) -> Any:
+    """Return the memory of an owning array as a flat array of bytes."""
+    if isinstance(owner, np.ndarray):
+        pointer = owner.__array_interface__["data"]
+        interface = {"data": pointer, "shape": (_extent(owner),), "typestr": "|u1", "version": 3}
+        return np.asarray(_Bytes(owner, interface))
+    return strided_view(backend_of(owner).namespace, owner, (_extent(owner),), np.dtype(np.uint8), 0, (1,))
+
+
+#: One object for each piece of memory that somebody looks at, found by the array that owns it, which it holds.
+_alive: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
+
+
+@final
+class UntypedStorage:
+    """The memory of a tensor as bytes: all tensors on the same memory have the same one.
+
+    `UntypedStorage(n)` is fresh memory of `n` bytes, `UntypedStorage([1, 2])` has these bytes. Unlike PyTorch's, the
+    memory of NumPy's arrays cannot grow or shrink: `resize_` raises for another size.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([1, 2], dtype=tl.uint8)
+    >>> x[1:].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    True
+    >>> x.untyped_storage().tolist()
+    [1, 2]
+
+    Same as PyTorch's class of that name, but for `resize_`.
+    """
+
+    __slots__ = ("__weakref__", "_bytes", "_owner")
+    _owner: Any
+    _bytes: Any
+
+    def __new__(cls, data: int | Sequence[int] = 0, *, device: Any = None) -> UntypedStorage:
+        if isinstance(data, (int, np.integer)):
+            if data < 0:
+                raise RuntimeError(f"UntypedStorage(): the size must not be negative, got {data}")
+            found = np.zeros(int(data), np.uint8)
+        else:
+            found = np.asarray([int(item) & 255 for item in data], np.uint8)
+        where = Device("cpu") if device is None else Device(device)
+        return storage_of(found if where.type == "cpu" else backend_for(where).from_host(found, where))
+
+    def data_ptr(self) -> int:
+        """Return the address of the first byte."""
+        return int(data_pointer(self._owner))
+
+    def nbytes(self) -> int:
+        """Return the number of bytes."""
+        return int(self._bytes.size)
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self.nbytes()
+
+    def element_size(self) -> int:
+        """Return the bytes of one element: 1."""
+        return 1
+
+    def __len__(self) -> int:
+        return self.nbytes()
+
+    def _host(self) -> Any:
+        found = self._bytes
+        return found if isinstance(found, np.ndarray) else backend_of(found).to_host(found)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
+            part = self._bytes[index]
+            return storage_of(borrowed(part) if isinstance(part, np.ndarray) else part)
+        self._check(index)
+        return int(self._host()[index])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not isinstance(index, slice):
+            self._check(index)
+        self._bytes[index] = value._bytes if isinstance(value, UntypedStorage) else int(value) & 255
+
+    def _check(self, index: Any) -> None:
+        if not isinstance(index, (int, np.integer)):
+            raise TypeError(f"can't index a {type(self).__name__} with {type(index).__name__}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[int]:
+        """Return the bytes as a list of integers."""
+        found: list[int] = self._host().tolist()
+        return found
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
+        """Write the bytes of `source`, which has as many, and return this storage."""
+        if not isinstance(source, UntypedStorage):
+            raise TypeError(f"copy_(): argument 'source' must be UntypedStorage, not {type(source).__name__}")
+        if len(source) != len(self):
+            raise RuntimeError(f"size does not match, self was {len(self)} bytes but src was {len(source)} bytes")
+        if type(source._bytes) is type(self._bytes):
+            self._bytes[...] = source._bytes
+        else:
+            self._bytes[...] = backend_of(self._bytes).from_host(source._host(), self.device)
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Write `value` to all bytes and return this storage."""
+        self._bytes[...] = int(value) & 255
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """Return a copy in memory of its own."""
+        return storage_of(self._bytes.copy())
+
+    def cpu(self) -> UntypedStorage:
+        """Return the bytes in the host's memory; this storage if they are there."""
+        return self if isinstance(self._bytes, np.ndarray) else storage_of(np.array(self._host()))
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Return this storage if it has `size` bytes.
+
+        Raises RuntimeError for another size: NumPy's and CuPy's arrays hold on to memory that cannot change its size.
+        """
+        if size != len(self):
+            raise RuntimeError(
+                f"UntypedStorage.resize_(): cannot make {len(self)} bytes {size}: the memory of arrays has a fixed "
+                "size. Make a new tensor, or use tensor.resize_()"
+            )
+        return self
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        found: Device = device_of(self._owner)
+        return found
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self.device.type == "cuda"
+
+    def is_shared(self) -> bool:
+        """Return whether processes forked from this one see what is written."""
+        return is_shared(self._owner)
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {byte}\n" for byte in self.tolist())
+        return f"{lines}[tensorlike.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+    def __reduce__(self) -> Any:
+        return rebuild_storage, (self._host(),)
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = self.clone()
+        return found
+
+
+def rebuild_storage(array: Any) -> UntypedStorage:
+    """Return the storage that was pickled."""
+    return storage_of(np.asarray(array, dtype=np.uint8))
+
+
+def storage_of(array: Any) -> UntypedStorage:
+    """Return the storage behind a raw array: the same object for all arrays on the same memory."""
+    owner = owner_of(array)
+    found = _alive.get(id(owner))
+    if found is None:
+        found = object.__new__(UntypedStorage)
+        found._owner = owner
+        found._bytes = bytes_of(owner)
+        found = _alive.setdefault(id(owner), found)
+    return found
+
+
+def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """Return the raw array of that geometry, in bytes, in a storage.
+
+    Raises RuntimeError when it would leave the memory.
+    """
+    last = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
+    if min(strides, default=0) < 0 or offset < 0 or offset + last > len(storage):
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, byte strides {list(strides)} and byte offset {offset} are out of bounds "
+            f"for storage of size {len(storage)}"
+        )
+    return strided_view(backend_of(storage._bytes).namespace, storage._bytes, shape, dtype, offset, strides)
+
+
+def placed_in(array: np.ndarray[Any, Any]) -> tuple[UntypedStorage, int]:
+    """Return the storage behind a raw array, and how many bytes after its start the array starts."""
+    if any(s < 0 for s in array.strides):
+        array = array.copy()
+    storage = storage_of(array)
+    return storage, int(data_pointer(array)) - storage.data_ptr() if array.size else 0
+
+
+def is_shared(owner: Any) -> bool:
+    """Return whether the memory of an owning array is shared between processes."""
+    if not isinstance(owner, np.ndarray):
+        return bool(device_of(owner).type == "cuda")
+    # Nothing is mapped before somebody imports what maps it; here, `shared_copy`.
+    mapping = sys.modules.get("mmap")
+    return mapping is not None and isinstance(getattr(owner.base, "obj", owner.base), mapping.mmap)
+
+
+def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy of an array in memory that processes forked from this one share."""
+    import mmap
+
+    memory = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), np.uint8)
+    copy: np.ndarray[Any, Any] = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+_DEPRECATED: Final = (
+    "TypedStorage is deprecated. UntypedStorage is the storage class to use. This matters only to code that uses "
+    "storages directly: call tensor.untyped_storage() instead of tensor.storage()"
+)
+
+
+@final
+class TypedStorage:
+    """The memory of a tensor as elements of its dtype. Deprecated: use `UntypedStorage`.
+
+    >>> import tensorlike as tl
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tl.tensor([1, 2, 3])[1:].storage().tolist()
+    [1, 2, 3]
+
+    Same as PyTorch's class of that name, of which only what reads and writes elements is there.
+    """
+
+    __slots__ = ("_elements", "_untyped")
+
+    def __init__(self, *, wrap_storage: UntypedStorage, dtype: Dtype) -> None:
+        warnings.warn(_DEPRECATED, UserWarning, stacklevel=3)
+        self._untyped = wrap_storage
+        width = dtype.itemsize
+        self._elements = view_in(wrap_storage, dtype.numpy_dtype, 0, (len(wrap_storage) // width,), (width,))
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype of the elements."""
+        return dtype_of(self._elements.dtype)
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return self._untyped.device
+
+    def untyped(self) -> UntypedStorage:
+        """Return the memory as bytes."""
+        return self._untyped
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element."""
+        return self._untyped.data_ptr()
+
+    def size(self) -> int:
+        """Return the number of elements."""
+        return int(self._elements.size)
+
+    def nbytes(self) -> int:
+        """Return the number of bytes."""
+        return self._untyped.nbytes()
+
+    def element_size(self) -> int:
+        """Return the bytes of one element."""
+        return int(self._elements.dtype.itemsize)
+
+    def is_shared(self) -> bool:
+        """Return whether processes forked from this one see what is written."""
+        return self._untyped.is_shared()
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index] if isinstance(index, slice) else self._elements[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """Return the elements as a list of numbers."""
+        array = self._elements
+        found: list[Any] = (array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)).tolist()
+        return found
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {item}\n" for item in self.tolist())
+        return f"{lines}[tensorlike.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+
+def storage_arguments(source: Any) -> UntypedStorage | None:
+    """Return the storage that `set_` was given, None when it was given a tensor."""
+    if isinstance(source, UntypedStorage):
+        return source
+    if isinstance(source, TypedStorage):
+        return source.untyped()
+    if isinstance(source, TensorBase):
+        return None
+    raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor or Storage, not {type(source).__name__}")
