@@ -43,7 +43,7 @@ def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
         shown = {k: given[k] for k in ("allow_unused", "materialize_grads") if k in given}
 
         def one(*cotangents: Any) -> tuple[Any, ...]:
-            return functions.grad(
+            return functions.grad(  # type: ignore[no-any-return]
                 outputs, inputs, cotangents, retain_graph=True, create_graph=create_graph, **shown
             )
 

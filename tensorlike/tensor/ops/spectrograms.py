@@ -46,13 +46,13 @@ def _whole_window(window: Any, like: Any, win_length: int, n_fft: int) -> Any:
 
 
 def _padded(tensor: Any, before: int, after: int) -> Any:
-    from tensorlike.nn.functional import pad
+    from .nn.padding import pad
 
     return pad(tensor, (before, after))
 
 
 def _centered(input: Any, n_fft: int, pad_mode: str) -> Any:
-    from tensorlike.nn.functional import pad
+    from .nn.padding import pad
 
     # The modes of padding but "constant" want a batch and channels.
     shape = tuple(input.shape)
@@ -185,7 +185,7 @@ def _check_istft(call: str, input: Any, n_fft: int, hop: int, width: int, window
 
 def _overlapped(pieces: Any, hop: int) -> Any:
     """Return the sum of the pieces (batch, piece, time), each `hop` later than the one before."""
-    from tensorlike.nn.functional import fold
+    from .nn.folding import fold
 
     batch, count, size = pieces.shape
     if _is_complex(pieces):
