@@ -1,0 +1,1 @@
+"""How equal to PyTorch the library is, counted: `python -m tests.parity --report`."""
