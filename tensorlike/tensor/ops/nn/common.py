@@ -28,6 +28,7 @@ __all__ = [
     "internal",
     "internal_pointwise",
     "masked",
+    "masked_at_most",
     "narrowed",
     "need_float",
     "overwritten",
@@ -145,6 +146,30 @@ def masked(xp: Any, array: Any, dropped: Any) -> Any:
         return xp.where(dropped, xp.zeros((), array.dtype), array)
     kept = np.subtract(dropped.view(np.int8), np.int8(1))
     return np.bitwise_and(array.view(f"i{array.dtype.itemsize}"), kept).view(array.dtype)
+
+
+#: Elements that are worked on at a time where whole masks would double the memory: 256 KB of float32 stay in a cache.
+_BLOCK = 1 << 16
+
+
+def masked_at_most(xp: Any, array: Any, values: Any, limit: Any) -> Any:
+    """Return `array` with zeros where `values <= limit`, block by block if the arrays are large."""
+    whole = array.size <= _BLOCK or not _by_bits(xp, values, array, values)
+    if whole or not (array.flags.c_contiguous and values.flags.c_contiguous):
+        return masked(xp, array, values <= limit)
+    result = np.empty_like(array)
+    integers = f"i{array.dtype.itemsize}"
+    source, target = array.reshape(-1).view(integers), result.reshape(-1).view(integers)
+    compared = values.reshape(-1)
+    dropped = np.empty(_BLOCK, bool)
+    kept = np.empty(_BLOCK, np.int8)
+    for start in range(0, array.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        count = len(compared[part])
+        np.less_equal(compared[part], limit, out=dropped[:count])
+        np.subtract(dropped[:count].view(np.int8), np.int8(1), out=kept[:count])
+        np.bitwise_and(source[part], kept[:count], out=target[part])
+    return result
 
 
 def chosen(xp: Any, condition: Any, array: Any, other: Any) -> Any:

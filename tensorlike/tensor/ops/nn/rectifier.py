@@ -16,6 +16,7 @@ from .common import (
     inplace_form,
     internal_pointwise,
     masked,
+    masked_at_most,
     narrowed,
     need_float,
     raw,
@@ -46,7 +47,7 @@ def _need_real(name: str, array: Any) -> None:
 @internal_pointwise()
 def threshold_backward(xp: Any, upstream: Tensor, input: Tensor, limit: Number) -> Tensor:
     """Return `upstream` with zeros where `input` is not above `limit`."""
-    return masked(xp, upstream, input <= limit)
+    return masked_at_most(xp, upstream, input, limit)
 
 
 derivatives(threshold_backward, upstream=lambda grad, input, limit: threshold_backward(grad, input, limit))
