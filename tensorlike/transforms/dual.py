@@ -235,6 +235,9 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
 def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute what the in-place function writes, and write it into value and tangent."""
     target = args[0] if args else kwargs[row.parameters[0].name]
+    if grad_enabled() and any(t.requires_grad for t in physical(target)):
+        # What is overwritten may be saved for the function's own derivative.
+        args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
     with below(level):
         value, tangent = primal_of(result, level), tangent_of(result, level)

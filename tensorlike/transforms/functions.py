@@ -10,8 +10,9 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batched, example, is_batched, stacked_results, unbatched
-from .dual import dual, is_dual, primal_of
+from .dual import dual, primal_of, tangent_of
 from .levels import Level, TransformTensor, below, leaves, physical, tree_map
+from .mapped_functions import apply_mapped, can_map
 
 __all__ = ["VmapInfo", "apply"]
 
@@ -60,11 +61,9 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."
         )
-    splits = cls.setup_context is not Function.setup_context
-    if splits and not (grad_enabled() and any(t.requires_grad for t in physical(args))):
-        # Nothing will ask for a derivative: forward runs on the whole batch at once.
-        return cls.forward(*args)
     with below(level):
+        if can_map(args, level):
+            return apply_mapped(cls, args, level)
         results = [cls.apply(*example(args, level, index)) for index in range(level.size)]
         return stacked_results(cls.__name__, results, level)
 
@@ -86,19 +85,25 @@ def _placed(cls: type[Function], output: Any, out_dims: Any, level: Level) -> An
 def _moved(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
     values = tuple(primal_of(a, level) for a in args)
     with below(level):
-        output, moved = _value_and_tangent(cls, values, tuple(_tangent(a, level) for a in args))
-    several = isinstance(output, (tuple, list))
-    outputs, moves = (output, moved) if several else ((output,), (moved,))
-    if not isinstance(moves, (tuple, list)) or len(moves) != len(outputs):
+        output, moved = _value_and_tangent(cls, values, tuple(tangent_of(a, level) for a in args))
+    several = isinstance(output, tuple)
+    outputs = output if several else (output,)
+    moves = moved if isinstance(moved, tuple) else (moved,)
+    if len(moves) != len(outputs):
         raise RuntimeError(
             f"{cls.__name__}.jvp returned an incorrect number of forward gradients (expected {len(outputs)}, got "
-            f"{len(moves) if isinstance(moves, (tuple, list)) else 1})"
+            f"{len(moves)})"
         )
     results = []
     for index, (value, tangent) in enumerate(zip(outputs, moves, strict=True)):
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(
                 f"{cls.__name__}.jvp must return Tensors or None, got {type(tangent).__name__} at position {index}"
+            )
+        if tangent is not None and not isinstance(value, Tensor):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent at position {index}, where forward returned "
+                f"{type(value).__name__}: return None there"
             )
         if tangent is not None and tuple(tangent.shape) != tuple(value.shape):
             raise RuntimeError(
@@ -125,15 +130,17 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
             f"{cls.__name__}: reverse mode through forward mode of forward mode is not supported for custom Functions"
         )
     output, context = cls._recorded(values, cls.setup_context is not Function.setup_context)
-    return output, cls.jvp(context, *tangents)
+    if context._materialize:
+        tangents = tuple(_or_zeros(t, v) for t, v in zip(tangents, values, strict=True))
+    moved = cls.jvp(context, *tangents)
+    context._saved_for_forward = None
+    return output, moved
 
 
-def _tangent(value: Any, level: Level) -> Any:
-    if is_dual(value, level):
-        return value._tangent
-    if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
+def _or_zeros(tangent: Any, value: Any) -> Any:
+    if tangent is None and isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
         return value.new_zeros(value.shape)
-    return None
+    return tangent
 
 
 autograd_function.register_transforms(apply)

@@ -243,6 +243,6 @@ def inplace_counterpart(row: Row) -> Any:
             outer = REGISTRY.get(f"{row.namespace}.{plain}")
             other = None if outer is None else outer.function
         return other
-    if d is not None and name.startswith("__i") and name.endswith("__"):
+    if d is not None and name.startswith("__i") and name.endswith("__") and name != "__invert__":
         return getattr(Tensor, d.name, None)
     return None

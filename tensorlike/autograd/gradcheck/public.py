@@ -1,0 +1,250 @@
+"""`gradcheck` and `gradgradcheck`: their arguments, and what is checked in which order."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..base import TensorBase
+from ..functions import grad
+from ..grad_mode import enable_grad
+from . import differences, properties
+from .comparing import compare_fast, compare_slow
+from .values import Checked, GradcheckError, Settings, as_tuple, direction, tensors_in
+
+__all__ = ["gradcheck", "gradgradcheck"]
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Return whether the derivatives of `func` at `inputs` agree with finite differences.
+
+    `inputs` is a tensor or a tuple; those that require grad are checked, and should be of double precision, real or
+    complex. `eps` is the step, `atol` and `rtol` the tolerances.
+
+    - `raise_exception`: raise GradcheckError where they differ, which shows both, where they part, and a guess why.
+    - `nondet_tol`: how much two runs of backward may differ.
+    - `check_undefined_grad`: gradients and tangents may be missing, and count as zero.
+    - `check_grad_dtypes`: gradients have the dtype of what they are the gradient of.
+    - `check_batched_grad`, `check_batched_forward_grad`: `vmap` over backward, and over forward mode, agrees.
+    - `check_forward_ad`, `check_backward_ad`: which of the two modes is compared.
+    - `fast_mode`: compare along random directions, at two calls an input, instead of every entry.
+    - `masked`: says how sparse tensors are read; all tensors here are dense.
+
+    Raises ValueError when no input requires grad, RuntimeError for an input whose entries share memory, AssertionError
+    for arguments that exclude each other.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([1.0, 2.0], dtype=tl.float64, requires_grad=True)
+    >>> tl.autograd.gradcheck(lambda x: x * x, x, check_forward_ad=True)
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    if not check_forward_ad and not check_backward_ad:
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    settings = Settings(
+        eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
+        check_batched_forward_grad, check_forward_ad, check_backward_ad, fast_mode,
+    )  # fmt: skip
+    return _answered(func, as_tuple(inputs), settings, raise_exception)
+
+
+def _answered(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Settings, raise_exception: bool) -> bool:
+    try:
+        _check(func, inputs, settings)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _requiring(values: Any) -> list[Any]:
+    return [t for t in tensors_in(values) if t.requires_grad]
+
+
+def _check(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Settings) -> None:
+    moving = _checked_inputs(inputs, settings)
+    with enable_grad():
+        results = as_tuple(func(*inputs))
+    tensors = {k: o for k, o in enumerate(results) if isinstance(o, TensorBase)}
+    inexact = [k for k, o in tensors.items() if o._data.dtype.kind in "fc"]
+    positions = [k for k in inexact if tensors[k].requires_grad]  # type: ignore[attr-defined]
+    checked = Checked(func, inputs, moving, [tensors[k] for k in positions], positions)
+    if not positions:
+        _check_constant(checked, inexact, settings)
+        return
+    (compare_fast if settings.fast_mode else compare_slow)(checked, settings)
+    if settings.check_forward_ad and settings.check_undefined_grad:
+        properties.check_undefined_forward(checked)
+    if settings.check_batched_forward_grad:
+        properties.check_batched_forward(checked)
+    if not settings.check_backward_ad:
+        return
+    if settings.check_batched_grad:
+        properties.check_batched_backward(checked)
+    properties.check_multiplied(checked)
+    if settings.check_undefined_grad:
+        properties.check_undefined_backward(checked)
+
+
+def _checked_inputs(inputs: tuple[Any, ...], settings: Settings) -> list[Any]:
+    found = _requiring(inputs)
+    if not found:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
+    for index, tensor in enumerate(found):
+        array = tensor._data
+        single = array.dtype.itemsize < (16 if array.dtype.kind == "c" else 8)
+        if single and settings.eps < 1e-4:
+            warnings.warn(
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check "
+                "will likely fail if all the inputs are not of double precision floating point or complex.",
+                UserWarning,
+                stacklevel=5,
+            )
+        if any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)) and array.size:
+            raise RuntimeError(
+                f"The {index}th input has a dimension with stride 0. gradcheck moves entries one by one, and those of "
+                "this input share memory (as after expand()): clone() it first."
+            )
+        differences.own_memory(tensor)
+    return found
+
+
+def _check_constant(checked: Checked, positions: list[int], settings: Settings) -> None:
+    """Check that a function whose results require no grad does not depend on its inputs."""
+    if not positions:
+        return
+    random = np.random.default_rng(42)
+    for index, tensor in enumerate(checked.inputs):
+        if settings.fast_mode:
+            changed = differences.along(checked, tensor, direction(random, tensor._data), settings.eps, positions)
+        else:
+            changed = differences.jacobian(checked, tensor, settings.eps, positions)
+        if any(np.any(np.abs(c) > settings.atol) for c in changed):
+            raise GradcheckError(
+                "Numerical gradient for function expected to be zero, because no output requires grad; the function's "
+                f"result depends on input {index}, but the graph between them is cut (detach, no_grad, .data, NumPy?)"
+            )
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Return whether the derivatives of the gradients of `func` at `inputs` agree with finite differences.
+
+    `grad_outputs` are the gradients that the first backward starts with; random ones unless given, which do not lie
+    side by side in memory with `gen_non_contig_grad_outputs`. `check_rev_over_rev` differentiates the gradients by
+    backward, `check_fwd_over_rev` by forward mode. The rest is as for `gradcheck`.
+
+    Raises ValueError when no input or no output requires grad, AssertionError for arguments that exclude each other.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([1.0, 2.0], dtype=tl.float64, requires_grad=True)
+    >>> tl.autograd.gradgradcheck(lambda x: x**3, x, check_fwd_over_rev=True)
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    if not check_fwd_over_rev and not check_rev_over_rev:
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    arguments = as_tuple(inputs)
+    moving = _requiring(arguments)
+    if not moving:
+        raise ValueError(
+            "gradgradcheck expects at least one input tensor to require gradient, but none of them have "
+            "requires_grad=True."
+        )
+    with enable_grad():
+        outputs = _requiring(as_tuple(func(*arguments)))
+    if not outputs:
+        raise ValueError("gradgradcheck expects an output of the function to require grad, and none does")
+    if grad_outputs is None:
+        random = np.random.default_rng(0)
+        starts = [_random_gradient(random, o, gen_non_contig_grad_outputs) for o in outputs]
+    else:
+        starts = list(as_tuple(grad_outputs))
+    count = len(arguments)
+    requires = [t.requires_grad for t in tensors_in(arguments)]
+
+    def gradients(*values: Any) -> tuple[Any, ...]:
+        args = values[:count]
+        with enable_grad():
+            wanted = [t for t, flag in zip(tensors_in(args), requires, strict=True) if flag]
+            for tensor in wanted:
+                # What forward mode hands in has a tangent and no history.
+                if not tensor.requires_grad:
+                    tensor.requires_grad_()
+            found = _requiring(as_tuple(func(*args)))
+            results = grad(found, wanted, values[count:], create_graph=True, allow_unused=True)
+        return tuple(r for r in results if r is not None)
+
+    note = (
+        f"(In gradgradcheck an output is the gradient of one of the {len(moving)} inputs, and from number "
+        f"{len(moving)} on the inputs are the gradients that backward starts with.) If the first derivative is right, "
+        "backward itself must be made of differentiable operations."
+    )
+    settings = Settings(
+        eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
+        False, check_fwd_over_rev, check_rev_over_rev, fast_mode, note,
+    )  # fmt: skip
+    return _answered(gradients, (*arguments, *starts), settings, raise_exception)
+
+
+def _random_gradient(random: np.random.Generator, output: Any, spread: bool) -> Any:
+    shape = tuple(output._data.shape)
+    if spread and shape:
+        shape = (*shape[:-1], 2 * shape[-1])
+    values = random.uniform(-1, 1, shape)
+    if output._data.dtype.kind == "c":
+        values = values + 1j * random.uniform(-1, 1, shape)
+    found = output.detach().new_tensor(np.asarray(values, dtype=output._data.dtype))
+    if spread and shape:
+        found = found[..., ::2]
+    return found.requires_grad_()

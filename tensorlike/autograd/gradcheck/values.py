@@ -1,0 +1,118 @@
+"""What the parts of the check share: the error, tensors in nested arguments, random directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base import TensorBase
+from ..grad_mode import enable_grad
+
+__all__ = [
+    "Array",
+    "Checked",
+    "GradcheckError",
+    "Settings",
+    "as_tuple",
+    "direction",
+    "host",
+    "replaced",
+    "start",
+    "tensors_in",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+class GradcheckError(RuntimeError):
+    """Raised by `gradcheck` and `gradgradcheck` when a gradient is wrong; the text says where, and guesses why."""
+
+    __module__ = "tensorlike.autograd.gradcheck"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `gradcheck` by their names."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    check_grad_dtypes: bool
+    check_batched_grad: bool
+    check_batched_forward_grad: bool
+    check_forward_ad: bool
+    check_backward_ad: bool
+    fast_mode: bool
+    #: Said of outputs and inputs by number, in the messages of gradgradcheck.
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A function at its inputs: those that move, and the outputs that are compared."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    #: The inputs that require grad.
+    inputs: list[Any]
+    #: The outputs that require grad, and where they stand among the results.
+    outputs: list[Any]
+    positions: list[int]
+
+    def values(self, positions: Sequence[int] | None = None) -> list[Array]:
+        """Return copies of the outputs, computed anew."""
+        with enable_grad():
+            found = as_tuple(self.function(*self.arguments))
+        return [host(found[k]).copy() for k in (self.positions if positions is None else positions)]
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return a list or tuple as a tuple, anything else as a tuple of one."""
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def tensors_in(values: Any) -> Iterator[Any]:
+    """Yield the tensors in nested lists and tuples."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
+def replaced(values: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nested lists and tuples with `change` applied to the tensors in them."""
+    if isinstance(values, TensorBase):
+        return change(values)
+    if isinstance(values, (list, tuple)):
+        items = [replaced(v, change) for v in values]
+        return type(values)._make(items) if hasattr(values, "_make") else type(values)(items)
+    return values
+
+
+def host(tensor: Any) -> Array:
+    """Return the array of a tensor in the memory of the host."""
+    found: Array = tensor.detach().cpu()._data
+    return found
+
+
+def direction(random: np.random.Generator, array: Any) -> Array:
+    """Return a random array of length 1, of the shape of `array`, complex where it is.
+
+    All entries are positive, as PyTorch's are: a tolerance for entries is then one for their sum.
+    """
+    values = random.uniform(size=array.shape)
+    if array.dtype.kind == "c":
+        values = values + 1j * random.uniform(size=array.shape)
+    length = np.linalg.norm(values)
+    return np.asarray(values / length if length else values)
+
+
+def start(output: Any, values: Any) -> Any:
+    """Return `values` as a gradient of `output`."""
+    return output.new_tensor(np.asarray(values, dtype=output._data.dtype).reshape(output._data.shape))

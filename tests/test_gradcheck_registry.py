@@ -1,0 +1,100 @@
+"""Every differentiable operation under `gradcheck` and `gradgradcheck`: backward, forward mode, batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tensorlike as tl
+from tensorlike.autograd import gradcheck, gradgradcheck
+from tests.helpers.rows import families, mutates, samples
+from tests.helpers.values import array, mapped, tensors_in, wrapped
+
+DIFFERENTIABLE = sorted(name for name in families() if samples(name).gradcheck)
+TWICE = sorted(name for name in DIFFERENTIABLE if samples(name).gradgradcheck)
+
+#: How many elements the inputs may have together, and how many samples of an operation are taken, spread over them all.
+SMALL, ONCE, AGAIN = 32, 3, 2
+
+#: What is known to be wrong, by operation and reason; a test that passes again says that its line can go.
+KNOWN = {
+    "diff": "the batching rule gives the batch to the input and not to prepend and append",
+    "roll": "the batching rule rolls the batch with the examples where no dims are given",
+    "logcumsumexp": "the formula takes the logarithm of a complex gradient of zero",
+}
+
+Case = tuple[Any, list[Any], str]
+
+
+def _cases(name: str, count: int) -> list[Case]:
+    """Return (function, inputs, words) for small samples: the call as a function of the operands that move."""
+    row = families()[name][0]
+    found: list[Case] = []
+    for dtype in ("float64", "complex128"):
+        if dtype not in samples(name).dtypes:
+            continue
+        for sample in samples(name).generate(dtype, requires_grad=True):
+            operands = list(tensors_in([list(sample.args), sample.kwargs]))
+            chosen = [i for i, t in enumerate(operands) if t.requires_grad and array(t).dtype.itemsize >= 8]
+            inputs = [wrapped(array(operands[i]).copy()).requires_grad_() for i in chosen]
+            if inputs and sum(array(x).size for x in inputs) <= SMALL:
+                found.append((_calling(row, sample, chosen), inputs, f"{name}{sample}"))
+    step = max(1, -(-len(found) // count))
+    return found[::step]
+
+
+def _calling(row: Any, sample: Any, chosen: list[int]) -> Any:
+    def function(*values: Any) -> list[Any]:
+        given = dict(zip(chosen, values, strict=True))
+        count = -1
+
+        def change(tensor: Any) -> Any:
+            nonlocal count
+            count += 1
+            value = given.get(count, tensor)
+            # In-place functions refuse leaves.
+            return value.clone() if count == 0 and mutates(row) else value
+
+        args, kwargs = mapped([list(sample.args), sample.kwargs], change)
+        tl.manual_seed(0)
+        return [t for t in tensors_in([row.function(*args, **kwargs)]) if array(t).dtype.kind in "fc"]
+
+    return function
+
+
+def _recorded(case: Case) -> bool:
+    """Return whether a call has a history: `detach` has samples that say it has none."""
+    function, inputs, _ = case
+    return any(t.requires_grad for t in function(*inputs))
+
+
+def _check(check: Any, cases: list[Case], **options: Any) -> None:
+    for case in filter(_recorded, cases):
+        function, inputs, what = case
+        try:
+            assert check(function, inputs, fast_mode=True, check_batched_grad=True, **options)
+        except Exception as error:
+            error.add_note(f"in {what}")
+            raise
+
+
+def _marked(names: list[str], *known: str) -> list[Any]:
+    """Return the names as parameters, with those marked that are `known` to fail."""
+    marks = {f"tensorlike.{name}": pytest.mark.xfail(strict=True, reason=KNOWN[name]) for name in known}
+    return [pytest.param(name, marks=marks[name]) if name in marks else name for name in names]
+
+
+@pytest.mark.parametrize("name", _marked(DIFFERENTIABLE, "diff", "roll"))
+def test_gradcheck(name: str) -> None:
+    _check(gradcheck, _cases(name, ONCE), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("name", _marked(TWICE, "diff", "roll", "logcumsumexp"))
+def test_gradgradcheck(name: str) -> None:
+    _check(gradgradcheck, _cases(name, AGAIN), check_fwd_over_rev=True)
+
+
+def test_most_operations_have_small_samples() -> None:
+    checked = [name for name in DIFFERENTIABLE if any(map(_recorded, _cases(name, ONCE)))]
+    assert len(checked) > 0.8 * len(DIFFERENTIABLE), sorted(set(DIFFERENTIABLE) - set(checked))
