@@ -15,6 +15,8 @@ from . import autograd, dispatch
 from .autograd import (
     enable_grad,
     inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
@@ -83,6 +85,8 @@ __all__ += [name for name in LAZY if name[0] != "_"]
 def __getattr__(name: str) -> object:
     if name in LAZY:
         return _importlib.import_module(f"{__name__}.{name}")
+    if name == "vmap":
+        return _importlib.import_module(f"{__name__}.func").vmap
     if name in ("load", "save"):
         return getattr(_importlib.import_module(f"{__name__}.serialization"), name)
     if name == "bfloat16":
@@ -93,6 +97,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY})
+    return sorted({*globals(), *LAZY, "load", "save", "vmap"})
 
 

@@ -237,7 +237,7 @@ BOOL, INT, FLOAT, COMPLEX = tl.tensor([True, False]), tl.tensor([1, 2]), tl.tens
         (lambda: tl.view_as_complex(INT), RuntimeError, "float and double"),
         (lambda: INT.round(decimals=1), NotImplementedError, "round"),
         (lambda: tl.polygamma(-1, FLOAT), RuntimeError, "negative"),
-        (lambda: tl.polygamma(1.5, FLOAT), TypeError, "'n' must be int"),
+        (lambda: tl.polygamma(1.5, FLOAT), TypeError, "'n' .*must be int"),
     ],
 )
 def test_errors(call, error, message):

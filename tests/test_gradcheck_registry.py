@@ -19,8 +19,6 @@ SMALL, ONCE, AGAIN = 32, 3, 2
 
 #: What is known to be wrong, by operation and reason; a test that passes again says that its line can go.
 KNOWN = {
-    "diff": "the batching rule gives the batch to the input and not to prepend and append",
-    "roll": "the batching rule rolls the batch with the examples where no dims are given",
     "logcumsumexp": "the formula takes the logarithm of a complex gradient of zero",
 }
 
@@ -85,12 +83,12 @@ def _marked(names: list[str], *known: str) -> list[Any]:
     return [pytest.param(name, marks=marks[name]) if name in marks else name for name in names]
 
 
-@pytest.mark.parametrize("name", _marked(DIFFERENTIABLE, "diff", "roll"))
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradcheck(name: str) -> None:
     _check(gradcheck, _cases(name, ONCE), check_forward_ad=True)
 
 
-@pytest.mark.parametrize("name", _marked(TWICE, "diff", "roll", "logcumsumexp"))
+@pytest.mark.parametrize("name", _marked(TWICE, "logcumsumexp"))
 def test_gradgradcheck(name: str) -> None:
     _check(gradgradcheck, _cases(name, AGAIN), check_fwd_over_rev=True)
 

@@ -9,7 +9,7 @@ from tensorlike.autograd.function import Function
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.tensor import Tensor
 
-from .batched import BatchedTensor, batched, example, is_batched, stacked_results, unbatched
+from .batched import BatchedTensor, NotOneForAll, batched, example, is_batched, stacked_results, unbatched
 from .dual import dual, primal_of, tangent_of
 from .levels import Level, TransformTensor, below, leaves, physical, tree_map
 from .mapped_functions import apply_mapped, can_map
@@ -57,7 +57,7 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
                 )
             return _placed(cls, returned[0], returned[1], level)
     if not cls.generate_vmap_rule:
-        raise RuntimeError(
+        raise NotOneForAll(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."
         )

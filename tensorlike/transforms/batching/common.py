@@ -72,8 +72,11 @@ def passed_through(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[s
     """Call the function on the batch as if it were an example."""
     if kwargs.get("out") is not None:
         return NotImplemented
+    first = args[0] if args else kwargs.get("input", kwargs.get("self"))
     args, kwargs = tree_map(lambda v: unbatched(v, level), (args, kwargs))
-    return wrapped(row.function(*args, **kwargs), level)
+    result = row.function(*args, **kwargs)
+    # `plain.to(batch)` asks the batch for its dtype alone.
+    return wrapped(result, level) if is_batched(first, level) else result
 
 
 def rank_of(value: Any) -> int:

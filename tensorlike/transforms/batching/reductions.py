@@ -25,7 +25,7 @@ def _over_dims(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, 
     given = arguments(row, args, kwargs)
     if given is None or not only_first(level, given) or "dim" not in given or isinstance(given["dim"], str):
         return NotImplemented
-    if isinstance(given["dim"], bool):
+    if isinstance(given["dim"], bool) or given.get("prepend") is not None or given.get("append") is not None:
         return NotImplemented
     if given["dim"] is not None and not isinstance(given["dim"], (int, tuple, list)):
         return NotImplemented

@@ -116,7 +116,7 @@ def _with_dims(*names: str) -> Any:
             return NotImplemented
         for name in names:
             value = given.get(name)
-            if value is None or isinstance(value, str):
+            if value is None or isinstance(value, str) or value in ((), []):
                 return NotImplemented
             given[name] = shifted(value)
         given["input"] = given["input"]._value
