@@ -205,12 +205,15 @@ def test_mark_dirty_must_be_returned_and_an_input() -> None:
 
         @staticmethod
         def backward(ctx, grad):
-            return grad
+            return grad * 3
 
     with pytest.raises(RuntimeError, match="were not returned"):
         Forgets.apply(leaf(1.0) * 1)
-    with pytest.raises(RuntimeError, match="only accepts input tensors"):
-        Invents.apply(leaf(1.0) * 1)
+    x = leaf(1.0)
+    with pytest.warns(UserWarning, match="Invents: .*was not an input"):
+        y = Invents.apply(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0]
 
 
 def test_mark_non_differentiable_and_integer_outputs() -> None:
@@ -254,7 +257,10 @@ def test_an_input_returned_as_it_is() -> None:
     [
         (lambda g: (g, g, g), RuntimeError, r"expected 2, got 3"),
         (lambda g: (), RuntimeError, r"expected 2, got 0"),
-        (lambda g: (1.0, None), TypeError, "expected a Tensor or None"),
+        (lambda g: (1.0, None), RuntimeError, r"index 0: expected Variable or None \(got float\)"),
+        (lambda g: [g, None], RuntimeError, r"expected 2, got 1"),
+        (lambda g: (g, g), RuntimeError, "different than None at index 1"),
+        (lambda g: (tl.complex(g, g), None), RuntimeError, "invalid gradient at index 0 - got a complex one"),
         (lambda g: (tl.ones(7, dtype=tl.float64), None), RuntimeError, r"invalid gradient at index 0 - got \[7\]"),
     ],
 )
@@ -374,3 +380,175 @@ def test_variable_is_the_old_name() -> None:
     assert v.requires_grad
     with pytest.raises(TypeError, match="has to be a tensor"):
         tl.autograd.Variable(3)
+
+
+def test_what_was_modified_since_is_named_with_its_versions() -> None:
+    x = leaf(1.0)
+    inner = x * 1
+    y = Square.apply(inner).sum()
+    inner.add_(1).mul_(2)
+    with pytest.raises(RuntimeError, match="SquareBackward, is at version 2; expected version 0"):
+        y.backward()
+
+
+def test_defaults_of_forward_count_as_arguments_with_setup_context() -> None:
+    class Scale(Function):
+        @staticmethod
+        def forward(x, factor=3, *, exact=None):
+            return x * factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.inputs = inputs[1:]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.inputs[0], None
+
+    x = leaf(1.0)
+    with pytest.raises(TypeError, match="keyword-only"):
+        Scale.apply(x)
+    Scale.forward = staticmethod(lambda x, factor=3: x * factor)
+    y = Scale.apply(x)
+    assert y.grad_fn.inputs == (3,)
+    assert y.grad_fn.needs_input_grad == (True, False)
+    y.sum().backward()
+    Scale.apply(x, factor=5).sum().backward()
+    assert x.grad.tolist() == [8.0]
+
+
+def test_a_gradient_on_another_device_is_refused(gpu) -> None:
+    class Strays(Function):
+        @staticmethod
+        def forward(ctx, note, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None, grad.to("cuda:0") if grad.device.type == "cpu" else grad.cpu()
+
+    for x, message in ((leaf(1.0), "expected device cpu but got cuda:0"),
+                       (gpu.tensor(leaf(1.0)), "expected device cuda:0 but got cpu")):  # fmt: skip
+        y = Strays.apply("note", x)
+        with pytest.raises(RuntimeError, match=f"StraysBackward returned an invalid gradient at index 1 - {message}"):
+            y.backward(tl.ones_like(y))
+
+
+def test_subclasses_with_slots() -> None:
+    class Slotted(tl.Tensor):
+        __slots__ = ("extra",)
+
+    kinds = []
+
+    class Keeps(Function):
+        @staticmethod
+        def forward(ctx, x, same):
+            ctx.save_for_backward(x)
+            return x * 2, same
+
+        @staticmethod
+        def backward(ctx, grad, rest):
+            kinds.append(type(ctx.saved_tensors[0]))
+            return grad * 2, rest
+
+    x = tl.ones(2, dtype=tl.float64).as_subclass(Slotted)
+    w = leaf(1.0, 2.0)
+    y, same = Keeps.apply(x * w, x)
+    assert (type(y), type(same), same is x) == (Slotted, Slotted, False)
+    y.sum().backward()
+    assert kinds == [Slotted]
+    assert w.grad.tolist() == [2.0, 2.0]
+
+
+def keeping(**members):
+    """Return a Function that keeps everything there is, with `members` in place of its own."""
+
+    class Keeps(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(x, y)
+            ctx.save_for_forward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[1]
+
+    for name, member in members.items():
+        setattr(Keeps, name, staticmethod(member))
+    return Keeps
+
+
+def dirty_forward(ctx, x):
+    ctx.mark_dirty(x)
+    x.exp_()
+    ctx.save_for_backward(x, x)
+    return x
+
+
+def views_forward(ctx, x):
+    y = x.exp()
+    ctx.save_for_backward(x, y)
+    return y.view(-1)[:1].expand(2) * 1, x, y
+
+
+@pytest.mark.parametrize("way", ["plain", "dirty", "dirty view", "input and views", "double", "after backward"])
+def test_no_cycles(way) -> None:
+    function = keeping(**({"forward": dirty_forward} if "dirty" in way else {}))
+    if way == "input and views":
+        function = keeping(forward=views_forward, backward=lambda ctx, *grads: grads[1])
+    x = leaf(0.5, 1.0)
+    gc.collect()
+    gc.disable()
+    try:
+        inner = x * 1
+        y = function.apply(inner[1:] if way == "dirty view" else inner)
+        results = y if isinstance(y, tuple) else (y,)
+        if way == "double":
+            (first,) = tl.autograd.grad(y.sum(), x, create_graph=True)
+            results = (*results, first)
+        if way == "after backward":
+            y.sum().backward()
+        references = [weakref.ref(r) for r in (inner, *results)] + [weakref.ref(results[0].grad_fn)]
+        first = None
+        del inner, y, results, first
+        assert [r() for r in references] == [None] * len(references)
+    finally:
+        gc.enable()
+
+
+def test_a_view_that_forward_returned_is_not_followed_where_its_base_goes() -> None:
+    class Part(Function):
+        @staticmethod
+        def forward(ctx, x, weight):
+            return x[:1]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None, grad
+
+    x, w = tl.ones(2, dtype=tl.float64), leaf(1.0)
+    y = Part.apply(x, w)
+    assert y.requires_grad
+    x.mul_(3)  # y holds three times what Part returned, and its backward does not know
+    with pytest.raises(RuntimeError, match="created inside a custom Function"):
+        y.sum().backward()
+    with pytest.raises(RuntimeError, match="Output 0 of Part is a view and is being modified inplace"):
+        Part.apply(x, w).add_(1)
+
+
+def test_a_mistake_in_marking() -> None:
+    def marking(method):
+        class Marks(Function):
+            @staticmethod
+            def forward(ctx, x):
+                getattr(ctx, method)(x, 3)
+                return x
+
+        return Marks
+
+    for method, error in (("mark_dirty", RuntimeError), ("mark_non_differentiable", RuntimeError),
+                          ("save_for_backward", TypeError), ("save_for_forward", TypeError)):  # fmt: skip
+        with pytest.raises(error, match=f"{method} .*argument 1 is of type int"):
+            marking(method).apply(leaf(1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from . import function
-from .anomaly import detect_anomaly, set_detect_anomaly
+from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .function import Function
 from .functions import backward, grad
 from .grad_mode import (
@@ -17,6 +17,7 @@ from .grad_mode import (
     set_grad_enabled,
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .multithreading import set_multithreading_enabled
 from .variable import Variable
 
 __all__ = [
@@ -31,11 +32,14 @@ __all__ = [
     "gradcheck",
     "gradgradcheck",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 #: Written with the operations, which stand above this package: imported when first used.

@@ -13,12 +13,44 @@ from .base import TensorBase
 from .node import Node
 from .observing import NodeObserver
 
-__all__ = ["ANOMALY", "check_gradients", "detect_anomaly", "set_detect_anomaly", "warn_of_failure"]
+__all__ = [
+    "ANOMALY",
+    "check_gradients",
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_detect_anomaly",
+    "warn_of_failure",
+]
 
 #: None, or whether NaN is looked for.
 ANOMALY: contextvars.ContextVar[bool | None] = contextvars.ContextVar("tensorlike_anomaly", default=None)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def is_anomaly_enabled() -> bool:
+    """Return whether anomaly detection is on.
+
+    >>> import tensorlike as tl
+    >>> tl.is_anomaly_enabled()
+    False
+
+    Same as PyTorch's function of that name.
+    """
+    return ANOMALY.get() is not None
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Return whether anomaly detection, when it is on, looks for NaN.
+
+    >>> import tensorlike as tl
+    >>> tl.is_anomaly_check_nan_enabled()
+    True
+
+    Same as PyTorch's function of that name.
+    """
+    return ANOMALY.get() is not False
 
 
 class _Tracebacks(NodeObserver):

@@ -12,17 +12,52 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from tensorlike.dispatch.core import CLEAR, STATE, State
+from tensorlike.dispatch.core import CLEAR, STATE
 
 from .anomaly import ANOMALY, check_gradients, warn_of_failure
-from .base import add_arrays, copy_array, wrap
+from .base import add_arrays, wrap
+from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .grad_mode import grad_enabled, set_recording
-from .node import Edge, Node
+from .node import AccumulateGrad, Edge, Node, caller_state
 
-__all__ = ["caller_state", "run"]
+__all__ = ["Run", "caller_state", "current_run", "run"]
 
-#: The dispatch state of whoever called backward: custom Functions run under it, formulas under none.
-caller_state: contextvars.ContextVar[State] = contextvars.ContextVar("tensorlike_backward_caller", default=CLEAR)
+class Run:
+    """One run of the graph: what is asked of it, for what is called in the middle of it."""
+
+    __slots__ = ("__weakref__", "accumulate", "anomaly", "needed", "notes", "partial", "results", "roots", "wanted")
+
+    roots: Sequence[tuple[Edge, Any]]
+    #: The nodes that run when only some gradients are asked for; None when all are.
+    needed: set[Node] | None
+    #: Nodes of which only some gradients are needed: see Note [Only what is needed].
+    partial: set[Node] | None
+    wanted: dict[Node, list[tuple[int, int]]]
+    results: list[Any]
+    accumulate: bool
+    anomaly: bool | None
+    #: What hooks remember for the length of this run. None until one does.
+    notes: dict[Any, Any] | None
+
+    def note(self) -> dict[Any, Any]:
+        """Return a dict that lasts as long as this run."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
+
+    def visits(self, node: Node) -> bool:
+        """Return whether a gradient is on its way to `node`."""
+        if self.needed is not None:
+            return node in self.needed or node in self.wanted
+        notes = self.note()
+        if "reached" not in notes:
+            notes["reached"] = _reached([edge[0] for edge, _ in self.roots])
+        return node in notes["reached"]
+
+
+#: The innermost run of this thread or task.
+current_run: contextvars.ContextVar[Run | None] = contextvars.ContextVar("tensorlike_run", default=None)
+
 
 def run(
     roots: Sequence[tuple[Edge, Any]],
@@ -43,9 +78,14 @@ def run(
         outer = caller_state.get()
         caller_state.set(state)
     set_recording(create_graph)
+    enclosing = current_run.get()
+    this = Run()
+    this.roots, this.accumulate, this.notes, this.anomaly = roots, accumulate, None, ANOMALY.get()
+    current_run.set(this)
     try:
-        return _run(roots, keep_graph, create_graph, captured, accumulate)
+        return _run(this, roots, keep_graph, create_graph, captured)
     finally:
+        current_run.set(enclosing)
         set_recording(recording)
         if state is not CLEAR:
             caller_state.set(outer)
@@ -53,11 +93,11 @@ def run(
 
 
 def _run(
+    run: Run,
     roots: Sequence[tuple[Edge, Any]],
     keep_graph: bool,
     create_graph: bool,
     captured: Sequence[Edge] | None,
-    accumulate: bool,
 ) -> list[Any]:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
@@ -66,21 +106,25 @@ def _run(
     results: list[Any] = []
     wanted: dict[Node, list[tuple[int, int]]] = {}
     needed: set[Node] | None = None
+    partial: set[Node] | None = None
     if captured is not None:
         results = [None] * len(captured)
         for index, (node, number) in enumerate(captured):
             wanted.setdefault(node, []).append((number, index))
-        needed = _reaching([node for (node, _), _ in roots], wanted)
+        partial = None if create_graph else set()
+        needed = _reaching([node for (node, _), _ in roots], wanted, partial)
+    run.results, run.wanted, run.needed, run.partial = results, wanted, needed, partial
 
     for (node, number), grad in roots:
-        _deposit(buffers, heap, owned, node, number, grad, create_graph)
+        if needed is None or node in needed or node in wanted:
+            _deposit(buffers, heap, owned, node, number, grad, create_graph)
 
-    anomaly = ANOMALY.get()
+    anomaly = run.anomaly
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
         if node.special or needed is not None or grad is None or anomaly is not None:
-            grads = _visit(node, grad, wanted, needed, results, accumulate, anomaly)
+            grads = _visit(run, node, grad)
             if grads is None:
                 continue
         else:
@@ -117,45 +161,94 @@ def _run(
     return results
 
 
-def _visit(
-    node: Node,
-    grad: Any,
-    wanted: dict[Node, list[tuple[int, int]]],
-    needed: set[Node] | None,
-    results: list[Any],
-    accumulate: bool,
-    anomaly: bool | None,
-) -> Any:
+def _visit(run: Run, node: Node, grad: Any) -> Any:
     """Run a node with everything that only some have: hooks, several outputs, gradients that are wanted or missing.
 
     Returns None when the gradient goes no further.
     """
     single = node.outputs == 1
+    wanted, needed = run.wanted, run.needed
     if node.tensor_hooks is not None or node.retained is not None:
-        grad = _tensor_hooks(node, grad)
+        grad = call_tensor_hooks(node, grad, caller_state.get())
     if node in wanted:
         for number, index in wanted[node]:
-            results[index] = grad if single else grad[number]
-    if needed is not None and node not in needed and not (accumulate and node in wanted):
+            run.results[index] = grad if single or grad is None else grad[number]
+    # Of what is wanted, only leaves run, and they only when they accumulate.
+    leaf = run.accumulate and node in wanted and type(node) is AccumulateGrad
+    if needed is not None and node not in needed and not leaf:
         return None
-    if node.materializes and (grad is None or (not single and not _materialize(node, grad))):
-        # Nothing arrived here, but a custom Function further on may have been promised zeros.
-        return [None] * len(node.edges)
     if node.pre_hooks:
-        grad = _pre_hooks(node, grad)
-    if anomaly is None:
-        grads = node.apply(grad)
+        grad = call_pre_hooks(node, grad, caller_state.get())
+    given = grad
+    if node.materializes and (grad is None or (not single and not any(g is not None for g in grad))):
+        # Nothing arrived here, but a custom Function further on may have been promised zeros.
+        grads: Any = [None] * len(node.edges)
+        if type(node) is AccumulateGrad:
+            node.apply_nothing()
     else:
-        try:
-            grads = node.apply(grad)
-        except Exception:
-            warn_of_failure(node)
-            raise
-        if anomaly:
-            check_gradients(node, grads)
+        if node.materializes and not single:
+            grad = _materialized(node, grad)
+        worker = _narrowed(node, run) if run.partial is not None and node in run.partial else node
+        if run.anomaly is None:
+            grads = worker.apply(grad)
+        else:
+            try:
+                grads = worker.apply(grad)
+            except Exception:
+                warn_of_failure(node)
+                raise
+            if run.anomaly:
+                check_gradients(node, grads)
     if node.post_hooks:
-        grads = _post_hooks(node, grads, grad)
+        if len(grads) == len(node.edges):
+            grads = [
+                g if g is None or e is None else _fitting(g, e, node) for g, e in zip(grads, node.edges, strict=True)
+            ]
+        grads = call_post_hooks(node, grads, given, caller_state.get())
     return grads
+
+
+def _fitting(grad: Any, edge: Edge, node: Node) -> Any:
+    following, number = edge
+    if following.outputs == 1:
+        return fit(grad, following.shape, following.dtype, node)
+    return fit(grad, following.shape[number], following.dtype[number], node)
+
+
+# Note [Only what is needed]
+# When gradients of a few tensors are asked for, a node need not compute those that lead elsewhere. Its formulas are
+# left out where its edges are None, so a copy of the node is run that has fewer edges. The node itself stays as it is:
+# another thread may be running it. Not while recording, when results must lead to the node itself.
+
+_new = object.__new__
+_slots: dict[type, tuple[str, ...] | None] = {}
+
+
+def _slots_of(kind: type) -> tuple[str, ...] | None:
+    """Return the names of everything that a node of class `kind` consists of, or None if it has attributes at will."""
+    names: list[str] = []
+    for base in kind.__mro__[:-1]:
+        own = base.__dict__.get("__slots__")
+        if own is None:
+            return None
+        names += [own] if isinstance(own, str) else own
+    return tuple(n for n in names if not n.startswith("__"))
+
+
+def _narrowed(node: Node, run: Run) -> Node:
+    kind = type(node)
+    if kind not in _slots:
+        _slots[kind] = _slots_of(kind)
+    names = _slots[kind]
+    if names is None:
+        return node
+    copy: Node = _new(kind)
+    for name in names:
+        if hasattr(node, name):
+            setattr(copy, name, getattr(node, name))
+    needed, wanted = run.needed or (), run.wanted
+    copy.edges = tuple(e if e is not None and (e[0] in needed or e[0] in wanted) else None for e in node.edges)
+    return copy
 
 
 def _deposit(
@@ -218,87 +311,40 @@ def fit(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
     return grad
 
 
-def _reaching(roots: list[Node], wanted: dict[Node, Any]) -> set[Node]:
-    """Return the nodes from which an edge leads on to a wanted node."""
+def _reached(roots: list[Node]) -> set[Node]:
+    """Return the nodes that edges lead to from `roots`."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.extend(edge[0] for edge in node.edges if edge is not None)
+        if node not in seen:
+            seen.add(node)
+            stack.extend([edge[0] for edge in node.edges if edge is not None])
+    return seen
+
+
+def _reaching(roots: list[Node], wanted: dict[Node, Any], partial: set[Node] | None = None) -> set[Node]:
+    """Return the nodes from which an edge leads on to a wanted node; put those with other edges in `partial`."""
     reaching: set[Node] = set()
-    for node in sorted(seen, key=lambda n: n.sequence_number):
-        if any(e is not None and (e[0] in wanted or e[0] in reaching) for e in node.edges):
+    for node in sorted(_reached(roots), key=lambda n: n.sequence_number):
+        found = missed = False
+        for edge in node.edges:
+            if edge is not None:
+                if edge[0] in wanted or edge[0] in reaching:
+                    found = True
+                else:
+                    missed = True
+        if found:
             reaching.add(node)
+            if missed and partial is not None:
+                partial.add(node)
     return reaching
 
 
-def _materialize(node: Node, grads: list[Any]) -> bool:
-    """Fill in zeros for the outputs that nothing arrived for; return False when nothing arrived at all."""
-    given = next((g for g in grads if g is not None), None)
-    if given is None:
-        return False
-    for number, grad in enumerate(grads):
-        if grad is None:
-            grads[number] = given._zeros(node.shape[number], node.dtype[number])
-    return True
-
-
-def _tensor_hooks(node: Node, grad: Any) -> Any:
-    single = node.outputs == 1
-    if grad is None:
-        return None
-    values = [grad] if single else grad
-    hooks_of = node.tensor_hooks or {}
-    for number, hooks in tuple(hooks_of.items()):
-        if values[number] is None:
-            continue
-        for hook in tuple(hooks.values()):
-            result = hook(values[number])
-            if result is not None:
-                shape = node.shape if single else node.shape[number]
-                if not hasattr(result, "_data"):
-                    raise TypeError(f"hook {hook!r} returned {type(result).__name__}; expected a Tensor or None")
-                if result._data.shape != shape:
-                    raise RuntimeError(
-                        f"hook {getattr(hook, '__name__', hook)!r} has changed the size of value: from {list(shape)} "
-                        f"to {list(result._data.shape)}"
-                    )
-                values[number] = result
-    for number, reference in (node.retained or {}).items():
-        tensor = reference()
-        if tensor is not None and values[number] is not None:
-            grad_now = values[number]
-            if tensor._grad_value is not None:
-                tensor._grad_value = tensor._grad_value + grad_now
-            else:
-                tensor._grad_value = grad_now if grad_enabled() else wrap(copy_array[0](grad_now._data))
-    return values[0] if single else values
-
-
-def _pre_hooks(node: Node, grad: Any) -> Any:
-    values = (grad,) if node.outputs == 1 else tuple(grad)
-    for hook in tuple(node.pre_hooks.values()):
-        result = hook(values)
-        if result is not None:
-            values = result if isinstance(result, tuple) else (result,)
-    return values[0] if node.outputs == 1 else list(values)
-
-
-def _post_hooks(node: Node, grads: Any, grad: Any) -> Any:
-    outputs = (grad,) if node.outputs == 1 else tuple(grad)
-    grads = tuple(grads)
-    for hook in tuple(node.post_hooks.values()):
-        result = hook(grads, outputs)
-        if result is not None:
-            if not isinstance(result, tuple):
-                result = (result,)
-            if len(result) != len(grads):
-                raise RuntimeError(
-                    f"hook {getattr(hook, '__name__', hook)!r} of {node.name()} returned {len(result)} gradients; "
-                    f"expected {len(grads)}, one for each input"
-                )
-            grads = result
-    return grads
+def _materialized(node: Node, grads: list[Any]) -> list[Any]:
+    """Return `grads` with zeros for the outputs that nothing arrived for."""
+    given = next(g for g in grads if g is not None)
+    return [
+        given._zeros(shape, dtype) if grad is None else grad
+        for grad, shape, dtype in zip(grads, node.shape, node.dtype, strict=True)
+    ]

@@ -68,11 +68,15 @@ def _run(
     while heap:
         node = heappop(heap)[1]
         slots = buffers.pop(node)
+        if node.tensor_hooks is not None:
+            _call_tensor_hooks(node, slots)
         for number, index in wanted.get(node, ()):
             results[index] = slots.get(number)
         if node not in needed:
             continue
         grads: Any
+        if node.pre_hooks:
+            _call_pre_hooks(node, slots)
         if node.outputs == 1:
             grad = slots.get(0)
             grads = None if grad is None else apply(node, grad)
@@ -85,12 +89,41 @@ def _run(
                     for g, shape, dtype in zip(given, node.shape, node.dtype, strict=True)
                 ]
             grads = None if some is None else apply(node, given)
+        if node.post_hooks and grads is not None:
+            grads = _call_post_hooks(node, tuple(grads), slots)
         if not keep_graph:
             node.release()
         for position, edge in enumerate(node.edges):
             if edge is not None and (edge[0] in needed or edge[0] in wanted):
                 deposit(edge[0], edge[1], None if grads is None else grads[position])
     return results
+
+
+def _call_tensor_hooks(node: Node, slots: dict[int, Any]) -> None:
+    for number, hooks in tuple(node.tensor_hooks.items()):
+        for hook in tuple(hooks.values()):
+            result = hook(slots.get(number))
+            if result is not None:
+                slots[number] = result
+
+
+def _given(node: Node, slots: dict[int, Any]) -> tuple[Any, ...]:
+    return tuple(slots.get(i) for i in range(1 if node.outputs == 1 else len(node.shape)))
+
+
+def _call_pre_hooks(node: Node, slots: dict[int, Any]) -> None:
+    for hook in tuple(node.pre_hooks.values()):
+        result = hook(_given(node, slots))
+        if result is not None:
+            slots.update(enumerate(result))
+
+
+def _call_post_hooks(node: Node, grads: tuple[Any, ...], slots: dict[int, Any]) -> tuple[Any, ...]:
+    for hook in tuple(node.post_hooks.values()):
+        result = hook(grads, _given(node, slots))
+        if result is not None:
+            grads = tuple(result)
+    return grads
 
 
 def _fit(grad: Any, node: Node, number: int) -> Any:

@@ -1,27 +1,31 @@
-"""`Function`: operations whose backward the user writes.
-
-The context that `forward` and `backward` are handed is the node of the graph, as in PyTorch. What is saved with
-`save_for_backward` is kept as Note [No cycles] says: outputs never as tensors.
-"""
+"""`Function`: operations whose backward the user writes. Their nodes are in function_node.py."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from tensorlike.dispatch.core import PLAIN, STATE
+from tensorlike.dispatch.core import PLAIN
 
 from .base import TensorBase, version_counter, wrap
-from .engine import caller_state
+from .function_node import (
+    FLOATING,
+    NOTHING,
+    FunctionCtx,
+    FunctionNode,
+    SavedInput,
+    SavedOutput,
+    as_kind,
+    no_backward,
+)
 from .grad_mode import grad_enabled, set_recording
-from .node import RELEASED, Node, edge_of, next_sequence_number, unpack
+from .node import Node, edge_of, next_sequence_number
 from .observing import OBSERVERS, observed
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
-
-_FLOATING = frozenset("fcV")
+__all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 #: The module that knows views and in-place writes; the tensor package names it, which stands above this one.
 memory_rules: Any = None
@@ -31,7 +35,6 @@ def register_memory_rules(rules: Any) -> None:
     """Name what a custom Function asks about views and in-place writes."""
     global memory_rules
     memory_rules = rules
-
 
 
 #: Answers `apply` for operands that a transform made; set when transforms are first used.
@@ -44,238 +47,11 @@ def register_transforms(apply: Callable[[Any, tuple[Any, ...]], Any]) -> None:
     transform_apply = apply
 
 
-class FunctionCtx:
-    """What `forward` and `backward` of a custom Function may do with their first argument."""
+class FunctionMeta(type):
+    """Gives each Function a node class of its own, named after it.
 
-    #: One boolean for each argument of `apply`: whether its gradient will be asked for.
-    needs_input_grad: tuple[bool, ...] = ()
-    _to_save: tuple[Any, ...] | None = None
-    _dirty: tuple[Any, ...] = ()
-    _non_differentiable: tuple[Any, ...] = ()
-    _materialize = True
-    _saved_for_forward: tuple[Any, ...] | None = None
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (and None) for `backward`, where `saved_tensors` returns them; call it once, in forward.
-
-        Raises TypeError for anything that is neither a tensor nor None.
-
-        Source: PyTorch's `FunctionCtx.save_for_backward`.
-        """
-        for index, tensor in enumerate(tensors):
-            if tensor is not None and not isinstance(tensor, TensorBase):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {index} is of type "
-                    f"{type(tensor).__name__}: keep it as an attribute, ctx.name = value"
-                )
-        self._to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for `jvp`, where `saved_tensors` returns them.
-
-        Source: PyTorch's `FunctionCtx.save_for_forward`.
-        """
-        for index, tensor in enumerate(tensors):
-            if tensor is not None and not isinstance(tensor, TensorBase):
-                raise TypeError(
-                    f"save_for_forward can only save variables, but argument {index} is of type "
-                    f"{type(tensor).__name__}: keep it as an attribute, ctx.name = value"
-                )
-        self._saved_for_forward = tensors
-
-    def mark_dirty(self, *tensors: Any) -> None:
-        """Say that forward modified these of its inputs in place; each must be returned.
-
-        Source: PyTorch's `FunctionCtx.mark_dirty`.
-        """
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say that these outputs have no gradient.
-
-        Source: PyTorch's `FunctionCtx.mark_non_differentiable`.
-        """
-        self._non_differentiable = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Say whether gradients that nothing arrived for are handed to `backward` as zeros (the default) or as None.
-
-        Source: PyTorch's `FunctionCtx.set_materialize_grads`.
-        """
-        self._materialize = bool(value)
-
-
-class FunctionNode(Node, FunctionCtx):
-    """The node of a custom Function, and the context its methods are handed."""
-
-    function: ClassVar[type[Function]]
-    outputs = None
-    special = True
-    materializes = False
-    _saved: Any = ()
-    _argument_edges: tuple[Any, ...] = ()
-    _make_zeros: Any = None
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept, checked not to have been modified in place since.
-
-        Raises RuntimeError when it was modified, or freed by an earlier backward.
-        """
-        if self._saved_for_forward is not None:
-            return self._saved_for_forward
-        if self._saved is RELEASED:
-            unpack(RELEASED, None, self)
-        return tuple(_unpack_saved(item, self) for item in self._saved)
-
-    @property
-    def saved_variables(self) -> tuple[Any, ...]:
-        """The older name of `saved_tensors`."""
-        warnings.warn(
-            "saved_variables is deprecated; use saved_tensors", DeprecationWarning, stacklevel=2
-        )
-        return self.saved_tensors
-
-    def apply(self, grads: Any) -> tuple[Any, ...]:
-        """Run the user's backward and check what it returned."""
-        name = self.function.__qualname__
-        if grads is None:
-            grads = [None] * len(self.shape)
-        if self._materialize:
-            grads = [
-                _zeros(self, shape, dtype) if g is None and dtype.kind in _FLOATING else g
-                for g, shape, dtype in zip(grads, self.shape, self.dtype, strict=True)
-            ]
-        state = caller_state.get()
-        before = STATE.get()
-        # The user's code runs with the modes of whoever called backward.
-        STATE.set(state)
-        try:
-            result = self.function.backward(self, *grads)
-        finally:
-            STATE.set(before)
-        if not isinstance(result, tuple):
-            result = tuple(result) if isinstance(result, list) else (result,)
-        count = len(self._argument_edges)
-        if len(result) > count:
-            if any(g is not None for g in result[count:]):
-                raise RuntimeError(
-                    f"function {name}Backward returned an incorrect number of gradients (expected {count}, got "
-                    f"{len(result)}): backward returns one for each argument of forward, and more only if they are None"
-                )
-            result = result[:count]
-        elif len(result) < count:
-            raise RuntimeError(
-                f"function {name}Backward returned an incorrect number of gradients (expected {count}, got "
-                f"{len(result)}): backward returns one for each argument of forward, None where there is none"
-            )
-        checked: list[Any] = []
-        for index, (gradient, edge) in enumerate(zip(result, self._argument_edges, strict=True)):
-            if gradient is None or edge is None:
-                if gradient is not None and edge is None and not isinstance(gradient, TensorBase):
-                    raise TypeError(
-                        f"function {name}Backward returned a gradient of type {type(gradient).__name__} at position "
-                        f"{index}, but the corresponding forward input was not a Variable; return a Tensor or None"
-                    )
-                checked.append(None)
-                continue
-            if not isinstance(gradient, TensorBase):
-                raise TypeError(
-                    f"function {name}Backward returned {type(gradient).__name__} as gradient of argument {index}; "
-                    "expected a Tensor or None"
-                )
-            shape, wanted = gradient._data.shape, _shape_of(edge)
-            if shape != wanted and not _reducible(shape, wanted):
-                raise RuntimeError(
-                    f"Function {name}Backward returned an invalid gradient at index {index} - got {list(shape)} but "
-                    f"expected shape compatible with {list(wanted)}"
-                )
-            kept = type(gradient) is TensorBase.plain or gradient._transformed
-            checked.append(gradient if kept else _plain(gradient))
-        return tuple(checked)
-
-    def release(self) -> None:
-        if self._saved:
-            self._saved = RELEASED
-
-    def name(self) -> str:
-        return type(self).__name__
-
-
-def _shape_of(edge: Any) -> Any:
-    node, number = edge
-    return node.shape if node.outputs == 1 else node.shape[number]
-
-
-def _reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    lead = len(shape) - len(wanted)
-    return lead >= 0 and all(n in (1, m) for n, m in zip(wanted, shape[lead:], strict=True))
-
-
-def _plain(tensor: Any) -> Any:
-    result = wrap(tensor._data)
-    if tensor._tracked:
-        edge = edge_of(tensor)
-        if edge is not None:
-            result._edge, result._tracked = edge, True
-    return result
-
-
-def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
-    return wrap(node._make_zeros(shape, dtype))
-
-
-class _SavedOutput:
-    """A saved output: which one, and its value; the edge is the node's own."""
-
-    __slots__ = ("array", "counter", "kind", "number", "packed", "version")
-
-    def __init__(self, tensor: Any, number: int) -> None:
-        counter = tensor._counter
-        if counter is None:
-            counter = tensor._counter = [0]
-        self.array, self.counter, self.version = tensor._data, counter, counter[0]
-        self.number, self.kind = number, type(tensor)
-        self.packed: Any = None
-
-
-class _SavedInput:
-    """A saved tensor that is no output: its value, its edge (a leaf's accumulator keeps the leaf), its type."""
-
-    __slots__ = ("array", "counter", "edge", "kind", "leaf", "packed", "version")
-
-    def __init__(self, tensor: Any) -> None:
-        counter = tensor._counter
-        if counter is None:
-            counter = tensor._counter = [0]
-        self.array, self.counter, self.version = tensor._data, counter, counter[0]
-        self.edge = edge_of(tensor) if tensor._tracked else None
-        self.kind = type(tensor)
-        # A leaf has no history that could lead back here, so it may be kept and given back as it is.
-        self.leaf = tensor if tensor._edge is None and tensor._view_base is None else None
-        self.packed: Any = None
-
-
-def _unpack_saved(item: Any, node: FunctionNode) -> Any:
-    if item is None:
-        return None
-    edge: Any
-    if item.packed is not None:
-        edge = (node, item.number) if type(item) is _SavedOutput else item.edge
-        return unpack(item.packed, edge, node)
-    edge = (node, item.number) if type(item) is _SavedOutput else item.edge
-    tensor = unpack((item.array, item.counter, item.version), edge, node)
-    if type(item) is _SavedInput and item.leaf is not None:
-        return item.leaf
-    if type(item) is _SavedOutput and node.dtype[item.number].kind not in _FLOATING:
-        tensor._edge, tensor._tracked = None, False
-    if item.kind is not TensorBase.plain:
-        tensor.__class__ = item.kind
-    return tensor
-
-
-class _FunctionMeta(type):
-    """Gives each Function a node class of its own, named after it."""
+    Source: PyTorch's `torch.autograd.function.FunctionMeta`.
+    """
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
@@ -284,7 +60,7 @@ class _FunctionMeta(type):
     _node_class: type[FunctionNode]
 
 
-class Function(metaclass=_FunctionMeta):
+class Function(metaclass=FunctionMeta):
     """Base class of operations with a backward of one's own.
 
     Define the static methods `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`, or `forward(*args)` with
@@ -336,15 +112,8 @@ class Function(metaclass=_FunctionMeta):
         """Save what backward needs; override it to have `forward` without `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return the gradients of the inputs; override it."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
-        )
-
-    vjp = backward
+    backward = staticmethod(no_backward)
+    vjp = staticmethod(no_backward)
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -370,30 +139,41 @@ class Function(metaclass=_FunctionMeta):
         """Run `forward` on the arguments and record the result.
 
         Tensors among the arguments that require grad receive gradients; lists, dicts and other containers are not
-        looked into.
+        looked into. `forward` may return one value or a tuple of them; what is no tensor among them is handed on as it
+        is. With `setup_context`, arguments left out are filled in from the defaults of `forward`.
         """
-        if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
-            cls.backward = cls.vjp  # type: ignore[method-assign]
         splits = cls.setup_context is not Function.setup_context
-        if kwargs:
+        if kwargs or splits:
             args = _bound(cls, args, kwargs, splits)
         if transform_apply is not None and not PLAIN.issuperset(map(type, args)):
             answer = transform_apply(cls, args)
             if answer is not NotImplemented:
                 return answer
-        return cls._recorded(args, splits)[0]
+        output, node = cls._recorded(args, splits)
+        if node._saved_for_forward is not None:
+            # Of use to `jvp` alone. Kept longer, an output among it would keep itself alive through its own history.
+            node._saved_for_forward = None
+        return output
 
     @classmethod
     def _recorded(cls, args: tuple[Any, ...], splits: bool) -> tuple[Any, FunctionNode]:
         """Run `forward` and return its output and the context it was handed."""
         node = cls._node_class()
         recording = grad_enabled()
-        edges = tuple(
-            edge_of(a) if isinstance(a, TensorBase) and a._tracked else None for a in args
-        )
-        needed = recording and any(e is not None for e in edges)
-        node.needs_input_grad = tuple([e is not None for e in edges]) if recording else (False,) * len(args)
-        node.edges = node._argument_edges = edges
+        positions: list[int] = []
+        edges: list[Any] = []
+        needs: list[bool] = []
+        for index, value in enumerate(args):
+            if isinstance(value, TensorBase):
+                edge = edge_of(value) if value._tracked else None
+                positions.append(index)
+                edges.append(edge)
+                needs.append(edge is not None)
+            else:
+                needs.append(False)
+        node._recorded = needed = recording and True in needs
+        node.needs_input_grad = tuple(needs)
+        node.edges, node._positions, node._arguments = tuple(edges), tuple(positions), len(args)
         node.sequence_number = next_sequence_number()
         set_recording(False)
         try:
@@ -404,22 +184,22 @@ class Function(metaclass=_FunctionMeta):
                 output = cls.forward(node, *args)
         finally:
             set_recording(recording)
-        several = isinstance(output, (tuple, list))
-        outputs = list(output) if several else [output]
-        results = _finish(cls, node, args, outputs, needed)
-        if needed and OBSERVERS.get():
-            observed(node)
+        several = isinstance(output, tuple)
+        results = _finish(cls, node, args, output if several else (output,), needed)
+        if needed:
+            node._devices = tuple([args[i]._data.device for i in positions])
+            if OBSERVERS.get():
+                observed(node)
         if not several:
             return results[0], node
-        if hasattr(type(output), "_make"):
-            return type(output)._make(results), node
-        return tuple(results), node
+        return (type(output)._make(results) if hasattr(type(output), "_make") else tuple(results)), node
 
 
 def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], splits: bool) -> tuple[Any, ...]:
-    import inspect
-
-    signature = inspect.signature(cls.forward)
+    """Return all arguments of forward by position, those left out filled in."""
+    signature, count = _signature(cls.forward)
+    if not kwargs and len(args) == count:
+        return args
     bound = signature.bind(*args, **kwargs) if splits else signature.bind(None, *args, **kwargs)
     bound.apply_defaults()
     if bound.kwargs:
@@ -427,93 +207,145 @@ def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], s
     return bound.args if splits else bound.args[1:]
 
 
-def _identical(tensor: Any, among: Sequence[Any]) -> int | None:
-    for index, other in enumerate(among):
+@functools.lru_cache(maxsize=256)
+def _signature(forward: Callable[..., Any]) -> tuple[inspect.Signature, int]:
+    """Return a signature and the number of its parameters. Reading one takes 15 us."""
+    signature = inspect.signature(forward)
+    return signature, len(signature.parameters)
+
+
+def _among(tensor: Any, others: Sequence[Any]) -> bool:
+    for other in others:  # Not `any`: a generator takes 300 ns.
         if other is tensor:
-            return index
-    return None
+            return True
+    return False
 
 
-def _finish(
-    cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], needed: bool
-) -> list[Any]:
-    for tensor in node._dirty:
-        if _identical(tensor, args) is None:
-            raise RuntimeError(
-                f"{cls.__name__}: mark_dirty only accepts input tensors, but received one that is not an input"
-            )
-        if _identical(tensor, outputs) is None:
+def _requires_grad(tensor: Any) -> bool:
+    return tensor._tracked and edge_of(tensor) is not None
+
+
+def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any], outputs: Sequence[Any]) -> None:
+    for tensor in dirty:
+        if not _among(tensor, outputs):
             raise RuntimeError(
                 f"Some elements marked as dirty during the forward method of {cls.__name__} were not returned as "
                 "output. The inputs that are modified inplace must all be outputs of the Function."
             )
-    dirty = node._dirty
-    results: list[Any] = []
-    for item in outputs:
-        if not isinstance(item, TensorBase):
-            results.append(item)
-            continue
-        if _identical(item, args) is not None and _identical(item, dirty) is None:
-            # An input handed back as it is becomes a tensor of its own, so that the graph can tell the two apart.
-            kind = type(item)
-            item = wrap(item._data) if item._view_base is None else memory_rules.alias_of(item)
-            item._counter = None
-            item._view_base = None
-            item._edge, item._tracked = None, False
-            if kind is not TensorBase.plain:
-                item.__class__ = kind
-        results.append(item)
-    tensors: list[Any] = [r for r in results if isinstance(r, TensorBase)]
-    if needed:
-        node.shape = tuple(r._data.shape if isinstance(r, TensorBase) else () for r in results)
-        node.dtype = tuple(r._data.dtype if isinstance(r, TensorBase) else _NOTHING for r in results)
-        node._make_zeros = tensors[0]._zeros_maker() if tensors else None
-    for tensor in dirty:
-        if needed:
-            memory_rules.check_inplace(tensor, f"{cls.__name__}.apply")
+        if not _among(tensor, args):
+            warnings.warn(
+                f"{cls.__name__}: ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
+                "have been mutated should be passed to ctx.mark_dirty().",
+                UserWarning,
+                stacklevel=5,
+            )
         memory_rules.bump(tensor)
+
+
+def _finish(
+    cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: tuple[Any, ...], needed: bool
+) -> list[Any]:
+    """Give what forward returned its place in the graph."""
+    dirty, fixed = node._dirty, node._non_differentiable
+    if dirty:
+        _check_dirty(cls, dirty, args, outputs)
+    tensors: list[Any] = [r for r in outputs if isinstance(r, TensorBase)]
     if needed:
-        for number, item in enumerate(results):
-            if not isinstance(item, TensorBase):
-                continue
-            original = outputs[number]
-            if item._data.dtype.kind not in _FLOATING or _identical(original, node._non_differentiable) is not None:
-                if _identical(item, dirty) is None:
-                    item._edge, item._requires_grad, item._tracked = None, False, item._view_base is not None
-                continue
-            if _identical(item, dirty) is not None:
-                memory_rules.rebase_function(item, node, number)
-                continue
-            if item._view_base is not None:
-                # A view made inside forward is an output like any other, only not one to be written to.
-                item._view_refuses = memory_rules.OF_FUNCTION
-                item._view_version = version_counter(item)[0]
-            item._edge = (node, number)
-            item._requires_grad = False
-            item._tracked = True
-        if node._to_save is not None:
-            saved: list[Any] = []
-            for tensor in node._to_save:
-                if tensor is None:
-                    saved.append(None)
-                    continue
-                number_found = _identical(tensor, outputs)
-                if number_found is not None:
-                    saved.append(_SavedOutput(results[number_found], number_found))
-                else:
-                    saved.append(_SavedInput(tensor))
-            node._saved = tuple(saved)
+        node.shape = tuple([r._data.shape if isinstance(r, TensorBase) else () for r in outputs])
+        node.dtype = tuple([r._data.dtype if isinstance(r, TensorBase) else NOTHING for r in outputs])
+        node._make_zeros = tensors[0]._zeros_maker() if tensors else None
+    results: list[Any] = list(outputs)
+    # The numbers of the tensors that are outputs of this node, and where those that are parts of another went.
+    own: list[int] = []
+    place: Any = None
+    for number, item in enumerate(outputs):
+        if not isinstance(item, TensorBase):
+            continue
+        given = _among(item, args)
+        if needed and item._data.dtype.kind in FLOATING and not (fixed and _among(item, fixed)):
+            own.append(number)
+            if given and dirty and _among(item, dirty):
+                place = _rebase(cls, node, number, item, args, len(tensors))
+            else:
+                results[number] = _output(node, number, _handed_back(item) if given else item)
+        else:
+            results[number] = _constant(item, given, dirty)
+    if len(own) > 1:
+        for number in own:
+            if results[number]._view_base is not None:
+                results[number]._view_refuses = memory_rules.OF_MANY
+    if needed and node._to_save is not None:
+        node._saved = tuple([_saved(tensor, args, outputs, results, own, dirty, place) for tensor in node._to_save])
     node._to_save = None
-    node._dirty = ()
-    node._non_differentiable = ()
+    node._dirty = node._non_differentiable = ()
     return results
 
 
-class _NothingDtype:
-    kind = "O"
+def _output(node: FunctionNode, number: int, tensor: Any) -> Any:
+    """Make `tensor` an output of the node."""
+    if tensor._view_base is not None:
+        # A view made inside forward is an output like any other, only not one to be written to.
+        tensor._view_refuses = memory_rules.OF_FUNCTION
+        tensor._view_version = version_counter(tensor)[0]
+    tensor._edge = (node, number)
+    tensor._requires_grad = False
+    tensor._tracked = True
+    return tensor
 
 
-_NOTHING = _NothingDtype()
+def _handed_back(tensor: Any) -> Any:
+    """Return an input that is also an output as a tensor of its own, a view, so that the graph tells the two apart."""
+    view = memory_rules.view_of(tensor, tensor._data, memory_rules.OF_FUNCTION)
+    kind = type(tensor)
+    return view if kind is TensorBase.plain else as_kind(view, kind)
+
+
+def _constant(tensor: Any, given: bool, dirty: Sequence[Any]) -> Any:
+    """Return an output that no gradient goes through."""
+    if given:
+        if _requires_grad(tensor):
+            alias = memory_rules.detached(tensor)
+            return alias if type(tensor) is TensorBase.plain else as_kind(alias, type(tensor))
+        return tensor if _among(tensor, dirty) else _handed_back(tensor)
+    if tensor._tracked:
+        if tensor._view_base is not None:
+            tensor._view_refuses = memory_rules.OF_FUNCTION
+        else:
+            tensor._edge, tensor._requires_grad, tensor._tracked = None, False, False
+    return tensor
+
+
+def _rebase(
+    cls: type[Function], node: FunctionNode, number: int, tensor: Any, args: Sequence[Any], count: int
+) -> Any:
+    """Give an input that forward modified in place its new history; return how to find it if it is a view."""
+    memory_rules.check_inplace(tensor, f"{cls.__name__}.apply")
+    if tensor._view_base is not None and count > 1:
+        raise RuntimeError(
+            f"{cls.__name__}: If your Function modifies inplace an input that is a view of another Tensor, your "
+            "Function cannot return more than one Tensor. Make sure the input is not a view (with .clone() for "
+            "example), or make the Function return one Tensor."
+        )
+    position = next(n for n, i in enumerate(node._positions) if args[i] is tensor)
+    return memory_rules.rebase_function(tensor, node, number, position)
+
+
+def _saved(
+    tensor: Any,
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    results: Sequence[Any],
+    own: Sequence[int],
+    dirty: Sequence[Any],
+    place: Any,
+) -> Any:
+    if tensor is None:
+        return None
+    for number in own:
+        # An input that was handed back unchanged is saved as the input.
+        if outputs[number] is tensor and (not _among(tensor, args) or _among(tensor, dirty)):
+            return SavedOutput(results[number], number, place)
+    return SavedInput(tensor)
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -568,6 +400,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             number += 1
         return marked[0] if single else tuple(marked)
 
+    wrapper.once = True  # type: ignore[attr-defined]
     return wrapper
 
 

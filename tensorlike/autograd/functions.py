@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import warnings
 from typing import Any
 
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
@@ -9,6 +11,7 @@ from tensorlike.dispatch.core import PLAIN
 
 from . import engine
 from .base import TensorBase
+from .edges import GradientEdge
 from .node import edge_of
 
 __all__ = ["backward", "grad"]
@@ -24,21 +27,38 @@ def register_roots(edge: Any, gradient: Any) -> None:
     root_edge, grad_of_root = edge, gradient
 
 
+#: Answers `grad` for gradients that are batches; set when transforms are first used.
+batched_grad: Any = None
+
+
+def register_batched(answer: Any) -> None:
+    """Name what answers `grad` with `is_grads_batched`."""
+    global batched_grad
+    batched_grad = answer
+
+
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     if value is None:
         return ()
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    return tuple(value) if isinstance(value, (tuple, list)) and not isinstance(value, GradientEdge) else (value,)
+
+
+def _inputs(value: Any) -> tuple[Any, ...]:
+    return tuple(value.values()) if isinstance(value, dict) else _as_tuple(value)
 
 
 def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) -> list[Any]:
     for tensor in tensors:
-        if not isinstance(tensor, TensorBase):
-            raise TypeError(f"{argument} must be Tensors, got {type(tensor).__name__}")
+        if not isinstance(tensor, (TensorBase, GradientEdge)):
+            raise TypeError(f"{argument} must be Tensors or GradientEdges, got {type(tensor).__name__}")
     if not gradients:
         gradients = (None,) * len(tensors)
     if len(gradients) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
-    return [(root_edge(t), grad_of_root(t, g)) for t, g in zip(tensors, gradients, strict=True)]
+    return [
+        (tuple(t[:2]) if isinstance(t, GradientEdge) else root_edge(t), grad_of_root(t, g))
+        for t, g in zip(tensors, gradients, strict=True)
+    ]
 
 
 def backward(
@@ -46,12 +66,13 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
     """Compute the gradients of `tensors` with respect to the graph's leaves and accumulate them in their `grad`.
 
-    `grad_tensors` has one gradient for each tensor, None for those of one element. Raises RuntimeError when a tensor
-    requires no grad.
+    `grad_tensors` has one gradient for each tensor, None for those of one element. With `inputs` (tensors or
+    GradientEdges) only those receive a gradient. Raises RuntimeError when a tensor requires no grad.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
@@ -61,25 +82,37 @@ def backward(
 
     Source: PyTorch's `torch.autograd.backward`.
     """
-    if inputs is not None and len(_as_tuple(inputs)) == 0:
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = _inputs(inputs)
+    if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _roots(_as_tuple(tensors), _as_tuple(grad_tensors), "tensors")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
         return
-    wanted = _as_tuple(inputs)
     edges = [_input_edge(t, i) for i, t in enumerate(wanted)]
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, captured=edges)
-    for tensor, gradient in zip(wanted, found, strict=True):
-        if tensor._edge is not None and gradient is not None:
-            before = tensor._grad_value
-            tensor._grad_value = gradient if before is None else before + gradient
+    for tensor in wanted:
+        if isinstance(tensor, TensorBase) and tensor._edge is not None:
+            any_tensor: Any = tensor
+            any_tensor.retain_grad()
+    engine.run(roots, keep_graph=keep, create_graph=create_graph, captured=edges)
 
 
 def _input_edge(tensor: Any, index: int) -> Any:
+    if isinstance(tensor, GradientEdge):
+        return tensor[:2]
     if not isinstance(tensor, TensorBase):
-        raise TypeError(f"inputs must be Tensors, got {type(tensor).__name__} at index {index}")
+        raise TypeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__} at index {index}"
+        )
     edge = edge_of(tensor) if tensor._tracked else None
     if edge is None:
         raise RuntimeError(f"One of the differentiated Tensors does not require grad: the one at index {index}")
@@ -92,13 +125,16 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    is_grads_batched: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> Any:
     """Return the gradients of `outputs` with respect to `inputs`, one for each input; leaves are not touched.
 
-    With `create_graph` the gradients have a history and can be differentiated again. Raises RuntimeError when an input
+    `outputs` and `inputs` are tensors or GradientEdges, one or a sequence; for a dict of inputs the result is a dict.
+    With `create_graph` the gradients have a history and can be differentiated again. With `is_grads_batched` the first
+    dimension of each of `grad_outputs` is a batch, and so is that of each gradient. Raises RuntimeError when an input
     was not used in the graph, unless `allow_unused`; `materialize_grads` gives zeros for it.
 
     >>> import tensorlike as tl
@@ -111,15 +147,31 @@ def grad(
     Source: PyTorch's `torch.autograd.grad`.
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, got False")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
-    wanted = _as_tuple(inputs)
-    if not wanted:
-        raise ValueError("grad requires non-empty inputs.")
-    operands = (*_as_tuple(outputs), *wanted, *_as_tuple(grad_outputs))
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    wanted = _inputs(inputs)
+    # As in PyTorch, the types of `grad_outputs` are not asked, unless they stand for batches or tangents.
+    started = [g for g in _as_tuple(grad_outputs) if isinstance(g, TensorBase) and g._transformed]
+    operands = (*_as_tuple(outputs), *wanted, *started)
+    if isinstance(inputs, dict):
+        names, inputs = list(inputs), wanted
+        found = grad(
+            outputs, wanted, grad_outputs, retain_graph, create_graph, True, allow_unused, is_grads_batched,
+            materialize_grads,
+        )  # fmt: skip
+        return dict(zip(names, found, strict=True))
     if not PLAIN.issuperset(map(type, operands)) and has_torch_function(operands):
-        return handle_torch_function(  # type: ignore[no-any-return]
+        return handle_torch_function(
             grad,
             operands,
             outputs,
@@ -127,48 +179,79 @@ def grad(
             grad_outputs=grad_outputs,
             retain_graph=retain_graph,
             create_graph=create_graph,
-            is_grads_batched=is_grads_batched,
+            only_inputs=only_inputs,
             allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
             materialize_grads=materialize_grads,
         )
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if is_grads_batched:
-        return _batched(outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads)
-    roots = _roots(_as_tuple(outputs), _as_tuple(grad_outputs), "outputs")
-    keep = create_graph if retain_graph is None else retain_graph
-    edges = [_input_edge(t, i) for i, t in enumerate(wanted)]
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, captured=edges, accumulate=False)
-    results = []
-    for index, (tensor, gradient) in enumerate(zip(wanted, found, strict=True)):
+        results = _batched(_as_tuple(outputs), wanted, _as_tuple(grad_outputs), retain_graph, create_graph)
+    else:
+        roots = _roots(_as_tuple(outputs), _as_tuple(grad_outputs), "outputs")
+        keep = create_graph if retain_graph is None else retain_graph
+        edges = [_input_edge(t, i) for i, t in enumerate(wanted)]
+        results = engine.run(roots, keep_graph=keep, create_graph=create_graph, captured=edges, accumulate=False)
+    if materialize_grads and any(isinstance(t, GradientEdge) for t in wanted):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    for index, (tensor, gradient) in enumerate(zip(wanted, results, strict=True)):
         if gradient is None:
             if not allow_unused:
                 raise RuntimeError(
-                    f"One of the differentiated Tensors, the one at index {index}, appears to not have been used in "
-                    "the graph. Set allow_unused=True if this is the desired behavior."
+                    f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads:
-                gradient = tensor._zeros(tensor._data.shape, tensor._data.dtype)
-        results.append(gradient)
+                results[index] = tensor._zeros(tensor._data.shape, tensor._data.dtype)
     return tuple(results)
 
 
 def _batched(
-    outputs: Any, inputs: tuple[Any, ...], grad_outputs: Any, create_graph: bool, allow_unused: bool, zeros: bool
-) -> tuple[Any, ...]:
-    batches = _as_tuple(grad_outputs)
-    if not batches or any(g is None for g in batches):
-        raise RuntimeError("grad(): is_grads_batched=True needs a batch of gradients in grad_outputs for each output")
-    rows = [
-        grad(
-            outputs,
-            inputs,
-            tuple(g[i] for g in batches),
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=allow_unused,
-            materialize_grads=zeros,
+    outputs: tuple[Any, ...],
+    inputs: tuple[Any, ...],
+    gradients: tuple[Any, ...],
+    retain_graph: bool | None,
+    create_graph: bool,
+) -> list[Any]:
+    if not gradients or len(gradients) != len(outputs):
+        raise RuntimeError(
+            f"grad(): is_grads_batched=True needs a batch of gradients in grad_outputs for each of the {len(outputs)} "
+            f"outputs, got {len(gradients)}"
         )
-        for i in range(len(batches[0]))
-    ]
-    return tuple(
-        None if column[0] is None else column[0]._stacked(column) for column in zip(*rows, strict=True)
-    )
+    for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if not isinstance(gradient, TensorBase):
+            raise TypeError(
+                f"grad(): is_grads_batched=True needs Tensors in grad_outputs, got {type(gradient).__name__} at index "
+                f"{index}"
+            )
+        shape = _shape_of(output)
+        if gradient._data.shape[1:] != shape or not gradient._data.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                f"{list(gradient._data.shape)} and output[{index}] has a shape of {list(shape)}."
+            )
+    sizes = [g._data.shape[0] for g in gradients]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "grad(): is_grads_batched=True: Expected all tensors to have the same size in the mapped dimension, got "
+            f"sizes {sizes} for the mapped dimension"
+        )
+    if batched_grad is None:
+        # Written with the operations, which stand above this package.
+        importlib.import_module("tensorlike.transforms.gradients")
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = [tuple(o[:2]) if isinstance(o, GradientEdge) else root_edge(o) for o in outputs]
+    edges = [_input_edge(t, i) for i, t in enumerate(inputs)]
+    found: list[Any] = batched_grad(roots, edges, gradients, keep, create_graph)
+    return found
+
+
+def _shape_of(output: Any) -> Any:
+    if isinstance(output, TensorBase):
+        return output._data.shape
+    if isinstance(output, GradientEdge):
+        return output.node.shape if output.node.outputs == 1 else output.node.shape[output.output_nr]
+    raise TypeError(f"outputs must be Tensors or GradientEdges, got {type(output).__name__}")

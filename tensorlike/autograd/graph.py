@@ -1,11 +1,30 @@
-"""The graph as an object: hooks on what it saves, its nodes and edges.
+"""The graph as an object: its nodes and edges, hooks on them and on what they save, and looking at it.
 
-Same names as PyTorch's module `torch.autograd.graph`, and what looks at a graph.
+Same names as PyTorch's module `torch.autograd.graph`, and `draw` and `memory`.
 """
 
 from __future__ import annotations
 
+from .drawing import Drawing, draw
+from .edges import GradientEdge, get_gradient_edge
+from .kept import GraphMemory, memory
+from .multi_hooks import register_multi_grad_hook
+from .mutation import allow_mutation_on_saved_tensors, increment_version
 from .node import Node
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = [
+    "Drawing",
+    "GradientEdge",
+    "GraphMemory",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "draw",
+    "get_gradient_edge",
+    "increment_version",
+    "memory",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]

@@ -9,6 +9,7 @@ leaf that nobody holds has no gradient that anybody could read. So a graph is fr
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 import sys
 import threading
@@ -16,6 +17,8 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
+
+from tensorlike.dispatch.core import CLEAR, STATE, State
 
 from .base import TensorBase, add_arrays, copy_array, wrap
 from .grad_mode import grad_enabled
@@ -26,7 +29,9 @@ __all__ = [
     "AccumulateGrad",
     "Node",
     "Packed",
+    "accumulating",
     "add_tensor_hooks",
+    "caller_state",
     "edge_of",
     "leaf_edge",
     "next_sequence_number",
@@ -39,7 +44,11 @@ Edge = tuple["Node", int]
 
 next_sequence_number = itertools.count(1).__next__
 _next_accumulator = itertools.count(-1, -1).__next__
-_accumulating = threading.Lock()
+#: The dispatch state of whoever called backward: hooks and custom Functions run under it, formulas under none.
+caller_state: contextvars.ContextVar[State] = contextvars.ContextVar("tensorlike_backward_caller", default=CLEAR)
+
+#: Held while a gradient is added to what is there. Adding may run a subclass's code, which may run backward itself.
+accumulating = threading.RLock()
 
 
 class _Released:
@@ -117,13 +126,18 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; what it returns replaces `grad_inputs`."""
+        _check_hook(hook, "register_hook")
         if self.post_hooks is None:
             self.post_hooks = OrderedDict()
             self.special = True
         return register_hook(hook, self.post_hooks)
 
+    def _sequence_nr(self) -> int:
+        return self.sequence_number
+
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the node runs; what it returns replaces `grad_outputs`."""
+        _check_hook(hook, "register_prehook")
         if self.pre_hooks is None:
             self.pre_hooks = OrderedDict()
             self.special = True
@@ -138,6 +152,42 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
+
+
+# Note [Long chains]
+# A graph that nobody holds any more is freed by reference counting, a node freeing the next. CPython does so without
+# running out of stack, by putting off what is nested deeply. Only 3.13 measures depth by a count that fits large stacks
+# alone, and crashes in a thread with a small one. There nodes hand their edges to whoever began (200 ns a node).
+
+_dismantling = threading.local()
+
+
+def _dismantle(self: Node) -> None:
+    held: Any = getattr(self, "edges", ())
+    self.edges = ()
+    if not self.materializes:  # A context of the user's, who may keep anything in it.
+        held = (held, dict(self.__dict__))
+        self.__dict__.clear()
+    waiting = getattr(_dismantling, "waiting", None)
+    if waiting is not None:
+        waiting.append(held)
+        return
+    waiting = _dismantling.waiting = [held]
+    held = None
+    try:
+        while waiting:
+            waiting.pop()
+    finally:
+        _dismantling.waiting = None
+
+
+if sys.version_info[:2] == (3, 13):
+    Node.__del__ = _dismantle  # type: ignore[attr-defined]
+
+
+def _check_hook(hook: Any, method: str) -> None:
+    if not callable(hook):
+        raise TypeError(f"{method}(): argument 'hook' must be callable, not {type(hook).__name__}")
 
 
 def add_tensor_hooks(node: Node, number: int, hooks: OrderedDict[int, Any]) -> None:
@@ -165,7 +215,7 @@ class AccumulateGrad(Node):
         if variable is None:
             return ()
         recording = grad_enabled()
-        with _accumulating:
+        with accumulating:
             before = variable._grad_value
             if before is None:
                 if recording or _stealable(grad):
@@ -180,11 +230,32 @@ class AccumulateGrad(Node):
                     before._counter[0] += 1
             else:
                 variable._grad_value = before.detach() + grad
-        hooks = variable._post_accumulate_hooks
-        if hooks:
-            for hook in tuple(hooks.values()):
-                hook(variable)
+        if variable._post_accumulate_hooks:
+            _after_accumulation(variable)
         return ()
+
+    def apply_nothing(self) -> None:
+        """Do what is done when backward came here with no gradient: the hooks are called all the same."""
+        variable = self._leaf()
+        if variable is not None and variable._post_accumulate_hooks:
+            _after_accumulation(variable)
+
+
+def _after_accumulation(variable: Any) -> None:
+    before = STATE.get()
+    for hook in tuple(variable._post_accumulate_hooks.values()):
+        STATE.set(caller_state.get())
+        try:
+            result = hook(variable)
+        finally:
+            STATE.set(before)
+        if result is not None:
+            name = getattr(hook, "__name__", hook)
+            if not isinstance(result, TensorBase):
+                raise TypeError(
+                    f"expected None, but post accumulate grad hook {name!r} returned {type(result).__name__!r}"
+                )
+            raise RuntimeError(f"Tensor post accumulate grad hooks should return None, and {name!r} returned a Tensor.")
 
 
 def _detached(grad: Any) -> Any:
@@ -284,7 +355,7 @@ def edge_of(tensor: Any) -> Edge | None:
     """Return where the gradient of `tensor` goes, or None when it requires none."""
     edge: Edge | None
     base = tensor._view_base
-    if base is not None and (base._edge is not None or base._requires_grad):
+    if base is not None and (base._edge is not None or tensor._edge is not None or base._requires_grad):
         counter = tensor._counter
         if counter is not None and counter[0] != tensor._view_version:
             return _refresh_view(tensor)  # type: ignore[misc]

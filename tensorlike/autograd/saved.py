@@ -11,10 +11,11 @@ from .base import wrap
 from .node import Node, Packed
 from .observing import NodeObserver
 
-__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["ACTIVE", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
 _DISABLED: contextvars.ContextVar[str | None] = contextvars.ContextVar("tensorlike_hooks_disabled", default=None)
-_ACTIVE: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("tensorlike_saved_hooks", default=())
+#: The hooks that are in force in this thread or task, the outermost first.
+ACTIVE: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("tensorlike_saved_hooks", default=())
 
 
 class saved_tensors_hooks(NodeObserver):
@@ -45,44 +46,42 @@ class saved_tensors_hooks(NodeObserver):
         message = _DISABLED.get()
         if message is not None:
             raise RuntimeError(message)
-        self._active = _ACTIVE.set((*_ACTIVE.get(), self))
+        self._active = ACTIVE.set((*ACTIVE.get(), self))
         return super().__enter__()
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
-        _ACTIVE.reset(self._active)
+        ACTIVE.reset(self._active)
 
     def saw(self, node: Node) -> None:
-        if node.__dict__.get("_packed"):
+        if ACTIVE.get()[-1] is not self or node.__dict__.get("_packed"):
             return
         node.__dict__["_packed"] = True
         slots = getattr(type(node), "__slots__", ())
         for name in slots:
             if name.startswith("_saved_") and hasattr(node, name):
-                setattr(node, name, self._packed(getattr(node, name)))
-        own = getattr(node, "_saved", None)
-        if own:
-            node._saved = tuple(self._packed_item(item) for item in own)  # type: ignore[attr-defined]
+                setattr(node, name, self._packed(getattr(node, name), node))
+        for item in getattr(node, "_saved", None) or ():
+            # Where it goes in the graph stays with what a custom Function saved.
+            if item is not None and item.packed is None:
+                item.packed = self.pack(item.array, item.counter, item.version, node)
+                item.array = item.counter = None
+                if hasattr(item, "leaf"):
+                    item.leaf = None
 
-    def _packed(self, saved: Any) -> Any:
+    def _packed(self, saved: Any, node: Node) -> Any:
         if type(saved) is list:
-            return [self._packed(s) for s in saved]
+            return [self._packed(s, node) for s in saved]
         if type(saved) is not tuple or len(saved) != 3 or type(saved[1]) is not list:
             return saved
-        return self._pack(wrap(saved[0]))
+        return self.pack(*saved, node)
 
-    def _packed_item(self, item: Any) -> Any:
-        """Pack what a custom Function saved; where it goes in the graph stays with it."""
-        if item is None:
-            return None
-        item.packed = self._pack(wrap(item.array))
-        item.array = item.counter = item.leaf = None
-        return item
-
-    def _pack(self, tensor: Any) -> Packed:
-        counter = tensor._counter = [0]
+    def pack(self, array: Any, counter: Any, version: int, node: Node) -> Packed:
+        """Return what stands for a saved value from now on."""
+        tensor = wrap(array)
+        seen = tensor._counter = [0]
         value = self.pack_hook(tensor)
-        if counter[0]:
+        if seen[0]:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
                 "not be modified by in-place operations as this can lead to unexpected side-effects. Clone it first."
@@ -100,7 +99,7 @@ class disable_saved_tensors_hooks:
         self.error_message = error_message
 
     def __enter__(self) -> None:
-        if _ACTIVE.get():
+        if ACTIVE.get():
             raise RuntimeError(self.error_message)
         self._token = _DISABLED.set(self.error_message)
 

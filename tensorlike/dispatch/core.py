@@ -35,6 +35,7 @@ __all__ = [
     "elements",
     "enter_modes",
     "handle",
+    "known_plan",
     "leave_modes",
     "overriding_types",
     "plan_for",
@@ -149,6 +150,8 @@ class Plan(NamedTuple):
 
 _NOBODY: Final = Plan((), (), None)
 _PLANS: dict[tuple[type, ...], Plan] = {}
+#: `known_plan(types)` is the plan for these types, None before the first call.
+known_plan = _PLANS.get
 _PLANS_KEPT = 4096
 _default_implementation: Any = None
 _disabled_implementation: Any = None
@@ -266,15 +269,19 @@ def elements(value: Any) -> Sequence[Any]:
 
 
 def dispatch(
-    entry: Entry, key: tuple[type, ...], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    entry: Entry,
+    key: tuple[type, ...],
+    operands: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    plan: Plan | None = None,
 ) -> Any:
     """Answer a call: the modes from the innermost out, then the overriding types in order, then the implementation.
 
-    `key` are the types of `operands`.
+    `key` are the types of `operands`, `plan` is what `known_plan` says of them if the caller has asked.
     """
-    plan = _PLANS.get(key)
     if plan is None:
-        plan = _make_plan(key)
+        plan = _PLANS.get(key) or _make_plan(key)
     state = _get_state()
     if state is not CLEAR:
         if state.trace is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorlike.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from tensorlike.dispatch.api import overridable
 from tensorlike.dispatch.registry import ignore
@@ -28,6 +29,8 @@ def _ignore_all(reason: str, **functions: Callable[..., Any]) -> None:
 _ignore_all(
     _SETTING,
     get_default_dtype=get_default_dtype,
+    is_anomaly_check_nan_enabled=is_anomaly_check_nan_enabled,
+    is_anomaly_enabled=is_anomaly_enabled,
     is_grad_enabled=is_grad_enabled,
     is_inference_mode_enabled=is_inference_mode_enabled,
     set_default_dtype=set_default_dtype,

@@ -67,7 +67,7 @@ def requires_grad(self: Tensor) -> bool:
     if not self._tracked:
         return False
     base = self._view_base
-    if base is not None and (base._edge is not None or base._requires_grad):
+    if base is not None and (base._edge is not None or self._edge is not None or base._requires_grad):
         return True
     return edge_of(self) is not None
 
@@ -145,6 +145,8 @@ def _base(self: Tensor) -> Tensor | None:
 @tensor_property()
 def _version(self: Tensor) -> int:
     """How often the memory of this tensor was modified in place."""
+    if self._inference:
+        raise RuntimeError("Inference tensors do not track version counter.")
     return 0 if self._counter is None else self._counter[0]
 
 

@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .declaration import DECLARATIONS, Declaration
+from .fast_paths import FastPath
 from .forms import expand
 from .python_forms import composite, factory, tensor_method, tensor_property
 
@@ -58,7 +59,7 @@ def primitive(
     own_operators: Sequence[str] = (),
     own_inplace_operators: Sequence[str] = (),
     aliases: Sequence[str] = (),
-    hot: str | Callable[..., Any] | None = None,
+    hot: str | Callable[..., Any] | FastPath | None = None,
     elementwise: bool = False,
     promotion: str | None = None,
     promoted: Sequence[str] | None = None,
@@ -76,7 +77,7 @@ def primitive(
 
     `operators` report the method to implementations, and `own_operators` themselves, as PyTorch has it. An alias with a
     dot is a function in another namespace. `hot` is what the fast path may run in place of an elementwise kernel whose
-    options are at their defaults: a ufunc by name, or a function of the raw operands.
+    options are at their defaults: a ufunc by name, or a function of the raw operands; or a whole `FastPath`.
 
     `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
     fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;

@@ -25,9 +25,11 @@ from tensorlike.dispatch.wrap import public_function
 from . import runtime
 from .declaration import Declaration
 from .dtypes import default_float
+from .fast_paths import FastPath
 from .generate import (
     hot_source,
     implementation_source,
+    inherited_lines,
     inherited_source,
     inplace_source,
 )
@@ -35,7 +37,8 @@ from .promotion import can_cast
 from .tensor import Tensor, retyped
 from .views import bump, check_inplace, check_shared, rebase
 
-__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign"]
+__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign",
+           "values_of"]  # fmt: skip
 
 _new = object.__new__
 _FLOATS = frozenset((builtins.int, builtins.float))
@@ -149,7 +152,8 @@ def _namespace(d: Declaration, qualname: str) -> str:
     return "tensorlike" if qualname.startswith("Tensor.") else d.namespace
 
 
-def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, Any]:
+def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
+    """Return the names that every fast path may use, and those of the fast path `hot`, which records as `d`."""
     return {
         "Tensor": Tensor,
         "new": _new,
@@ -157,10 +161,18 @@ def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, An
         "numpy": np,
         "BOOL": _BOOL,
         "FLOATS": _FLOATS,
-        "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
         "quiet": runtime.quiet,
         "hot_array": runtime.hot_array,
         "record": d.record_now(),
+        "retyped": retyped,
+        **(hot.values if isinstance(hot, FastPath) else {}),
+    }
+
+
+def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    return {
+        **values_of(d, d.hot),
+        "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
         **{f"default_{p.name}": p.default for p in parameters if not p.operand},
     }
 
@@ -201,6 +213,7 @@ def _publish(
         hot=source,
         hot_values=lambda: {**_hot_values(d, parameters), **(foreign_values or {})},
         foreign=foreign,
+        inherited=(lambda: inherited_lines(d, parameters)) if hot else None,
     )
     if new_entry:
         entry.function = function
@@ -220,8 +233,7 @@ def _publish(
 
 
 def _inherited(d: Declaration, parameters: tuple[Parameter, ...]) -> tuple[str, dict[str, Any]]:
-    source = inherited_source(d, parameters) or "def inherited(cls, args):\n    return NotImplemented"
-    return source, {**_hot_values(d, parameters), "retyped": retyped}
+    return inherited_source(d, parameters), _hot_values(d, parameters)
 
 
 def _acceptable(value: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 
-__all__ = ["conj", "raw_product"]
+__all__ = ["conj", "raw_product", "raw_quotient"]
 
 
 def conj(value: Any) -> Any:
@@ -21,3 +21,10 @@ def raw_product(grad: Any, other: Any) -> Any:
     if grad.dtype.kind != "c":
         return grad * other
     return grad * (other.conj() if hasattr(other, "conj") else other.conjugate())
+
+
+def raw_quotient(grad: Any, other: Any) -> Any:
+    """Return a raw gradient divided by the conjugate of a raw array or a number."""
+    if grad.dtype.kind != "c":
+        return grad / other
+    return grad / (other.conj() if hasattr(other, "conj") else other.conjugate())

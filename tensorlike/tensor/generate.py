@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
+from .fast_paths import FastPath
+
 if TYPE_CHECKING:
     from .declare import Declaration
 
@@ -27,6 +29,7 @@ __all__ = [
     "allows_number",
     "hot_source",
     "implementation_source",
+    "inherited_lines",
     "inherited_source",
     "inplace_source",
     "operands_of",
@@ -399,6 +402,8 @@ _HOT_KINDS = {
 
 def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an elementwise function, or nothing: see Note [The hot path]."""
+    if isinstance(d.hot, FastPath):
+        return d.hot.written(parameters)
     operands = operands_of(parameters)
     if not d.elementwise or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
@@ -478,57 +483,68 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     return "\n".join(lines)
 
 
-def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
+def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     """Return the fast path for subclasses that inherit the default `__torch_function__`, or nothing.
 
-    It is the hot path once more, for operands that are tensors of any class, and gives the result its class at once:
-    an addition takes 1.2 us this way, and 1.7 through the implementation.
+    It is the hot path once more, for operands that are tensors of any class, and gives the result its class, `cls`, at
+    once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it does
+    what `super().__torch_function__` asks for.
     """
     operands = operands_of(parameters)
     if not d.elementwise or not d.hot or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
-        return ""
+        return []
     kinds = _HOT_KINDS.get(d.promotion or "")
     if kinds is None or [p for p in parameters if p.default is MISSING] != operands:
-        return ""
-    same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
+        return []
+    compared = d.promotion in ("comparison", "ordering")
+    same = "result.dtype is BOOL" if compared else "result.dtype is a.dtype"
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
     names = [p.name for p in operands]
-    lines = [
-        "def inherited(cls, args):",
-        f"    if len(args) != {len(names)}:",
-        "        return NotImplemented",
-        f"    {', '.join(names)}, = args",
-        "    try:",
-        f"        a = {names[0]}._data",
-    ]
+    arrays = "a" if len(names) == 1 else "a, b"
+    tracked = " or ".join(f"{n}._tracked" for n in names)
+    lines = ["try:", f"    a = {names[0]}._data"]
+    run = f"quiet(kernel, {arrays})"
     if len(names) == 2:
-        lines += [
-            f"        b = {names[1]}._data",
-            "        if a.dtype is not b.dtype:",
-            "            return NotImplemented",
-        ]
+        numbers = d.weak_numbers and allows_number(operands[1]) and not compared
+        array = f"{names[1]} if type({names[1]}) in FLOATS else {names[1]}._data" if numbers else f"{names[1]}._data"
+        tracked = f"{names[0]}._tracked or (b is not {names[1]} and {names[1]}._tracked)" if numbers else tracked
+        test = f"b is {names[1]} or a.dtype is b.dtype" if numbers else "a.dtype is b.dtype"
+        lines.append(f"    b = {array}")
+        run += f" if {test} else None"
     lines += [
-        f"        result = quiet(kernel, a{', b' if len(names) == 2 else ''})",
-        "    except Exception:",
-        "        return NotImplemented",
+        f"    result = {run}",
+        "except Exception:",
+        "    result = None",
+        "if result is not None:",
         "    if type(result) is not ndarray:",
-        f"        result = hot_array(result, a{', b' if len(names) == 2 else ''})",
-        f"    if not ({same}):",
-        "        return NotImplemented",
+        f"        result = hot_array(result, {arrays if len(names) == 1 or not numbers else 'a'})",
+        f"    if {same}:",
     ]
     if d.differentiable:
         lines += [
-            f"    if {' or '.join(f'{n}._tracked' for n in names)}:",
-            f"        tensor = record(result, {', '.join(names)}{_defaults(d, parameters)})",
-            "        try:",
-            "            tensor.__class__ = cls",
-            "        except TypeError:",
-            "            return retyped(tensor, cls)",
-            "        return tensor",
+            f"        if {tracked}:",
+            f"            tensor = record(result, {', '.join(names)}{_defaults(d, parameters)})",
+            "            try:",
+            "                tensor.__class__ = cls",
+            "            except TypeError:",
+            "                return retyped(tensor, cls)",
+            "            return tensor",
         ]
-    lines += ["    tensor = new(cls)", "    tensor._data = result", "    return tensor"]
-    return "\n".join(lines)
+    return [*lines, "        tensor = new(cls)", "        tensor._data = result", "        return tensor"]
+
+
+def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
+    """Return the source of `inherited(cls, args)`, which returns NotImplemented where the fast path does not do."""
+    names = [p.name for p in operands_of(parameters)]
+    lines = inherited_lines(d, parameters)
+    if not lines:
+        return "def inherited(cls, args):\n    return NotImplemented"
+    body = "\n".join("        " + line for line in lines)
+    return (
+        f"def inherited(cls, args):\n    if len(args) == {len(names)}:\n        {', '.join(names)}, = args\n{body}\n"
+        "    return NotImplemented"
+    )
 
 
 def _defaults(d: Declaration, parameters: Sequence[Parameter]) -> str:

@@ -17,18 +17,21 @@ __all__ = ["Recorded", "node_source", "record_source"]
 def _edge_lines(p: Parameter, edge: str) -> list[str]:
     name = p.name
     # edge_of, written out for what is no view: two calls less, 150 ns of 800.
-    find = [
-        f"{edge} = {name}._edge",
-        f"if {name}._view_base is not None:",
-        f"    {edge} = edge_of({name})",
-        f"elif {edge} is None and {name}._requires_grad:",
-        f"    {edge} = {name}._leaf_edge or leaf_edge({name})",
-    ]
-    if p.operand == MANY:
-        return [f"{edge} = [edge_of(t) for t in {name}]"]
+    # What is not tracked has none, which one look tells instead of three (50 ns).
+    tracked = f"{name}._tracked"
     if allows_number(p) or allows_none(p):
-        return [f"{edge} = None", f"if isinstance({name}, TensorBase):", *["    " + line for line in find]]
-    return find
+        tracked = f"isinstance({name}, TensorBase) and {tracked}"
+    if p.operand == MANY:
+        return [f"{edge} = [edge_of(t) if t._tracked else None for t in {name}]"]
+    return [
+        f"{edge} = None",
+        f"if {tracked}:",
+        f"    {edge} = {name}._edge",
+        f"    if {name}._view_base is not None:",
+        f"        {edge} = edge_of({name})",
+        f"    elif {edge} is None and {name}._requires_grad:",
+        f"        {edge} = {name}._leaf_edge or leaf_edge({name})",
+    ]
 
 
 def _save_lines(p: Parameter, node: str = "node") -> list[str]:
@@ -152,6 +155,7 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     if raw:
         lines.append("    if not grad_enabled():")
         lines.append("        raw = grad._data")
+        lines += _raw_lines(d, recorded, edge_names)
         lines.append(f"        return ({', '.join(raw)},)")
     lines.append(f"    return ({', '.join(outputs)},)")
     saved_tensors = [
@@ -162,6 +166,52 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     lines.append("def release(self):")
     lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
     return "\n".join(lines)
+
+
+def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
+    """Return lines that run the raw formulas on NumPy's arrays in one frame: 200 ns less for each than by `wrap_raw`.
+
+    A saved value that was modified or packed away, and a formula that fails because another thread is in the quiet
+    context, are left to the lines below.
+    """
+    find, run = [], []
+    for p in recorded.operands:
+        found = f"grad_{p.name}"
+        run.append(f"{found} = None")
+        if p.name not in recorded.formulas:
+            continue
+        arguments, look = [], []
+        formula = d.raw_formulas[p.name]
+        for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
+            saved = f"self._saved_{name}"
+            if name == "grad":
+                arguments.append("raw")
+            elif name == "result" or (name in recorded.by_name and recorded.by_name[name].operand == ONE):
+                local = f"{p.name}_{name}"
+                number = name in recorded.by_name and allows_number(recorded.by_name[name])
+                look += [
+                    f"{local} = {saved}",
+                    f"if type({local}) is tuple and {local}[1][0] == {local}[2]:",
+                    f"    {local} = {local}[0]",
+                    f"elif type({local}) is not float and type({local}) is not int:" if number else "else:",
+                    "    plain = False",
+                ]
+                arguments.append(local)
+            else:
+                arguments.append(saved)
+        if look:
+            find += [f"if {edges[p.name]} is not None:", *["    " + line for line in look]]
+        run += [
+            f"if {edges[p.name]} is not None:",
+            f"    made = quiet({', '.join([f'raw_{p.name}', *arguments])})",
+            f"    {found} = new(Tensor)",
+            f"    {found}._data = made if type(made) is ndarray else as_array(made)",
+        ]
+    outputs = ", ".join(f"grad_{p.name}" for p in recorded.operands)
+    body = ["plain = True", *find] if find else []
+    attempt = ["try:", *["    " + line for line in [*run, f"return ({outputs},)"]], "except RuntimeError:", "    pass"]
+    body += ["if plain:", *["    " + line for line in attempt]] if find else attempt
+    return ["        if type(raw) is ndarray:", *["            " + line for line in body]]
 
 
 def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:

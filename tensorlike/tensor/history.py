@@ -11,6 +11,7 @@ import numpy as np
 from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.edges import GradientEdge
+from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import add_tensor_hooks, edge_of
 
@@ -44,13 +45,17 @@ def set_requires_grad(self: Any, value: bool) -> None:
             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
             "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
         )
+    if value and self._inference and not inference_enabled():
+        raise RuntimeError(
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone() it first."
+        )
     if value and not _floating(self):
         raise RuntimeError(
             "only Tensors of floating point and complex dtype can require gradients, got dtype "
             f"tensorlike.{self._data.dtype}"
         )
     self._requires_grad = bool(value)
-    self._tracked = bool(value) or self._view_base is not None
+    self._tracked = bool(value) or self._view_base is not None or self._inference
 
 
 def set_gradient(self: Any, value: Any) -> None:
@@ -103,8 +108,12 @@ def set_data(self: Any, value: Any) -> None:
         )
     self._data = value._data
     self._leaf_edge = None
-    self._counter = None
+    counter = self._counter
+    # The memory is another's from now on; the count of modifications goes on.
+    self._counter = value._counter if value._inference else None if counter is None else [counter[0]]
     self._view_base = None
+    self._inference = value._inference
+    self._tracked = self._tracked or value._inference
 
 
 def grad_of_root(tensor: Any, gradient: Any) -> Any:

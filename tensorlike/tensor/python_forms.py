@@ -19,7 +19,9 @@ from tensorlike.dispatch.signature import (
 from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
-from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign
+from .declaration import Declaration
+from .fast_paths import FastPath
+from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, values_of
 from .generate import (
     allows_number,
 )
@@ -198,7 +200,8 @@ def composite(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
-    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches.
+    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
+    which records as the declaration `hot_for`.
     """
     return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
 
@@ -213,6 +216,8 @@ def _composite(
     samples: Any = None,
     operands: Sequence[str] | None = None,
     guard: bool = True,
+    hot: FastPath | None = None,
+    hot_for: Declaration | None = None,
 ) -> Any:
     parameters = parameters_of(function, operands=operands)
     first: Any = None
@@ -231,8 +236,12 @@ def _composite(
             qualname=public_name,
             module=where,
             doc=function.__doc__,
+            hot=hot.written(parameters) if hot else "",
+            hot_values=(lambda d=hot_for: values_of(d, hot)) if hot and hot_for else None,
             strict=True,
         )
+        if hot_for is not None:
+            hot_for.late(public)
         entry.function = public
         register(
             Row(

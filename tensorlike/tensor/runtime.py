@@ -29,6 +29,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import edge_of
 from tensorlike.dispatch.options import fitting
 
@@ -512,6 +513,8 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
                         f"{name}(): functions with out=... arguments don't support automatic differentiation, but one "
                         "of the arguments requires grad. Call it without out=, or under no_grad()."
                     )
+    if out._inference:
+        refuse_write(name)
     target = out._data
     if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)

@@ -11,12 +11,14 @@ themselves (offset, shape, strides), so that no view needs to remember how it wa
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
-from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
+from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
     Node,
     edge_of,
@@ -35,6 +37,7 @@ __all__ = [
 _new = object.__new__
 
 UNDER_NO_GRAD = "under no_grad"
+UNDER_INFERENCE = "in inference mode"
 OF_MANY = "of many"
 OF_FUNCTION = "of a custom Function"
 
@@ -159,12 +162,15 @@ def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
     tensor._data = array
     tensor._view_base = base
     tensor._counter = counter
-    tensor._view_version = counter[0]
     tensor._tracked = True
+    try:
+        tensor._view_version = counter[0]
+    except RuntimeError:  # Only the counter of an inference tensor refuses to be read. A view of one is one.
+        tensor._inference = True
     if refuses is None:
         refuses = source._view_refuses
     if refuses is None and not grad_enabled():
-        refuses = UNDER_NO_GRAD
+        refuses = UNDER_INFERENCE if inference_enabled() else UNDER_NO_GRAD
     if refuses is not None:
         tensor._view_refuses = refuses
     return tensor
@@ -249,6 +255,11 @@ def refuse(tensor: Any, what: str) -> NoReturn:
             f"A view was created in no_grad mode and {what} with grad mode enabled. Make the view with grad mode "
             "enabled, or modify it under no_grad() as well."
         )
+    if refuses == UNDER_INFERENCE:
+        raise RuntimeError(
+            f"A view was created in inference mode and {what} in normal mode. Make the view outside of "
+            "inference_mode(), or modify it inside as well."
+        )
     if refuses == OF_MANY:
         edge = tensor._edge
         name = "the output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward0')}"
@@ -257,9 +268,12 @@ def refuse(tensor: Any, what: str) -> NoReturn:
             "functions do not allow the output views to be modified inplace. You should replace the inplace operation "
             "by an out-of-place one."
         )
+    edge = tensor._edge
+    name = "An output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward')}"
     raise RuntimeError(
-        f"Output of a custom Function is a view and {what}, which its backward would not see. Return a clone() from "
-        "forward, or use the out-of-place operation."
+        f"{name} is a view and {what}. This view was created inside a custom Function (or because an input was "
+        "returned as-is), and its backward would not see the modification. Return a clone() from forward, or use the "
+        "out-of-place operation."
     )
 
 
@@ -311,6 +325,8 @@ def check_inplace(tensor: Any, name: str) -> None:
     """Refuse an in-place operation on what must not be written."""
     if name not in _MAY_OVERLAP:
         check_overlap(tensor._data, name)
+    if tensor._inference:
+        refuse_write(name)
     if not tensor._tracked or not grad_enabled():
         return
     base = tensor._view_base
@@ -321,13 +337,16 @@ def check_inplace(tensor: Any, name: str) -> None:
                 "Write to it under no_grad(), or clone() it first."
             )
         return
-    if (base._requires_grad and base._edge is None) or (tensor._requires_grad and tensor._edge is None):
+    if base._edge is None and not base._requires_grad and tensor._edge is None and not tensor._requires_grad:
+        return
+    if tensor._view_refuses is not None:
+        refuse(tensor, "is being modified inplace")
+    if base._edge is None:
+        # The history of a leaf cannot be made anew, whether it or only its view requires grad.
         raise RuntimeError(
             f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
             "Write to it under no_grad(), or clone() it first."
         )
-    if tensor._view_refuses is not None and base._edge is not None:
-        refuse(tensor, "is being modified inplace")
 
 
 def bump(tensor: Any) -> list[int]:
@@ -367,8 +386,6 @@ def rebase(tensor: Any, node: Node) -> None:
 
 def retain(tensor: Any) -> None:
     """Have the node of a non-leaf store the gradient that reaches it in `tensor.grad`."""
-    import weakref
-
     node, number = edge_of(tensor)  # type: ignore[misc]
     retained = node.retained
     if retained is None:
@@ -388,6 +405,8 @@ def detached(tensor: Any) -> Any:
     """Return a tensor that shares memory and version with `tensor`, without its history."""
     result = wrap(tensor._data)
     result._counter = version_counter(tensor) if tensor._counter is None else tensor._counter
+    if tensor._inference:
+        result._inference = result._tracked = True
     return result
 
 
@@ -416,17 +435,66 @@ def alias_of(tensor: Any) -> Any:
 
 def untracked(tensor: Any) -> Any:
     """Return a tensor on the same memory with neither history nor a share in the version counter (`.data`)."""
-    return wrap(tensor._data)
+    return detached(tensor) if tensor._inference else wrap(tensor._data)
 
 
-def rebase_function(tensor: Any, node: Node, number: int) -> None:
-    """Make output `number` of a custom Function the history of the input that it modified in place."""
+class _ViewOfFunction(Node):
+    """What a custom Function did to a view, as `CopySlices` asks for it: with the gradient of the view first."""
+
+    __slots__ = ("node", "number", "position")
+
+    node: Node
+    number: int
+    #: Which of the Function's edges led to the view as it was.
+    position: int
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        given = [None] * len(self.node.shape)
+        given[self.number] = grad
+        grads = list(self.node.apply(given))
+        return (grads.pop(self.position), *grads)
+
+    def release(self) -> None:
+        self.node.release()
+
+    def name(self) -> str:
+        return self.node.name()
+
+
+def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
+    """Make output `number` of a custom Function the history of the input that it modified in place.
+
+    `position` says which of the Function's edges leads to the tensor as it was. Of a view, returns a function that
+    returns its edge, for as long as there is one: the Function's own node is run by that of the base alone.
+    """
     if tensor._view_base is None:
+        former = tensor._edge
         tensor._edge = (node, number)
         tensor._requires_grad = False
         tensor._tracked = True
-        return
-    raise RuntimeError(
-        "a custom Function modified a view in place and marked it dirty, which is supported for tensors that are no "
-        "views: modify the base, or return a new tensor"
-    )
+        if tensor._retains_grad:
+            _retain_anew(tensor, former)
+        return None
+    function = _ViewOfFunction()
+    function.node, function.number, function.position = node, number, position
+    edges = list(node.edges)
+    function.edges = (edges.pop(position), *edges)
+    function.shape, function.dtype = tensor._data.shape, tensor._data.dtype
+    rebase(tensor, function)
+    reference = weakref.ref(tensor._view_base._edge[0])
+
+    def place() -> Any:
+        copy = reference()
+        return None if copy is None else (_part_of(copy, copy.layout, copy.geometry), 0)
+
+    return place
+
+
+def _part_of(base: Node, layout: Layout, geometry: Geometry) -> Node:
+    """Return the node of a view of what `base` computes."""
+    node = AsStridedBackward0()
+    node.edges = ((base, 0),)
+    node.sequence_number = next_sequence_number()
+    node.shape, node.dtype = geometry.shape, geometry.dtype
+    node.layout, node.geometry = layout, geometry
+    return node

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
-from tensorlike.tensor.formulas import conj, raw_product
+from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Number, Tensor
@@ -201,6 +201,11 @@ derivatives(
     true_divide,
     input=lambda grad, other: grad / conj(other),
     other=lambda grad, input, other: -grad * conj(input / other / other),
+)
+raw_derivatives(
+    true_divide,
+    input=raw_quotient,
+    other=lambda grad, input, other: raw_product(-grad, input / other / other),
 )
 
 

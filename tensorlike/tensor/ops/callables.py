@@ -14,7 +14,7 @@ from tensorlike.tensor.declare import tensor_method
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import bump, check_overlap
+from tensorlike.tensor.views import bump, check_inplace
 
 __all__: list[str] = []
 
@@ -47,7 +47,7 @@ def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
         operands = [np.broadcast_to(other._data, array.shape) for other in others]
     except ValueError as error:
         raise broadcast_error(name, error, [array, *(o._data for o in others)]) from None
-    check_overlap(array, name)
+    check_inplace(self, name)
     # The function sees Python numbers, not NumPy's.
     columns = [operand.reshape(-1).tolist() for operand in (array, *operands)]
     results = list(map(function, *columns))

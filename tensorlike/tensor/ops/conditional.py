@@ -9,6 +9,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
+from tensorlike.tensor.fast_paths import WHERE
 from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
@@ -50,7 +51,7 @@ def _choose(condition: Any, input: Any, other: Any) -> Any:
     return where(condition, input, other)
 
 
-@composite(guard=False)
+@composite(guard=False, hot=WHERE, hot_for=_where.declaration)
 def where(
     condition: Tensor,
     input: Tensor | Number | None = None,

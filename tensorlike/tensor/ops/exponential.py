@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives
+from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import is_number, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
@@ -34,6 +34,7 @@ def exp(input: Tensor) -> Tensor:
 
 
 derivatives(exp, input=lambda grad, result: grad * conj(result))
+raw_derivatives(exp, input=lambda grad, result: raw_product(grad, result))
 
 
 @pointwise(None, hot="exp2", promotion="float", aliases=("special.exp2",))
@@ -88,6 +89,7 @@ def log(input: Tensor) -> Tensor:
 
 
 derivatives(log, input=lambda grad, input: grad / conj(input))
+raw_derivatives(log, input=lambda grad, input: raw_quotient(grad, input))
 
 
 @pointwise("log2", promotion="float")
@@ -234,6 +236,7 @@ def sigmoid(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(sigmoid, input=lambda grad, result: grad * conj((1 - result) * result))
+raw_derivatives(sigmoid, input=lambda grad, result: raw_product(grad, (1 - result) * result))
 
 
 @pointwise(None, promotion="real float", aliases=("special.logit",))

@@ -17,8 +17,10 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.inference import refuse_write
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.fast_paths import no_history
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
@@ -172,20 +174,18 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 # The view of a tensor without history, in one frame: anything else goes to the implementation.
 _HOT_GETITEM = """
-if type(self) in TENSORS and not keywords and not self._requires_grad and self._edge is None:
+if type(self) in TENSORS and not keywords and (not self._tracked or no_history(self)):
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
-        base = self._view_base
-        if base is None or (base._edge is None and not base._requires_grad):
-            array = self._data
-            try:
-                result = array[index]
-                if type(result) is not ndarray:
-                    result = array[(*index, ...) if kind is tuple else (index, ...)]
-            except Exception:
-                pass
-            else:
-                return view_of(self, result)
+        array = self._data
+        try:
+            result = array[index]
+            if type(result) is not ndarray:
+                result = array[(*index, ...) if kind is tuple else (index, ...)]
+        except Exception:
+            pass
+        else:
+            return view_of(self, result)
 """
 
 
@@ -230,7 +230,7 @@ def _last_view(index: Any) -> Any:
     name="__getitem__",
     composite=False,
     hot=_HOT_GETITEM.strip(),
-    hot_values={"is_basic": _is_basic, "view_of": view_of, "ndarray": np.ndarray},
+    hot_values={"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
 )
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
@@ -323,6 +323,8 @@ def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
 def _write_to(self: Any, target: Any, value: Any) -> None:
     """Write a number or a tensor to `target`, a view of the memory of `self`."""
     check_overlap(target, "__setitem__")
+    if self._inference:
+        refuse_write("__setitem__")
     if isinstance(value, TensorBase):
         if value._data.ndim and value._counter is not None and value._counter is self._counter:
             check_partial_overlap(target, value._data, "__setitem__")

@@ -278,6 +278,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     if self._tracked and grad_enabled():
         original = wrap(array)
         original._edge = edge_of(self)
+        original._tracked = self._tracked
         node = declaration.recording()[1](original, *args)
     self._data = result
     bump(self)

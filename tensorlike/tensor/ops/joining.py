@@ -9,6 +9,7 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.fast_paths import CAT, STACK
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
@@ -29,7 +30,7 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
     return shape == (0,)
 
 
-@primitive(method=False, out=True, aliases=("concat", "concatenate"))
+@primitive(hot=CAT, method=False, out=True, aliases=("concat", "concatenate"))
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
@@ -96,7 +97,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = direct(cat)
 
 
-@primitive(method=False, out=True)
+@primitive(hot=STACK, method=False, out=True)
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 

@@ -11,6 +11,7 @@ import numpy as np
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.fast_paths import SOFTMAX
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.reduced import converted, is_half, one_axis, reduced_axes, restored, unsupported
@@ -228,7 +229,7 @@ def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[
     return array - xp.maximum.reduce(array, axis, None, None, True), axis, wanted
 
 
-@primitive(out=True)
+@primitive(hot=SOFTMAX, out=True)
 def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
     """Return the exponentials along `dim`, divided by their sum.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, tensor_method
-from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import is_number
 from tensorlike.tensor.types import Number, Tensor
 
@@ -112,6 +112,7 @@ def square(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(square, input=lambda grad, input: grad * conj(2 * input))
+raw_derivatives(square, input=lambda grad, input: raw_product(grad, 2 * input))
 
 
 @pointwise("sqrt", promotion="float")
@@ -129,6 +130,7 @@ def sqrt(input: Tensor) -> Tensor:
 
 
 derivatives(sqrt, input=lambda grad, result: grad / conj(2 * result))
+raw_derivatives(sqrt, input=lambda grad, result: raw_quotient(grad, 2 * result))
 
 
 @pointwise(None, promotion="float")

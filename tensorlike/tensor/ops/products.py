@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, primitive, tensor_method
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import derivatives, primitive, raw_derivatives, tensor_method
+from tensorlike.tensor.fast_paths import MATMUL
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Tensor
@@ -233,7 +235,47 @@ def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
     return adjoint(input).matmul(grad)
 
 
-@primitive(out=True, operators=("__matmul__",), own_layout=True)
+def _raw_times(first: Any, second: Any) -> Any:
+    # `dot` takes half as long as `matmul` (350 ns less) and is the same for these.
+    if type(first) is np.ndarray and first.ndim == 2 >= second.ndim and first.dtype.char in _BLAS:
+        return first.dot(second)
+    return product(namespace_of(first), first, second)
+
+
+def _raw_conj(array: Any) -> Any:
+    return array.conj() if array.dtype.kind == "c" else array
+
+
+def _raw_first(grad: Any, other: Any, input_shape: Any) -> Any:
+    """Return what `_grad_first` returns, of raw arrays."""
+    other = _raw_conj(other)
+    if len(input_shape) == 1:
+        return grad * other if other.ndim == 1 else _raw_times(other, grad[..., None])[..., 0]
+    if other.ndim == 1:
+        return grad[..., None] * other
+    if len(input_shape) == 2 and other.ndim > 2:
+        rows, columns = input_shape
+        inner = other.shape[-1]
+        batch = math.prod(other.shape[:-2])
+        left = grad.reshape(batch, rows, inner).swapaxes(0, 1).reshape(rows, batch * inner)
+        return _raw_times(left, other.swapaxes(-1, -2).reshape(batch * inner, columns))
+    return _raw_times(grad, other.swapaxes(-1, -2))
+
+
+def _raw_second(grad: Any, input: Any, other_shape: Any) -> Any:
+    """Return what `_grad_second` returns, of raw arrays."""
+    input = _raw_conj(input)
+    if len(other_shape) == 1 and input.ndim == 1:
+        return grad * input
+    if input.ndim == 1:
+        return input[:, None] * grad[..., None, :]
+    if len(other_shape) > 2 or (input.ndim == 2 and len(other_shape) == 2):
+        return _raw_times(input.swapaxes(-1, -2), grad)
+    columns = input.reshape(math.prod(input.shape[:-1]), input.shape[-1]).T
+    return _raw_times(columns, grad.reshape((columns.shape[1], *other_shape[1:])))
+
+
+@primitive(hot=MATMUL, out=True, operators=("__matmul__",), own_layout=True)
 def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
@@ -263,6 +305,11 @@ derivatives(
     matmul,
     input=lambda grad, other, input_shape: _grad_first(grad, other, input_shape),
     other=lambda grad, input, other_shape: _grad_second(grad, input, other_shape),
+)
+raw_derivatives(
+    matmul,
+    input=lambda grad, other, input_shape: _raw_first(grad, other, input_shape),
+    other=lambda grad, input, other_shape: _raw_second(grad, input, other_shape),
 )
 
 

@@ -11,6 +11,7 @@ from tensorlike.tensor.declare import composite, derivatives, primitive, raw_der
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.fast_paths import MEAN, SUM
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.reduced import (
     converted,
@@ -55,7 +56,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(out=True, own_layout=True)
+@primitive(hot=SUM, out=True, own_layout=True)
 def sum(
     xp: Any,
     input: Tensor,
@@ -133,7 +134,7 @@ derivatives(
 )
 
 
-@primitive(out=True, own_layout=True)
+@primitive(hot=MEAN, out=True, own_layout=True)
 def mean(
     xp: Any,
     input: Tensor,

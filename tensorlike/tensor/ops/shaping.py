@@ -12,6 +12,7 @@ from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.fast_paths import RESHAPE
 from tensorlike.tensor.layouts import arranged, contiguous_format, format_name, is_arranged
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
@@ -101,7 +102,7 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
     return tuple(result)
 
 
-@primitive(view="maybe", spread="shape")
+@primitive(hot=RESHAPE, view="maybe", spread="shape")
 def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite, derivatives, pointwise
+from tensorlike.tensor.declare import composite, derivatives, pointwise, raw_derivatives
 from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Number, Tensor
 
@@ -28,6 +28,7 @@ def neg(input: Tensor) -> Tensor:
 
 
 derivatives(neg, input=lambda grad: -grad)
+raw_derivatives(neg, input=lambda grad: -grad)
 
 
 @composite(method=True)

@@ -150,13 +150,15 @@ def share_memory_(self: Tensor) -> Tensor:
 
 @composite(guard=False, method=True)
 def is_inference(input: Tensor) -> bool:
-    """Return whether `input` is an inference tensor: never, since `inference_mode` makes ordinary tensors here.
+    """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
 
     >>> import tensorlike as tl
-    >>> tl.ones(2).is_inference()
-    False
+    >>> with tl.inference_mode():
+    ...     x = tl.ones(2)
+    >>> x.is_inference(), x[0].is_inference(), x.clone().is_inference()
+    (True, True, False)
 
-    Same as PyTorch's function of that name outside `inference_mode`.
+    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("is_inference", "input", 1, input)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives
+from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.types import Tensor
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "hypot", "rad2deg",
@@ -30,6 +30,7 @@ def sin(input: Tensor) -> Tensor:
 
 
 derivatives(sin, input=lambda grad, input: grad * conj(input.cos()))
+raw_derivatives(sin, input=lambda grad, input: raw_product(grad, np.cos(input)))
 
 
 @pointwise("cos", promotion="float")
@@ -47,6 +48,7 @@ def cos(input: Tensor) -> Tensor:
 
 
 derivatives(cos, input=lambda grad, input: grad * -conj(input.sin()))
+raw_derivatives(cos, input=lambda grad, input: raw_product(-grad, np.sin(input)))
 
 
 @pointwise("tan", promotion="float")
@@ -192,6 +194,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 derivatives(tanh, input=lambda grad, result: grad * conj(1 - result * result))
+raw_derivatives(tanh, input=lambda grad, result: raw_product(grad, 1 - result * result))
 
 
 @pointwise("arcsinh", promotion="float", aliases=("arcsinh",))

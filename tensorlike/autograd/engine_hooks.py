@@ -1,0 +1,129 @@
+"""Calling the hooks of tensors and nodes, and checking what they return.
+
+# Note [Order of hooks]
+As in PyTorch: the hooks of a node's outputs in the order they were registered, then `retain_grad`, then what captures
+the gradient, then the node's pre-hooks, the node, its post-hooks. A leaf's post-accumulate hooks come right after the
+accumulation. A hook is called with None where nothing arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorlike.dispatch.core import CLEAR, STATE, State
+
+from .base import TensorBase, copy_array, wrap
+from .grad_mode import grad_enabled
+from .node import Node, accumulating, edge_of
+
+__all__ = ["call_post_hooks", "call_pre_hooks", "call_tensor_hooks", "plain_gradient", "under"]
+
+
+def under(state: State, call: Callable[..., Any], *args: Any) -> Any:
+    """Call what the user wrote under the modes of whoever called backward."""
+    if state is CLEAR:
+        return call(*args)
+    before = STATE.get()
+    STATE.set(state)
+    try:
+        return call(*args)
+    finally:
+        STATE.set(before)
+
+
+def _name(hook: Any) -> str:
+    return repr(getattr(hook, "__name__", hook))
+
+
+def _checked(result: Any, value: Any, hook: Any) -> Any:
+    """Return what a hook made of `value` as a plain tensor, or raise."""
+    if result is None:
+        return None
+    if not isinstance(result, TensorBase):
+        raise TypeError(
+            f"expected a Tensor or None, but hook {_name(hook)} returned {type(result).__name__!r}"
+        )
+    if value is None:
+        raise RuntimeError(
+            f"hook {_name(hook)} can't replace a None gradient with a non-None value: no gradient arrived here"
+        )
+    if result._data.shape != value._data.shape:
+        raise RuntimeError(
+            f"hook {_name(hook)} has changed the size of value: from {list(value._data.shape)} to "
+            f"{list(result._data.shape)}"
+        )
+    if result._data.dtype != value._data.dtype:
+        raise RuntimeError(
+            f"hook {_name(hook)} has changed the type of value (was {value._data.dtype} got {result._data.dtype}): "
+            "convert what it returns"
+        )
+    if type(result) is not TensorBase.plain and not result._transformed:
+        return plain_gradient(result)
+    return result
+
+
+def plain_gradient(tensor: Any) -> Any:
+    """Return a tensor of a subclass as the plain tensor that formulas work on, at the same place in the graph."""
+    result = wrap(tensor._data)
+    if tensor._tracked:
+        edge = edge_of(tensor)
+        if edge is not None:
+            result._edge, result._tracked = edge, True
+    return result
+
+
+def call_tensor_hooks(node: Node, grad: Any, state: State) -> Any:
+    """Pass the gradients of a node's outputs through the hooks of the tensors that they are, and retain them."""
+    single = node.outputs == 1
+    values = [grad] if single else [None] * len(node.shape) if grad is None else grad
+    for number, hooks in tuple((node.tensor_hooks or {}).items()):
+        for hook in tuple(hooks.values()):
+            result = under(state, hook, values[number])
+            if result is not None:
+                values[number] = _checked(result, values[number], hook)
+    for number, reference in tuple((node.retained or {}).items()):
+        tensor, value = reference(), values[number]
+        if tensor is None or value is None:
+            continue
+        with accumulating:
+            if tensor._grad_value is not None:
+                tensor._grad_value = tensor._grad_value + value
+            else:
+                tensor._grad_value = value if grad_enabled() else wrap(copy_array[0](value._data))
+    return values[0] if single else values
+
+
+def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Any, node: Node) -> tuple[Any, ...]:
+    if not isinstance(result, tuple):
+        raise TypeError(
+            f"expected tuple, but hook {_name(hook)} of {node.name()} returned {type(result).__name__!r}: return a "
+            "tuple of gradients or None"
+        )
+    if len(result) != len(values):
+        raise RuntimeError(
+            f"hook {_name(hook)} of {node.name()} has returned an incorrect number of values (got {len(result)}, but "
+            f"expected {len(values)})"
+        )
+    return tuple(_checked(new, old, hook) for new, old in zip(result, values, strict=True))
+
+
+def call_pre_hooks(node: Node, grad: Any, state: State) -> Any:
+    """Pass the gradients of a node's outputs through its pre-hooks."""
+    values = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
+    for hook in tuple(node.pre_hooks.values()):
+        result = under(state, hook, values)
+        if result is not None:
+            values = _checked_tuple(result, values, hook, node)
+    return values[0] if node.outputs == 1 else list(values)
+
+
+def call_post_hooks(node: Node, grads: Any, grad: Any, state: State) -> Any:
+    """Show what a node computed, and from what, to its post-hooks, which may replace it."""
+    outputs = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
+    grads = tuple(grads)
+    for hook in tuple(node.post_hooks.values()):
+        result = under(state, hook, grads, outputs)
+        if result is not None:
+            grads = _checked_tuple(result, grads, hook, node)
+    return grads

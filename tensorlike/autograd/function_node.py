@@ -1,0 +1,330 @@
+"""The node of a custom Function, which is the context that its methods are handed, as in PyTorch.
+
+What is saved with `save_for_backward` is kept as Note [No cycles] says: outputs never as tensors.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+from tensorlike.dispatch.core import STATE
+
+from .base import TensorBase, wrap
+from .node import RELEASED, Node, caller_state, edge_of, unpack
+
+__all__ = [
+    "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "as_kind", "backward_of",
+    "no_backward", "reducible",
+]  # fmt: skip
+
+#: The kinds of dtypes that have gradients.
+FLOATING = frozenset("fcV")
+
+
+class _NothingDtype:
+    kind = "O"
+
+
+#: Stands for the dtype of an output that is no tensor.
+NOTHING = _NothingDtype()
+
+
+def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
+    """Return the gradients of the inputs; override it.
+
+    One for each argument of forward, None for those that have none. `vjp` is another name of it.
+    """
+    raise NotImplementedError(
+        "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+        "backward mode AD."
+    )
+
+
+def backward_of(function: Any) -> Any:
+    """Return the `backward` of a custom Function, whichever of its two names it has."""
+    if function.vjp is no_backward:
+        return function.backward
+    if function.backward is not no_backward:
+        raise RuntimeError(
+            f"{function.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+            "You should only implement one of them."
+        )
+    return function.vjp
+
+
+def _check_tensors(name: str, tensors: tuple[Any, ...]) -> None:
+    """Raise for what can be neither saved nor marked."""
+    saves = name.startswith("save")
+    for index, tensor in enumerate(tensors):
+        if isinstance(tensor, TensorBase) or (saves and tensor is None):
+            continue
+        kind = type(tensor).__name__
+        if saves:
+            raise TypeError(
+                f"{name} can only save variables, but argument {index} is of type {kind}: keep it as an attribute, "
+                "ctx.name = value"
+            )
+        raise RuntimeError(f"{name} only accepts variable arguments, but argument {index} is of type {kind}")
+
+
+class FunctionCtx:
+    """What `forward` and `backward` of a custom Function may do with their first argument."""
+
+    #: One boolean for each argument of `apply`: whether it requires grad. It may be assigned to.
+    needs_input_grad: tuple[bool, ...] = ()
+    _to_save: tuple[Any, ...] | None = None
+    _dirty: tuple[Any, ...] = ()
+    _non_differentiable: tuple[Any, ...] = ()
+    _materialize = True
+    _saved_for_forward: tuple[Any, ...] | None = None
+    #: Whether backward may be called: grad mode was on, and an argument requires grad.
+    _recorded = False
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (and None) for `backward`, where `saved_tensors` returns them; call it once, in forward.
+
+        Raises TypeError for anything that is neither a tensor nor None.
+
+        Source: PyTorch's `FunctionCtx.save_for_backward`.
+        """
+        _check_tensors("save_for_backward", tensors)
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors (and None) for `jvp`, where `saved_tensors` returns them.
+
+        Raises TypeError for anything that is neither a tensor nor None.
+
+        Source: PyTorch's `FunctionCtx.save_for_forward`.
+        """
+        _check_tensors("save_for_forward", tensors)
+        self._saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say that forward modified these of its inputs in place; each must be returned.
+
+        Raises RuntimeError for what is no tensor.
+
+        Source: PyTorch's `FunctionCtx.mark_dirty`.
+        """
+        _check_tensors("mark_dirty", tensors)
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say that these outputs have no gradient.
+
+        Raises RuntimeError for what is no tensor.
+
+        Source: PyTorch's `FunctionCtx.mark_non_differentiable`.
+        """
+        _check_tensors("mark_non_differentiable", tensors)
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Say whether gradients that nothing arrived for are handed to `backward` as zeros (the default) or as None.
+
+        Source: PyTorch's `FunctionCtx.set_materialize_grads`.
+        """
+        self._materialize = bool(value)
+
+
+class FunctionNode(Node, FunctionCtx):
+    """The node of a custom Function, and the context its methods are handed."""
+
+    function: ClassVar[Any]
+    outputs = None
+    special = True
+    materializes = False
+    _saved: Any = ()
+    #: How many arguments forward got, and which of them are tensors; the edges are those of the tensors alone.
+    _arguments: int = 0
+    _positions: tuple[int, ...] = ()
+    #: The device of each tensor among the arguments.
+    _devices: tuple[Any, ...] = ()
+    _make_zeros: Any = None
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` kept, checked not to have been modified in place since.
+
+        In `jvp`, what `save_for_forward` kept. Raises RuntimeError when it was modified, or freed by an earlier
+        backward.
+        """
+        if self._saved_for_forward is not None:
+            return self._saved_for_forward
+        if self._saved is RELEASED:
+            unpack(RELEASED, None, self)
+        return tuple([_unpack_saved(item, self) for item in self._saved])
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The older name of `saved_tensors`."""
+        warnings.warn(
+            "saved_variables is deprecated; use saved_tensors", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    def apply(self, grads: Any) -> tuple[Any, ...]:
+        """Run the user's backward and check what it returned; return what is for the tensors among the arguments."""
+        backward = backward_of(self.function)
+        if grads is None:
+            grads = [None] * len(self.shape)
+        if self._materialize:
+            grads = [
+                _zeros(self, shape, dtype) if g is None and dtype is not NOTHING else g
+                for g, shape, dtype in zip(grads, self.shape, self.dtype, strict=True)
+            ]
+        state = caller_state.get()
+        before = STATE.get()
+        # The user's code runs with the modes of whoever called backward.
+        STATE.set(state)
+        try:
+            result = backward(self, *grads)
+        finally:
+            STATE.set(before)
+        return self._checked(result if isinstance(result, tuple) else (result,))
+
+    def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
+        name, count = self.name(), self._arguments
+        if len(result) != count and (len(result) < count or any(g is not None for g in result[count:])):
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients (expected {count}, got {len(result)}): "
+                "backward returns one for each argument of forward, None where there is none"
+            )
+        positions = self._positions
+        if len(positions) != count:
+            for index in set(range(count)).difference(positions):
+                if result[index] is not None:
+                    raise RuntimeError(
+                        f"function {name} returned a gradient different than None at index {index}, but the "
+                        "corresponding forward input was not a Variable: return None for what is no Tensor"
+                    )
+        return tuple([
+            self._fitting(result[index], index, edge, device)
+            for index, edge, device in zip(positions, self.edges, self._devices, strict=True)
+        ])  # fmt: skip
+
+    def _fitting(self, gradient: Any, index: int, edge: Any, device: Any) -> Any:
+        """Return the gradient of one argument if it can be one; None where none is needed."""
+        if gradient is None:
+            return None
+        name = self.name()
+        if not isinstance(gradient, TensorBase):
+            raise RuntimeError(
+                f"function {name} returned an invalid gradient at index {index}: expected Variable or None (got "
+                f"{type(gradient).__name__})"
+            )
+        if edge is None:
+            return None
+        node, number = edge
+        wanted, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
+        array = gradient._data
+        shape = array.shape
+        if shape != wanted and not reducible(shape, wanted):
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {index} - got {list(shape)} but expected shape "
+                f"compatible with {list(wanted)}"
+            )
+        if dtype is not None and array.dtype.kind == "c" and dtype.kind != "c":
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {index} - got a complex one, "
+                f"tensorlike.{array.dtype}, but the input is real, tensorlike.{dtype}: return its real part"
+            )
+        if gradient._transformed:
+            return gradient
+        if array.device != device:
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {index} - expected device "
+                f"{_device_name(device)} but got {_device_name(array.device)}"
+            )
+        return gradient if type(gradient) is TensorBase.plain else _plain(gradient)
+
+    def release(self) -> None:
+        if self._saved:
+            self._saved = RELEASED
+
+    def name(self) -> str:
+        return type(self).__name__
+
+
+def _device_name(device: Any) -> str:
+    return device if isinstance(device, str) else f"cuda:{device.id}"
+
+
+def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Return whether what was broadcast to `shape` may have been of the shape `wanted`."""
+    lead = len(shape) - len(wanted)
+    return lead >= 0 and all(n in (1, m) for n, m in zip(wanted, shape[lead:], strict=True))
+
+
+def _plain(tensor: Any) -> Any:
+    result = wrap(tensor._data)
+    if tensor._tracked:
+        edge = edge_of(tensor)
+        if edge is not None:
+            result._edge, result._tracked = edge, True
+    return result
+
+
+def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
+    return wrap(node._make_zeros(shape, dtype))
+
+
+def as_kind(tensor: Any, kind: type) -> Any:
+    """Return a tensor that nobody else holds as one of type `kind`."""
+    try:
+        tensor.__class__ = kind
+    except TypeError:  # A subclass with __slots__ has another layout.
+        other: Any = object.__new__(kind)
+        other.__dict__.update(tensor.__dict__)
+        return other
+    return tensor
+
+
+class SavedOutput:
+    """A saved output: which one, and its value; the edge is the node's own."""
+
+    __slots__ = ("array", "counter", "kind", "number", "packed", "place", "version")
+
+    def __init__(self, tensor: Any, number: int, place: Any = None) -> None:
+        counter = tensor._counter
+        if counter is None:
+            counter = tensor._counter = [0]
+        self.array, self.counter, self.version = tensor._data, counter, counter[0]
+        self.number, self.kind = number, type(tensor)
+        self.packed: Any = None
+        #: Of a view that was written to: returns where its history goes on, in that of its base.
+        self.place = place
+
+
+class SavedInput:
+    """A saved tensor that is no output: its value, its edge (a leaf's accumulator keeps the leaf), its type."""
+
+    __slots__ = ("array", "counter", "edge", "kind", "leaf", "packed", "version")
+
+    def __init__(self, tensor: Any) -> None:
+        counter = tensor._counter
+        if counter is None:
+            counter = tensor._counter = [0]
+        self.array, self.counter, self.version = tensor._data, counter, counter[0]
+        self.edge = edge_of(tensor) if tensor._tracked else None
+        self.kind = type(tensor)
+        # A leaf has no history that could lead back here, so it may be kept and given back as it is.
+        self.leaf = tensor if tensor._edge is None and tensor._view_base is None else None
+        self.packed: Any = None
+
+
+def _unpack_saved(item: Any, node: FunctionNode) -> Any:
+    if item is None:
+        return None
+    if type(item) is SavedInput:
+        edge = item.edge
+    else:
+        edge = (item.place and item.place()) or (node, item.number)
+    if item.packed is not None:
+        return unpack(item.packed, edge, node)
+    tensor = unpack((item.array, item.counter, item.version), edge, node)
+    if type(item) is SavedInput and item.leaf is not None:
+        return item.leaf
+    return tensor if item.kind is TensorBase.plain else as_kind(tensor, item.kind)

@@ -1,0 +1,105 @@
+"""Inference tensors: what `inference_mode` makes, which outside of it is neither written to nor saved for backward.
+
+# Note [Marking costs nobody else]
+Nothing in the making of a result asks for inference mode. While it is on, a mode of our own is on the stack and marks
+what calls return. A marked tensor has a version counter of its own kind, which refuses to be read outside, so that
+saving needs no test either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.dispatch.modes import TorchFunctionMode, current_modes
+
+from .base import TensorBase
+from .grad_mode import inference_enabled
+
+__all__ = ["InferenceCounter", "InferenceMarker", "marker", "refuse_write"]
+
+
+class InferenceCounter(list[int]):
+    """The version counter of an inference tensor: see Note [Marking costs nobody else]."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if not inference_enabled():
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `no_grad()` instead of `inference_mode()`."
+            )
+        return super().__getitem__(index)
+
+
+def refuse_write(name: str) -> None:
+    """Raise when an inference tensor is about to be written to outside of inference mode."""
+    if not inference_enabled():
+        raise RuntimeError(
+            f"{name}(): Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+            "to get a normal tensor before doing inplace update."
+        )
+
+
+class InferenceMarker(TorchFunctionMode):
+    """Marks what calls return while inference mode is on."""
+
+    def __torch_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        module = getattr(func, "__module__", None)
+        if module is not None and not module.startswith("tensorlike"):
+            # A function of somebody else's may return what it had before: what it calls marks what is new.
+            entry = getattr(func, "_entry", None)
+            if types or entry is None:
+                return func(*args, **kwargs)
+            with self:
+                return entry.implementation(*args, **kwargs)
+        result = func(*args, **kwargs)
+        if inference_enabled():
+            _mark(result, (args, tuple(kwargs.values())), func)
+        return result
+
+
+def _existing() -> tuple[Any, ...]:
+    """Return the properties that hand out tensors which were there before."""
+    plain: Any = TensorBase.plain
+    return plain.grad, plain._grad, plain._base
+
+
+def _mark(value: Any, given: Any, func: Any) -> None:
+    if isinstance(value, TensorBase):
+        if value._inference or value._transformed:
+            return
+        if getattr(func, "__name__", "") == "__get__" and getattr(func, "__self__", None) in _existing():
+            return
+        base = value._view_base
+        if _shares(value, given) or (base is not None and not base._inference and _shares(base, given)):
+            return
+        value._inference = value._tracked = True
+        if base is None:
+            value._counter = InferenceCounter((0,))
+        elif not base._inference:  # A view of what the call itself made.
+            base._inference = base._tracked = True
+            base._counter = value._counter = InferenceCounter((0,))
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            _mark(item, given, func)
+
+
+def _shares(value: Any, given: Any) -> bool:
+    """Return whether `value` is an operand or its base, or another tensor on all the memory of a normal one."""
+    if isinstance(given, TensorBase):
+        if given is value or given._view_base is value:
+            return True
+        return not given._inference and not given._transformed and given._data is value._data
+    if isinstance(given, (tuple, list)):
+        return any(_shares(value, item) for item in given)
+    return False
+
+
+def marker() -> InferenceMarker | None:
+    """Return a mode to enter, or None when there is one already."""
+    return None if any(type(mode) is InferenceMarker for mode in current_modes()) else InferenceMarker()

@@ -1,0 +1,131 @@
+"""Writing to what was saved: `allow_mutation_on_saved_tensors`, `increment_version`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tensorlike.dispatch.registry import REGISTRY
+
+from .base import TensorBase, array_guard, copy_array, version_counter, wrap
+from .node import Packed, unpack_raw
+from .saved import ACTIVE, saved_tensors_hooks
+
+__all__ = ["allow_mutation_on_saved_tensors", "increment_version"]
+
+
+_WRITING = frozenset(
+    (
+        "__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__",
+        "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__", "set_", "resize_",
+    )
+)  # fmt: skip
+
+
+@functools.cache
+def _in_place() -> frozenset[Any]:
+    """Return the functions that write to their first argument."""
+    return frozenset(
+        row.key
+        for row in REGISTRY.values()
+        if row.form == "inplace" or row.name.rpartition(".")[2] in _WRITING
+    )
+
+
+class _Kept:
+    """A saved value that is still where the forward pass had it, until somebody is about to write there."""
+
+    __slots__ = ("__weakref__", "node", "saved")
+
+    def __init__(self, saved: tuple[Any, Any, int], node: Any) -> None:
+        self.saved, self.node = saved, node
+
+    def copy(self) -> None:
+        """Move the value to memory of its own."""
+        array = self.saved[0]
+        with array_guard[0](array):
+            self.saved = (copy_array[0](array), [0], 0)
+
+
+class _Allowing(saved_tensors_hooks):
+    def __init__(self) -> None:
+        super().__init__(lambda tensor: tensor, lambda kept: wrap(unpack_raw(kept.saved, kept.node)))
+        self.kept: dict[int, weakref.WeakSet[_Kept]] = {}
+
+    def pack(self, array: Any, counter: Any, version: int, node: Any) -> Packed:
+        kept = _Kept((array, counter, version), weakref.proxy(node))
+        self.kept.setdefault(id(counter), weakref.WeakSet()).add(kept)
+        return Packed(kept, self.unpack_hook)
+
+    def __torch_function__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        written: list[Any] = []
+        if func in _in_place():
+            written.extend(args[:1])
+        out = (kwargs or {}).get("out")
+        written.extend(out if isinstance(out, (tuple, list)) else [out])
+        for tensor in written:
+            if isinstance(tensor, TensorBase) and tensor._counter is not None:
+                for kept in self.kept.pop(id(tensor._counter), ()):
+                    if kept.saved[1] is tensor._counter:
+                        kept.copy()
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def clear(self) -> None:
+        """Forget what was saved."""
+        self.kept.clear()
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
+    """Let in-place operations in this block write to what was saved for backward, which is copied first.
+
+    Raises RuntimeError inside another such block.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> with tl.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x.clone()
+    ...     out = (y**2).sum()
+    ...     _ = y.sin_()
+    ...     out.backward()
+    >>> x.grad
+    tensor([2., 2.])
+
+    Source: PyTorch's `torch.autograd.graph.allow_mutation_on_saved_tensors`.
+    """
+    if any(isinstance(hooks, _Allowing) for hooks in ACTIVE.get()):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    with _Allowing() as context:
+        try:
+            yield context
+        finally:
+            context.clear()
+
+
+def increment_version(tensor: Any) -> None:
+    """Count a modification of the memory of a tensor, or of each of several, as in-place operations do.
+
+    For whoever writes to the memory by other ways: a backward that needs the old values then raises. Raises
+    RuntimeError for what is neither a tensor nor an iterable of tensors.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2)
+    >>> tl.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+
+    Source: PyTorch's `torch.autograd.graph.increment_version`.
+    """
+    tensors = (tensor,) if isinstance(tensor, TensorBase) else tensor
+    if not isinstance(tensors, Iterable):
+        raise RuntimeError(f"increment_version expects a Tensor or an Iterable[Tensor], got {type(tensor).__name__}")
+    for one in tensors:
+        if not isinstance(one, TensorBase):
+            raise RuntimeError(f"increment_version expects each element to be a Tensor, got {type(one).__name__}")
+        if not one._inference:
+            version_counter(one)[0] += 1

@@ -1,0 +1,485 @@
+"""Trading time for memory: parts of the forward pass that are computed again in backward instead of being kept."""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled, no_grad
+from tensorlike.autograd.engine import current_run
+from tensorlike.autograd.saved import ACTIVE, saved_tensors_hooks
+from tensorlike.tensor.generator import get_rng_state, set_rng_state
+from tensorlike.tensor.tensor import Tensor
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+
+_debug: bool | None = None
+_early_stop = True
+
+
+class CheckpointError(RuntimeError):
+    """What was computed again is not what the forward pass computed.
+
+    Source: PyTorch's `torch.utils.checkpoint.CheckpointError`.
+    """
+
+
+class _Stop(Exception):
+    """Everything that backward needs has been computed again."""
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Return two contexts that change nothing: the default `context_fn` of `checkpoint`.
+
+    Source: PyTorch's `torch.utils.checkpoint.noop_context_fn`.
+    """
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Make checkpoints in this block run with `debug` on or off, whatever they ask for; None leaves it to them.
+
+    Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_debug_enabled`.
+    """
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Say whether checkpoints made in this block stop computing again once backward has what it needs.
+
+    Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_early_stop`.
+    """
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the inputs with tensors detached, each requiring grad as before.
+
+    Raises RuntimeError for anything but a tuple.
+
+    >>> import tensorlike as tl
+    >>> detach_variable((tl.ones(1, requires_grad=True), "text"))
+    (tensor([1.], requires_grad=True), 'text')
+
+    Source: PyTorch's `torch.utils.checkpoint.detach_variable`.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    found = []
+    for value in inputs:
+        if isinstance(value, Tensor):
+            required = value.requires_grad
+            value = value.detach()
+            value.requires_grad = required
+        found.append(value)
+    return tuple(found)
+
+
+def check_backward_validity(inputs: Sequence[Any]) -> None:
+    """Warn when none of the inputs requires grad.
+
+    Source: PyTorch's `torch.utils.checkpoint.check_backward_validity`.
+    """
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3
+        )
+
+
+@contextlib.contextmanager
+def _rng(state: Any) -> Iterator[None]:
+    """Draw random numbers from `state` on in this block, if there is one, and go on as before after it."""
+    if state is None:
+        yield
+        return
+    before = get_rng_state()
+    set_rng_state(state)
+    try:
+        yield
+    finally:
+        set_rng_state(before)
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Return `function(*args, **kwargs)` without keeping what it saves for backward, which computes it again.
+
+    With `use_reentrant=False` (recommended) what would be saved is computed again when backward first asks for it, no
+    further than needed if `early_stop`; `context_fn` returns the contexts of the forward pass and of the second one;
+    `determinism_check` "default" compares shapes, dtypes and devices of what was computed again, "none" does not.
+    `debug` adds to errors the operations that ran each time. With `use_reentrant=True` a graph is built anew in
+    backward; at least one input must require grad, and `autograd.grad` and `inputs=` are not supported. The state of
+    the random numbers is kept unless `preserve_rng_state=False`.
+
+    Raises CheckpointError when the second pass saves something else, ValueError for options that do not go together.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> y = checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([-2.4784, -2.4784])
+
+    Source: PyTorch's `torch.utils.checkpoint.checkpoint`.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint(): the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
+            "recommended; without it, use_reentrant=True is assumed.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        check_backward_validity(args)
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in _CHECKS:
+        raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
+    first, second = context_fn()
+    if not is_grad_enabled():
+        with first:
+            return function(*args, **kwargs)
+    frame = _Frame(function, second, determinism_check, debug if _debug is None else _debug, early_stop and _early_stop)
+    frame.state = get_rng_state() if preserve else None
+    frame.keep(args, kwargs)
+    with _Saving(frame), first:
+        return function(*args, **kwargs)
+
+
+class CheckpointFunction(Function):
+    """The variant that builds the graph anew in backward.
+
+    Source: PyTorch's `torch.utils.checkpoint.CheckpointFunction`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """Run the function, keeping its arguments only."""
+        ctx.run_function = run_function
+        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.positions))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Run the function again, recorded, and backward through that."""
+        run = current_run.get()
+        if run is not None and run.needed is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() "
+                "without passing the `inputs` argument."
+            )
+        inputs = list(ctx.others)
+        for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
+            inputs[position] = tensor
+        detached = detach_variable(tuple(inputs))
+        with _rng(ctx.state), enable_grad():
+            outputs = ctx.run_function(*detached)
+        if not isinstance(outputs, (tuple, list)):
+            outputs = (outputs,)
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *(t.grad if isinstance(t, Tensor) else None for t in detached))
+
+
+# Note [Checkpoints that are not reentrant]
+# In the forward pass a hook takes the place of each saved value by its number. The first that is asked for has the
+# function run again, under hooks which number in the same order and hand the values over. They lie with the numbers,
+# for the length of one backward: a node that is done frees them, and what another backward asks for is computed again.
+
+
+class _Holder:
+    """Stands for one saved value."""
+
+    __slots__ = ("__weakref__", "described", "frame", "number", "run", "value")
+
+    def __init__(self, frame: _Frame, number: int, described: Any) -> None:
+        self.frame, self.number, self.described = frame, number, described
+        self.value: Any = None
+        self.run: Any = None
+
+
+def _description(tensor: Any) -> dict[str, Any]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {"default": _description, "none": lambda tensor: None}
+
+
+class _Frame:
+    """One call of `checkpoint`: how to run it again, and what it saved."""
+
+    state: Any
+    arguments: Callable[[], tuple[list[Any], dict[str, Any]]]
+
+    def __init__(self, function: Any, context: Any, check: str, debug: bool, early_stop: bool) -> None:
+        self.function, self.context, self.early_stop = function, context, early_stop
+        self.describe = _CHECKS[check]
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.log: list[str] | None = [] if debug else None
+
+    def keep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep the arguments; inside another checkpoint, as that keeps what is saved."""
+        outer: Any = next(iter(ACTIVE.get()[-1:]), None)
+
+        def kept(value: Any) -> Any:
+            if outer is None or not isinstance(value, Tensor) or value.is_leaf:
+                return lambda: value
+            required = value.requires_grad
+            counter = value.detach()._counter
+            packed = outer.pack(value._data, counter, counter[0], self)
+            return lambda: packed.tensor().detach().requires_grad_(required)
+
+        positional = [kept(a) for a in args]
+        named = {k: kept(v) for k, v in kwargs.items()}
+        self.arguments = lambda: ([f() for f in positional], {k: f() for k, f in named.items()})
+
+    def name(self) -> str:
+        """Return what an error calls this, where it keeps what it saves as a node does."""
+        return "checkpoint"
+
+    def recompute(self, run: Any) -> None:
+        """Run the function again and hand the values over to the holders."""
+        again = _Again(self, run)
+        try:
+            self._rerun(again)
+        except BaseException:
+            # What a run that failed handed over is nothing to go on with.
+            for reference in self.holders:
+                holder = reference()
+                if holder is not None:
+                    holder.value = holder.run = None
+            raise
+
+    def _rerun(self, again: _Again) -> None:
+        args, kwargs = self.arguments()
+        try:
+            with _rng(self.state), enable_grad(), again, self.context:
+                self.function(*args, **kwargs)
+        except _Stop as stop:
+            if stop.args[0] is not again:
+                raise
+            return
+        if again.number < len(self.holders):
+            raise CheckpointError(
+                "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.holders)}\n"
+                f"Number of tensors saved during recomputation: {again.number}." + self.logs(again)
+            )
+        if again.wrong:
+            self.fail(again)
+
+    def fail(self, again: _Again) -> None:
+        """Raise for values that are not described as before."""
+        lines = "".join(
+            f"tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {now}\n"
+            for number, before, now in again.wrong
+        )
+        raise CheckpointError(
+            "checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
+            f"pass.\n{lines}" + self.logs(again)
+        )
+
+    def logs(self, again: _Again) -> str:
+        """Return what an error says about the operations that ran."""
+        if self.log is None:
+            return (
+                "\nThe function must do the same each time it is called with the same arguments. Pass debug=True to "
+                "checkpoint() to see which operations ran each time."
+            )
+        return (
+            "\nOperations of the forward pass:\n" + "".join(self.log) + "Operations of the recomputation:\n"
+            + "".join(again.log)
+        )  # fmt: skip
+
+
+def _line(node: Any) -> str:
+    frames = [f for f in traceback.extract_stack() if "tensorlike" not in f.filename]
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
+    return f"  {node.name().removesuffix('Backward0')}  {where}\n"
+
+
+class _Saving(saved_tensors_hooks):
+    """The hooks of the forward pass."""
+
+    def __init__(self, frame: _Frame) -> None:
+        super().__init__(self._pack, self._unpack)
+        self.frame = frame
+
+    def saw(self, node: Any) -> None:
+        if self.frame.log is not None and ACTIVE.get()[-1] is self:
+            self.frame.log.append(_line(node))
+        super().saw(node)
+
+    def _pack(self, tensor: Any) -> _Holder:
+        frame = self.frame
+        holder = _Holder(frame, len(frame.holders), frame.describe(tensor))
+        frame.holders.append(weakref.ref(holder))
+        return holder
+
+    @staticmethod
+    def _unpack(holder: _Holder) -> Any:
+        run = current_run.get()
+        if holder.value is None or holder.run is None or holder.run() is not run:
+            holder.frame.recompute(run)
+        value = holder.value
+        if value is None:
+            raise CheckpointError("checkpoint: the recomputation did not save what the forward pass saved")
+        if run is None:
+            holder.value = None
+        return value
+
+
+class _Again(saved_tensors_hooks):
+    """The hooks of the second pass: what it saves is what the first pass left out."""
+
+    def __init__(self, frame: _Frame, run: Any) -> None:
+        super().__init__(self._pack, lambda tensor: tensor)
+        self.frame, self.number = frame, 0
+        self.log: list[str] = []
+        self.run = None if run is None else weakref.ref(run)
+        self.wrong: list[tuple[int, Any, Any]] = []
+
+    def saw(self, node: Any) -> None:
+        if self.frame.log is not None and ACTIVE.get()[-1] is self:
+            self.log.append(_line(node))
+        super().saw(node)
+
+    def _pack(self, tensor: Any) -> Any:
+        frame, number = self.frame, self.number
+        self.number += 1
+        if number >= len(frame.holders):
+            if frame.early_stop:
+                return tensor
+            raise CheckpointError(
+                "checkpoint: trying to save more tensors during recomputation than during the original forward pass."
+                + frame.logs(self)
+            )
+        holder = frame.holders[number]()
+        if holder is not None:
+            now = frame.describe(tensor)
+            if now != holder.described:
+                self.wrong.append((number, holder.described, now))
+            holder.value, holder.run = tensor.detach(), self.run
+            if self.run is not None:
+                _free_after(self.run(), holder)
+        if self.number == len(frame.holders) and frame.early_stop:
+            if self.wrong:
+                frame.fail(self)
+            raise _Stop(self)
+        return tensor
+
+
+class _Freeing:
+    """Frees, with the run that it belongs to, what was computed again in it."""
+
+    def __init__(self) -> None:
+        self.holders: list[weakref.ref[_Holder]] = []
+
+    def __del__(self) -> None:
+        for reference in self.holders:
+            holder = reference()
+            if holder is not None:
+                holder.value = holder.run = None
+
+
+def _free_after(run: Any, holder: _Holder) -> None:
+    notes = run.note()
+    if _Freeing not in notes:
+        notes[_Freeing] = _Freeing()
+    notes[_Freeing].holders.append(weakref.ref(holder))
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run `functions` (a sequence, or a `Sequential`) one after the other in `segments` parts, each checkpointed.
+
+    The last part is not checkpointed. `preserve_rng_state` is the only other option; any else raises ValueError.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> layers = [tl.sin, tl.exp, tl.sin]
+    >>> checkpoint_sequential(layers, 2, x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([-0.8534, -0.8534])
+
+    Source: PyTorch's `torch.utils.checkpoint.checkpoint_sequential`.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint_sequential(): the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
+            "recommended; without it, use_reentrant=True is assumed.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+    parts = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(begin: int, end: int) -> Callable[[Any], Any]:
+        def forward(value: Any) -> Any:
+            for part in parts[begin:end]:
+                value = part(value)
+            return value
+
+        return forward
+
+    size = len(parts) // segments
+    begin = 0
+    for _ in range(segments - 1):
+        input = checkpoint(
+            run(begin, begin + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
+        begin += size
+    return run(begin, len(parts))(input)

@@ -1,0 +1,168 @@
+"""In-place operations and views: histories, refusals and their words, and what is kept.
+
+The rules themselves are compared with PyTorch's, program by program, in vs_torch/test_inplace_parity.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import tensorlike as tl
+from tensorlike.autograd import Function
+
+
+def leaf(*shape: int) -> tl.Tensor:
+    return (tl.arange(1.0, tl.zeros(shape).numel() + 1, dtype=tl.float64).reshape(shape)).requires_grad_()
+
+
+class Twice(Function):
+    @staticmethod
+    def forward(ctx, factor, x):
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, grad * 7
+
+
+@pytest.mark.parametrize(
+    ("view", "written", "expected"),
+    [
+        (lambda x: x[0], "x", [7.0, 14.0, 21.0, 4.0, 5.0, 6.0]),
+        (lambda x: x.t()[1:], "x", [1.0, 14.0, 21.0, 4.0, 35.0, 42.0]),
+        (lambda x: x.view(-1)[::2], "x", [7.0, 2.0, 21.0, 4.0, 35.0, 6.0]),
+        (lambda x: x[0], "view", [7.0, 14.0, 21.0, 0.0, 0.0, 0.0]),
+        (lambda x: x.t(), "sibling", [7.0, 14.0, 0.0, 28.0, 35.0, 0.0]),
+    ],
+)
+def test_a_custom_function_writes_to_a_view(view, written, expected) -> None:
+    a = leaf(2, 3)
+    x = a * 1
+    sibling, v = x[:, :2], view(x)
+    assert Twice.apply(2, v) is v
+    assert v.grad_fn is not None
+    assert x.grad_fn.name().endswith("CopySlices")
+    y = {"x": x, "view": v, "sibling": sibling}[written]
+    weight = tl.arange(1.0, 7.0, dtype=tl.float64).reshape(2, 3)
+    weight = {"x": weight, "view": view(weight), "sibling": weight[:, :2]}[written]
+    (y * weight).sum().backward()
+    assert a.grad.flatten().tolist() == expected
+    assert (y * 1).tolist() == {"x": x, "view": v, "sibling": sibling}[written].tolist()
+
+
+def test_a_custom_function_that_writes_to_a_view_can_be_differentiated_twice() -> None:
+    class Exp(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            x.exp_()
+            ctx.save_for_backward(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    def write(a):
+        x = a * 1
+        Exp.apply(x[1:])
+        return x * x
+
+    assert tl.autograd.gradcheck(write, (leaf(3) / 4,))
+    assert tl.autograd.gradgradcheck(write, ((leaf(3) / 4).detach().requires_grad_(),))
+
+
+@pytest.mark.parametrize(
+    ("write", "match"),
+    [
+        (lambda a: a.add_(1), "a leaf Variable that requires grad"),
+        (lambda a: a[0].add_(1), "a view of a leaf Variable that requires grad"),
+        (lambda a: a.unbind()[1].add_(1), "Output 1 of Unbind is a view and is being modified inplace.*multiple views"),
+        (lambda a: (a * 1).unbind()[0].add_(1), "Output 0 of Unbind is a view and is being modified inplace"),
+        (lambda a: Twice.apply(2, a), "Twice.*a leaf Variable that requires grad"),
+        (lambda a: Twice.apply(2, a[0]), "Twice.*a view of a leaf Variable that requires grad"),
+        (lambda a: Twice.apply(2, (a * 1).split(1)[0]), "Output 0 of Split is a view and is being modified inplace"),
+    ],
+)
+def test_refusals_say_what_was_refused(write, match) -> None:
+    with pytest.raises(RuntimeError, match=match):
+        write(leaf(2, 3))
+
+
+def test_a_view_made_under_no_grad_is_refused_with_the_reason() -> None:
+    x = leaf(2, 3) * 1
+    with tl.no_grad():
+        v = x[0]
+    with pytest.raises(RuntimeError, match="created in no_grad mode and is being modified inplace"):
+        v.mul_(2)
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="created in no_grad mode and its base or another view"):
+        v.sum().backward()
+
+
+def test_a_view_with_a_history_of_a_leaf_without_one_is_refused() -> None:
+    base = tl.ones(3)
+    v = base[:2]
+    v.requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        v[1:].mul_(2)
+    assert base.tolist() == [1.0, 1.0, 1.0]
+    x = leaf(3) * 1
+    v = x[:2]
+    x.detach_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        v.mul_(2)
+
+
+def test_the_count_of_modifications_goes_on_with_other_memory() -> None:
+    x = tl.ones(3)
+    x.add_(1).add_(1)
+    x.data = tl.zeros(3)
+    assert x._version == 2
+    x.add_(1)
+    assert x._version == 3
+
+
+def test_a_saved_value_outlives_the_memory_of_its_tensor() -> None:
+    x = leaf(3) * 1
+    y = (x * x).sum()
+    x.data = tl.zeros(3, dtype=tl.float64)
+    (gradient,) = tl.autograd.grad(y, x)
+    assert gradient.tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize("by_function", [False, True])
+def test_retained_is_the_gradient_of_what_a_tensor_is_now(by_function) -> None:
+    x = leaf(3) * 1
+    x.retain_grad()
+    y = x * 5
+    if by_function:
+        Twice.apply(2, x)
+    else:
+        x.mul_(2)
+    (x.sum() + y.sum()).backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_views_and_what_was_written_to_them_are_freed() -> None:
+    a = leaf(2, 3)
+    gc.collect()
+    gc.disable()
+    try:
+        x = a * 1
+        v = x[0]
+        sibling = x.view(-1)
+        v.mul_(2)
+        Twice.apply(2, v)
+        sibling.sum()
+        x.retain_grad()
+        x.sum().backward()
+        references = [weakref.ref(t) for t in (x, v, sibling, x.grad_fn)]
+        del x, v, sibling
+        assert [r() for r in references] == [None] * 4
+    finally:
+        gc.enable()
