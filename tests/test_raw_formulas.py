@@ -32,7 +32,8 @@ def test_raw_formulas_agree(name, dtype):
         raw = tl.autograd.grad(result, leaves, gradient, retain_graph=True)
         recorded = tl.autograd.grad(result, leaves, gradient, create_graph=True)
         for one, other in zip(raw, recorded, strict=True):
-            assert one.dtype is other.dtype and one.shape == other.shape
+            assert one.dtype is other.dtype
+            assert one.shape == other.shape
             np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=2e-5, atol=1e-6)
         seen += 1
     assert seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.base import TensorBase
@@ -237,7 +238,7 @@ def _composite(
             module=where,
             doc=function.__doc__,
             hot=hot.written(parameters) if hot else "",
-            hot_values=(lambda d=hot_for: values_of(d, hot)) if hot and hot_for else None,
+            hot_values=partial(values_of, hot_for, hot) if hot and hot_for else None,
             strict=True,
         )
         if hot_for is not None:

@@ -96,7 +96,8 @@ M.nn.functional.softmax(M.ones(2,requires_grad=True),0) | M.cat([M.ones(2,requir
 M.stack([M.ones(2,requires_grad=True)]*2) | M.where(M.tensor([True,False]), M.ones(2,requires_grad=True), M.zeros(2))
 M.ones(2,requires_grad=True).mean() | M.ones(2,requires_grad=True)**2 | M.ones(2,3,requires_grad=True).permute(1,0)
 M.ones(2,3,requires_grad=True)[:,1:] | M.ones(2,3,requires_grad=True)[[0,1]] | M.ones(2,3,requires_grad=True).var()
-M.linalg.vector_norm(M.ones(2,3,requires_grad=True)) | M.linalg.svd(M.eye(2).requires_grad_()) | M.Size([2,3]) | M.float64
+M.linalg.vector_norm(M.ones(2,3,requires_grad=True)) | M.linalg.svd(M.eye(2).requires_grad_()) | M.Size([2,3])
+M.float64
 M.device('cpu') | M.tensor([1e-40]) | M.tensor([1e38, 1.]) | M.tensor([0.1+0.2]) | M.tensor(1e5) | M.tensor(1e10)
 M.tensor([0.0001,1]) | M.tensor([0.00009,1]) | M.linspace(0,1,11) | M.arange(1001.) | M.eye(30)*1e-6 | M.full((3,),1e8)
 M.full((3,),1.5e8) | M.zeros(1001,2) | M.zeros(2,1001) | M.zeros(3,3,3,1000)[...,:200] | M.tensor([True]*1001)

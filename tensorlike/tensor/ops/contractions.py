@@ -13,7 +13,8 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.products import c_name, check_products, wide_product
+from tensorlike.tensor.ops.matrix_kernels import wide_product
+from tensorlike.tensor.ops.products import c_name, check_products
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 

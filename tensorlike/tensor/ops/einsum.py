@@ -24,7 +24,8 @@ from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.products import check_products, product
+from tensorlike.tensor.ops.matrix_kernels import product
+from tensorlike.tensor.ops.products import check_products
 from tensorlike.tensor.runtime import promote_arithmetic, write_out
 from tensorlike.tensor.types import Tensor
 

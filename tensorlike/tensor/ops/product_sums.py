@@ -9,13 +9,13 @@ import numpy as np
 
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.ops.matrix_kernels import wide_product
 from tensorlike.tensor.ops.products import (
     adjoint,
     c_name,
     check_batches,
     check_matrices,
     check_matrix_vector,
-    wide_product,
 )
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
