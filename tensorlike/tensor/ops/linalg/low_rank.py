@@ -87,8 +87,8 @@ def pca_lowrank(
 
     >>> import tensorlike as tl
     >>> A = tl.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    >>> round(tl.pca_lowrank(A, q=1)[1].item(), 2)
-    2.0
+    >>> tl.pca_lowrank(A, q=1)[1].round(decimals=2)
+    tensor([2.])
 
     Same as PyTorch's function of that name, with random numbers of its own.
     """
