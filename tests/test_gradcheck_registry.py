@@ -11,6 +11,9 @@ from tensorlike.autograd import gradcheck, gradgradcheck
 from tests.helpers.rows import families, mutates, samples
 from tests.helpers.values import array, mapped, tensors_in, wrapped
 
+# What these look at does not depend on the version of Python.
+pytestmark = pytest.mark.slow
+
 DIFFERENTIABLE = sorted(name for name in families() if samples(name).gradcheck)
 TWICE = sorted(name for name in DIFFERENTIABLE if samples(name).gradgradcheck)
 

@@ -14,6 +14,9 @@ from tests.helpers.gradients import outputs_of, random_like
 from tests.helpers.rows import families, mutates, samples
 from tests.helpers.values import array, assert_arrays, mapped, tensors_in, wrapped
 
+# What these look at does not depend on the version of Python.
+pytestmark = pytest.mark.slow
+
 DIFFERENTIABLE = sorted(name for name in families() if samples(name).gradcheck)
 
 
