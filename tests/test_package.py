@@ -38,6 +38,17 @@ def test_import_loads_numpy_and_nothing_slower() -> None:
     assert loaded & slow == set()
 
 
+def test_samples_do_not_need_an_extra() -> None:
+    # The audit, which users run from a plain installation, calls functions with them.
+    modules_after(
+        "import sys; sys.modules['ml_dtypes'] = sys.modules['rich'] = sys.modules['jinja2'] = None\n"
+        "from tensorlike.testing.samples import SAMPLES\n"
+        "for samples in SAMPLES.values():\n"
+        "    for dtype in samples.dtypes:\n"
+        "        dtype == 'bfloat16' or samples.generate(dtype)"
+    )
+
+
 def test_every_name_in_all_is_there() -> None:
     assert len(tl.__all__) == len(set(tl.__all__))
     assert [name for name in tl.__all__ if not hasattr(tl, name)] == []

@@ -56,11 +56,11 @@ class LinearCrossEntropyOptions:
             raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
         if self.acc_policy not in _POLICIES:
             raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
-        known = (None, tl.float16, tl.bfloat16, tl.float32, tl.float64)
-        if self.acc_dtype not in known:
+        dtype = self.acc_dtype
+        if dtype is not None and not (isinstance(dtype, tl.dtype) and dtype.is_floating_point):
             raise ValueError(
-                f"acc_dtype must be one of {known}, got {self.acc_dtype}. Pass acc_dtype=None to let the op pick "
-                "automatically."
+                f"acc_dtype must be a floating-point dtype or None, got {dtype}. Pass acc_dtype=None to let the op "
+                "pick automatically."
             )
 
 
