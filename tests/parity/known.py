@@ -114,12 +114,6 @@ DIFFERENT = (
         "which of the results for the backward pass PyTorch fills depends on the strides of the weights",
     ),
     Known(
-        "lobpcg",
-        "dtypes",
-        "complex64 complex128",
-        "complex matrices are refused as of the wrong dtype; PyTorch fails in a step of the algorithm",
-    ),
-    Known(
         "nn.init.kaiming_uniform_ nn.init.kaiming_normal_ nn.functional.normalize nn.functional.multi_margin_loss "
         "nn.functional.multi_head_attention_forward stft",
         "errors",
