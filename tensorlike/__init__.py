@@ -11,7 +11,11 @@ from math import e, inf, nan, pi
 
 __version__ = "0.1.0"
 
-from . import autograd, dispatch
+from ._collector import uncollected as _uncollected
+
+with _uncollected():
+    from . import autograd, dispatch
+    from . import tensor as _tensor  # the package; below, the name is the function
 from .autograd import (
     enable_grad,
     inference_mode,

@@ -9,9 +9,7 @@ from tensorlike.tensor.types import PythonNumber as Number
 from typing import Any
 from . import _C as _C
 from . import _overrides as _overrides
-from . import autograd as autograd
 from . import cuda as cuda
-from . import dispatch as dispatch
 from . import fft as fft
 from . import func as func
 from . import functional as functional
