@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 import warnings
 from typing import Any
 
@@ -316,14 +315,6 @@ def test_nothing_is_left_behind() -> None:
     assert STATE.get() is CLEAR
     assert tl.is_grad_enabled()
     assert plain == PLAIN
-
-
-def test_it_is_fast() -> None:
-    begin = time.perf_counter()
-    found = audit(Broken)
-    # Measured at two seconds; the limit that users are promised is twenty.
-    assert time.perf_counter() - begin < 20
-    assert found.seconds < 20
 
 
 # The json of a report.
