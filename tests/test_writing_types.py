@@ -405,3 +405,149 @@ def test_a_function_that_asks_by_itself():
             return "answer"
 
     assert by_hand(Sub()) == "answer"
+
+
+class TestMethods:
+    """Note [Methods of a duck type]."""
+
+    class Span(TensorLike):
+        """An interval, whose sum is named as the method that it becomes."""
+
+        def __init__(self, low, high):
+            self.low, self.high = low, high
+
+        @implements(tl.add, variants=True)
+        def add(input, other, *, alpha=1, out=None):
+            ends = [(x.low, x.high) if isinstance(x, TestMethods.Span) else (x, x) for x in (input, other)]
+            return TestMethods.Span(*(a + alpha * b for a, b in zip(*ends, strict=True)))
+
+        @implements(tl.neg, variants=True)
+        def _(input, *, out=None):
+            return TestMethods.Span(-input.high, -input.low)
+
+        @implements(tl.lt, variants=True)
+        def _(input, other, *, out=None):
+            return f"{getattr(input, 'low', input)} < {getattr(other, 'high', other)}"
+
+        @implements(tl.sub, variants=True)
+        def _(input, other, *, alpha=1, out=None):
+            return f"{getattr(input, 'low', input)} - {getattr(other, 'high', other)}"
+
+        @implements(tl.eq, variants=True)
+        def _(input, other, *, out=None):
+            return "equal?"
+
+    @pytest.mark.parametrize(
+        "expression, ends",
+        [
+            ("x + 1", (2, 4)),
+            ("1 + x", (2, 4)),
+            ("x + x", (2, 6)),
+            ("x.add(1, alpha=2)", (3, 5)),
+            ("np.float64(1) + x", (2, 4)),
+            ("-x", (-3, -1)),
+            ("x.neg()", (-3, -1)),
+            ("x.negative()", (-3, -1)),
+        ],
+    )
+    def test_what_is_implemented_with_variants_has_methods_and_operators(self, expression, ends):
+        result = eval(expression, {"x": self.Span(1, 3), "np": np})
+        assert type(result) is self.Span
+        assert (result.low, result.high) == ends
+
+    def test_comparisons_and_reflected_operators(self):
+        x = self.Span(1, 3)
+        assert (x < 5, x < 0, x - 1, 5 - x, x.sub(2)) == ("1 < 5", "1 < 0", "1 - 1", "5 - 3", "1 - 2")
+        assert (x == 1, len({x})) == ("equal?", 1)
+
+    def test_augmented_assignment_makes_a_new_object_of_a_type_that_nothing_writes_into(self):
+        x = before = self.Span(1, 3)
+        x += 1
+        assert (x.low, before.low) == (2, 1)
+        with pytest.raises(TypeError, match="add_"):
+            x.add_(1)
+
+    def test_augmented_assignment_writes_into_a_type_that_has_copy_(self):
+        class Cell(TensorLike):
+            def __init__(self, value):
+                self.value = value
+
+            @implements(tl.add, variants=True)
+            def _(input, other, *, alpha=1, out=None):
+                return Cell(input.value + other)
+
+            @implements(tl.Tensor.copy_)
+            def _(self, src, non_blocking=False):
+                self.value = src.value
+                return self
+
+        x = before = Cell(1)
+        x += 1
+        assert x is before
+        assert x.value == 2
+
+    def test_what_a_class_has_stays(self):
+        class Mine(TensorLike):
+            def __radd__(self, other):
+                return "mine"
+
+            def __eq__(self, other):
+                return True
+
+            __hash__ = None
+
+            @implements(tl.add, variants=True)
+            def _(input, other, *, alpha=1, out=None):
+                return "added"
+
+            @implements(tl.eq, variants=True)
+            def _(input, other, *, out=None):
+                return "compared"
+
+        assert (Mine() + 1, 1 + Mine(), Mine() == 1) == ("added", "mine", True)
+
+    def test_a_policy_brings_every_operator(self):
+        class Held(TensorLike, unhandled=overrides.to_dense):
+            def to_dense(self):
+                return tl.tensor([1.0, 2.0])
+
+        x = Held()
+        for expression in ("x * 2", "2 ** x", "x @ x", "-x", "abs(x)", "x >= 2", "x % 2", "3 // x"):
+            result = eval(expression, {"x": x})
+            assert tl.equal(result, eval(expression, {"x": x.to_dense()})), expression
+        x += 1
+        assert type(x) is tl.Tensor
+
+    def test_rewrap_writes_in_place(self):
+        class Boxed(TensorLike, unhandled=overrides.rewrap):
+            def __init__(self, tensor):
+                self.tensor = tensor
+
+            def unwrap(self):
+                return self.tensor
+
+            @classmethod
+            def wrap(cls, tensor, like):
+                return cls(tensor)
+
+        x = before = Boxed(tl.ones(2))
+        x *= 3
+        assert x is before
+        assert x.tensor.tolist() == [3, 3]
+
+    def test_a_closed_type_has_no_operators(self):
+        class Closed(TensorLike, unhandled=overrides.refuse):
+            pass
+
+        with pytest.raises(TypeError, match="unsupported operand"):
+            Closed() + 1
+
+    def test_subclasses_of_tensor_keep_their_methods(self):
+        class Sub(TensorLike, tl.Tensor):
+            @implements(tl.add, variants=True)
+            def add(input, other, *, alpha=1, out=None):
+                return "added"
+
+        x = tl.ones(2).as_subclass(Sub)
+        assert (x + 1, x.add(1), tl.add(x, 1)) == ("added",) * 3
+        assert Sub.__mul__ is tl.Tensor.__mul__

@@ -7,6 +7,7 @@ that every call takes the long way; after each, the nodes it added are found by 
 
 from __future__ import annotations
 
+import abc
 import contextvars
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,12 +31,12 @@ def observed(node: Node) -> None:
         observer(node)
 
 
-class NodeObserver(TorchFunctionMode):
+class NodeObserver(TorchFunctionMode, abc.ABC):
     """A mode that changes nothing and calls `saw` with each node that a call adds to the graph."""
 
+    @abc.abstractmethod
     def saw(self, node: Node) -> None:
         """Look at a new node."""
-        raise NotImplementedError
 
     def __enter__(self) -> Any:
         self._token = OBSERVERS.set((*OBSERVERS.get(), self.saw))

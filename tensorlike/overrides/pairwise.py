@@ -167,8 +167,9 @@ def register(func: Any, types: tuple[type, type], *, variants: bool = False, che
         if check:
             check_signature("register()", key if row is None else row, function)
         found = entries_of(row, forms, function) if row is not None and variants else []
-        named = next((handler for form, handler, _ in found if form == key), exactly(function))
-        entries = [(form, _Rule(pair, handler, rank, key, function)) for form, handler, rank in found if form != key]
+        named = next((handler for form, handler, _ in found if form.key == key), exactly(function))
+        others = [(form.key, handler, rank) for form, handler, rank in found if form.key != key]
+        entries = [(form, _Rule(pair, handler, rank, key, function)) for form, handler, rank in others]
         _add([*entries, (key, _Rule(pair, named, NAMED, key, function))])
         return implementation
 

@@ -198,6 +198,9 @@ class _Rewrap:
     (tensor(3.), 'votes')
     """
 
+    #: What is written in place reaches the operand.
+    writes = True
+
     def __init__(self) -> None:
         self.__doc__ = type(self).__doc__
 

@@ -21,7 +21,7 @@ from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["INPLACE_OPERATORS", "NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of"]
+__all__ = ["INPLACE_OPERATORS", "NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
 
 #: What answers a call for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -145,20 +145,26 @@ def exactly(implementation: Callable[..., Any]) -> Handler:
     return lambda cls, args, kwargs: implementation(*args, **kwargs)
 
 
-def entries_of(row: Row, forms: Sequence[Row], implementation: Callable[..., Any]) -> list[tuple[Any, Handler, int]]:
-    """Return (key, handler, rank) of every form of the function of `row`, reflected operators included."""
+def operators() -> list[Row]:
+    """Return the rows of every operator, unary, binary, reflected and in-place."""
+    reflected = {name for names in _REFLECTED.values() for name in names if "__" in name}
+    return [row for row in REGISTRY.values() if row.form == "operator" or row.full_name in reflected]
+
+
+def entries_of(row: Row, forms: Sequence[Row], implementation: Callable[..., Any]) -> list[tuple[Row, Handler, int]]:
+    """Return (form, handler, rank) of every form of the function of `row`, reflected operators included."""
     own = set(getattr(row.declaration, "rows", ()))
-    entries: list[tuple[Any, Handler, int]] = []
+    entries: list[tuple[Row, Handler, int]] = []
     reflected: dict[str, None] = {}
     for form in forms:
         rank = FORM if form is row or form in own else RELATED
-        entries.append((form.key, _handler(implementation, _adapter(row, form), form), rank))
+        entries.append((form, _handler(implementation, _adapter(row, form), form), rank))
         if form.namespace == "tensorlike":
             reflected.update(dict.fromkeys(_REFLECTED.get(_base_name(form), ())))
     for full_name in reflected:
         other = REGISTRY.get(full_name)
         if other is not None:
-            entries.append((other.key, _swapped(implementation, _names(other), _names(row)), RELATED))
+            entries.append((other, _swapped(implementation, _names(other), _names(row)), RELATED))
     return entries
 
 

@@ -5,6 +5,13 @@
 implementations may have one name, `_` for example. Python 3.11 turns what `__set_name__` raises into a RuntimeError
 that says nothing, but lets pass what looking `__set_name__` up raises: there `_Registration` registers what `_Body`
 noted, or complains of a class that is no TensorLike.
+
+# Note [Methods of a duck type]
+A subclass of `Tensor` inherits the methods and operators whose calls its `__torch_function__` answers. A duck type has
+none, and Python asks the class itself about `x + 1`: what `variants=True` registers, and every operator where a policy
+answers all functions, is therefore given to the class too: the functions of `Tensor` as they are, which dispatch on
+whatever they are handed. What the class has already stays. In-place operators are for types that can be written into;
+to the others Python gives a new object, `x = x + 1` for `x += 1`, as it does for numbers.
 """
 
 from __future__ import annotations
@@ -12,14 +19,16 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.registry import Row
+from tensorlike.tensor.tensor import Tensor
 
+from .policies import refuse
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
-from .variants import NAMED, Handler, entries_of, exactly, forms_of
+from .variants import INPLACE_OPERATORS, NAMED, Handler, entries_of, exactly, forms_of, operators
 
 __all__ = ["TensorLike", "implements"]
 
@@ -33,6 +42,9 @@ class TensorLike:
     with the class and inherited, says what happens to functions that are in no table: `overrides.refuse`,
     `overrides.to_dense`, `overrides.rewrap`, or any `policy(cls, func, types, args, kwargs)`. Without one the next
     class's `__torch_function__` answers, that of `Tensor` for its subclasses; with no such class it is refused.
+
+    A type with a policy other than `refuse` has Python's operators, each type the methods and operators of what it
+    implements with `variants=True`.
 
     Use it alone or in front of `Tensor`: `class Sub(overrides.TensorLike, tl.Tensor)`. Raises TypeError when a base
     with `__torch_function__` comes before it, or when the class lacks what its policy needs.
@@ -72,6 +84,8 @@ class TensorLike:
                 check(cls)
             # A function in a class would become a method.
             cls._torch_function_policy = staticmethod(unhandled)
+            if unhandled is not refuse:
+                _give_methods(cls, operators())
 
     @classmethod
     def __torch_function__(
@@ -144,11 +158,28 @@ def _register(cls: type, entries: Sequence[_Entry], *, again: bool = True) -> No
         setattr(cls, _TABLE, table)  # A call in another thread sees the old table or the new one.
 
 
+def _give_methods(cls: type[TensorLike], forms: Iterable[Row], implementations: Sequence[Any] = ()) -> None:
+    """Give `cls` the methods and operators among `forms` that it lacks: see Note [Methods of a duck type].
+
+    A name under which the class body has one of the `implementations` is taken for the method.
+    """
+    writes = getattr(cls._torch_function_policy, "writes", False) or _find(cls, Tensor.copy_) is not None
+    for form in forms:
+        kind, _, name = form.name.rpartition(".")
+        if kind != "Tensor" or form.form in ("property", "setter") or (name in INPLACE_OPERATORS and not writes):
+            continue
+        own = cls.__dict__.get(name)
+        is_implementation = isinstance(own, staticmethod) and own.__func__ in implementations
+        if is_implementation or getattr(cls, name, None) is getattr(object, name, None):
+            setattr(cls, name, form.function)
+
+
 class _Body:
     """What a class body registers; it learns which class that becomes."""
 
     def __init__(self) -> None:
         self.entries: list[_Entry] = []
+        self.variants: list[Row] = []
         self.owner: type | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -175,6 +206,7 @@ class _Registration:
         delattr(owner, _BODY)
         delattr(owner, _REGISTRATION)
         _register(owner, self.body.entries, again=False)
+        _give_methods(owner, self.body.variants, [entry.implementation for entry in self.body.entries])
         return lambda owner, name: None
 
 
@@ -196,12 +228,13 @@ def implements(
 
     Use it in the class body, or elsewhere with `for_type=`. The implementation is a static function and is called with
     the arguments exactly as the caller passed them. In a class body its name counts for nothing (it may be `_`), but one
-    that a method of the type has would hide that method. It may be decorated several times.
+    that another method of the type has would hide that method. It may be decorated several times.
 
     `variants=True` covers the function, the method, the operator, the reflected operator (operands swapped), the
     in-place forms, and the functions of other namespaces that are the same (`linalg.matmul`, `special.expit`), each
     brought to the arguments of the function. In-place forms compute the result and write it with `copy_`, and return
-    NotImplemented when the type does not answer that. A form registered by itself takes precedence.
+    NotImplemented when the type does not answer that. A form registered by itself takes precedence. A type that is no
+    subclass of `Tensor` gets the methods and operators, unless it has its own.
 
     Registering a function of the same module and name again, as in a notebook's cell that runs twice, replaces it.
 
@@ -216,8 +249,8 @@ def implements(
     >>> @tl.overrides.implements(tl.sub, variants=True, for_type=Shifted)
     ... def sub_shifted(input, other, *, alpha=1, out=None):
     ...     return [getattr(x, "by", "tensor") for x in (input, other)]
-    >>> tl.sub(Shifted(1), Shifted(2)), tl.ones(2) - Shifted(3)
-    ([1, 2], ['tensor', 3])
+    >>> tl.sub(Shifted(1), Shifted(2)), tl.ones(2) - Shifted(3), Shifted(4).sub(5)
+    ([1, 2], ['tensor', 3], [4, 'tensor'])
     >>> @tl.overrides.implements(tl.mean, for_type=Shifted)
     ... def mean_shifted(input, dim=None):
     ...     return input.by
@@ -246,11 +279,12 @@ def implements(
             check_signature("implements()", key if row is None else row, function)
         found = entries_of(row, forms, function) if row is not None and variants else []
         # The one that was named, whichever form of it that is.
-        named = next((handler for form, handler, _ in found if form == key), exactly(function))
-        entries = [_Entry(form, handler, rank, key, function) for form, handler, rank in found]
+        named = next((handler for form, handler, _ in found if form.key == key), exactly(function))
+        entries = [_Entry(form.key, handler, rank, key, function) for form, handler, rank in found]
         entries.append(_Entry(key, named, NAMED, key, function))
         if for_type is not None:
             _register(for_type, entries)
+            _give_methods(for_type, [form for form, _, _ in found])
             return implementation
         body = _class_body()
         if body is None:
@@ -263,6 +297,7 @@ def implements(
             body[_BODY] = _Body()
             body[_REGISTRATION] = _Registration(body[_BODY])
         body[_BODY].entries.extend(entries)
+        body[_BODY].variants.extend(form for form, _, _ in found)
         return staticmethod(function)
 
     return decorate

@@ -7,6 +7,7 @@ and `Tensor.set_` asks nobody. Nobody could exercise those, so they are found by
 
 from __future__ import annotations
 
+import abc
 import functools
 import inspect
 import sys
@@ -23,7 +24,7 @@ from tensorlike.tensor.tensor import Tensor, disabled_torch_function
 __all__ = ["CoveredFunctions", "functions_for"]
 
 
-class CoveredFunctions:
+class CoveredFunctions(abc.ABC):
     """The overridable functions of one library: `TensorlikeFunctions` or `TorchFunctions`."""
 
     #: The library's name, as `--override-coverage-api` takes it.
@@ -31,13 +32,13 @@ class CoveredFunctions:
     tensor: type
     disabled: Callable[..., Any]
 
+    @abc.abstractmethod
     def parameters(self, function: Callable[..., Any]) -> tuple[str, tuple[Parameter, ...]] | None:
         """Return the name and the parameters of what `__torch_function__` receives as `func`, or None if not listed."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def operands(self, kind: type) -> Iterator[tuple[str, str]]:
         """Yield (function, operand) of each place that an instance of `kind` can have in a call."""
-        raise NotImplementedError
 
     def named(self, function: Callable[..., Any]) -> str:
         """Return the name of a function, whoever lists it."""
@@ -57,7 +58,7 @@ class CoveredFunctions:
         if getattr(found, "__func__", found) is self.disabled:
             raise ValueError(f"{kind.__name__} switches __torch_function__ off, so no function asks it")
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027 - a library that remembers nothing has nothing to do
         """Make dispatch forget what it remembers of types, one of which has another `__torch_function__` now."""
 
     def inherited(self, kind: Any) -> Callable[..., Any]:

@@ -135,18 +135,20 @@ class TransformTensor(Tensor):
             return NotImplemented
         return top.answer(top._level, func, args, kwargs)
 
+    # What each transform defines. They are not abstract methods: `ABCMeta` would answer every `isinstance` by a call,
+    # of which a mapped operation makes several.
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Answer a call in which `level` is the innermost one."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{cls.__name__} has no answer()")
 
     def described(self) -> tuple[tuple[int, ...], Any]:
         """Return shape and NumPy dtype."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no described()")
 
     def held(self) -> tuple[Any, ...]:
         """Return the tensors that this one is made of."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no held()")
 
 
 def leaves(value: Any) -> Iterator[Any]:
