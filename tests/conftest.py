@@ -36,3 +36,26 @@ def gpu():
 
     with Gpu.found() as found:
         yield found
+
+
+@pytest.fixture
+def second(gpu):
+    """A device that is not the current one."""
+    if gpu.count < 2:
+        pytest.skip("this machine has one GPU, and a device that is not current takes two")
+    return tl.device("cuda", 1)
+
+
+@pytest.fixture
+def cuda():
+    """The stand-in for CuPy, registered as the backend of the device type `cuda`."""
+    import strict_cupy
+
+    backend = strict_cupy.install()
+    yield backend
+    strict_cupy.uninstall()
+
+
+@pytest.fixture
+def xp(cuda):
+    return cuda.namespace

@@ -5,66 +5,15 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.special
 
 import strict_cupy
+from helpers.stand_in import assert_same, to_device
 from tensorlike.tensor import backends
 from tensorlike.tensor.device import device
-
-ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def cuda():
-    """The stand-in for CuPy, registered as the backend of the device type `cuda`."""
-    backend = strict_cupy.install()
-    yield backend
-    strict_cupy.uninstall()
-
-
-@pytest.fixture
-def xp(cuda):
-    return cuda.namespace
-
-
-@pytest.fixture
-def no_cuda(monkeypatch):
-    """A machine without CuPy, whatever is installed on this one."""
-    monkeypatch.setattr(backends, "_cupy", [])
-    monkeypatch.setitem(sys.modules, "cupy", None)
-
-
-def to_device(value):
-    if isinstance(value, np.ndarray):
-        return strict_cupy.cupy.asarray(value)
-    if isinstance(value, list | tuple):
-        return type(value)(to_device(item) for item in value)
-    return value
-
-
-def to_host(value):
-    if isinstance(value, strict_cupy.ndarray):
-        return value.get()
-    if isinstance(value, list | tuple):
-        return [to_host(item) for item in value]
-    return value
-
-
-def assert_same(actual, expected):
-    """The same values, dtypes and shapes; and `actual` lives on the device."""
-    if isinstance(expected, list | tuple):
-        assert len(actual) == len(expected)
-        for one, other in zip(actual, expected):
-            assert_same(one, other)
-        return
-    assert isinstance(actual, strict_cupy.ndarray), type(actual)
-    assert actual.dtype == expected.dtype
-    np.testing.assert_allclose(actual.get(), expected, rtol=1e-6, atol=1e-12, strict=True)
 
 
 class TestSciPy:

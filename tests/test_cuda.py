@@ -15,28 +15,10 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from helpers.cuda import CUDA, TWO_DEVICES, same
 from tensorlike.tensor import backends
 
 ROOT = Path(__file__).parents[1]
-CUDA = tl.device("cuda", 0)
-TWO_DEVICES = r"Expected all tensors to be on the same device, but found at least two devices, "
-
-
-@pytest.fixture
-def second(gpu):
-    """A device that is not the current one."""
-    if gpu.count < 2:
-        pytest.skip("this machine has one GPU, and a device that is not current takes two")
-    return tl.device("cuda", 1)
-
-
-def same(actual, expected, device=CUDA):
-    """Both the same values, dtype and shape; the first on the device."""
-    assert isinstance(actual, tl.Tensor)
-    assert actual.device == device
-    assert not isinstance(actual._data, np.ndarray)
-    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(actual.detach().cpu().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 FACTORIES = {

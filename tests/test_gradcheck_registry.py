@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import tensorlike as tl
 from tensorlike.autograd import gradcheck, gradgradcheck
-from tests.helpers.rows import families, mutates, samples
-from tests.helpers.values import array, mapped, tensors_in, wrapped
+from tests.helpers.gradients import outputs_of
+from tests.helpers.rows import calling, families, samples
+from tests.helpers.values import array, tensors_in, wrapped
 
 # What these look at does not depend on the version of Python.
 pytestmark = pytest.mark.slow
@@ -46,22 +46,8 @@ def _cases(name: str, count: int) -> list[Case]:
 
 
 def _calling(row: Any, sample: Any, chosen: list[int]) -> Any:
-    def function(*values: Any) -> list[Any]:
-        given = dict(zip(chosen, values, strict=True))
-        count = -1
-
-        def change(tensor: Any) -> Any:
-            nonlocal count
-            count += 1
-            value = given.get(count, tensor)
-            # In-place functions refuse leaves.
-            return value.clone() if count == 0 and mutates(row) else value
-
-        args, kwargs = mapped([list(sample.args), sample.kwargs], change)
-        tl.manual_seed(0)
-        return [t for t in tensors_in([row.function(*args, **kwargs)]) if array(t).dtype.kind in "fc"]
-
-    return function
+    function = calling(row, sample, chosen)
+    return lambda *values: outputs_of(function(*values))
 
 
 def _recorded(case: Case) -> bool:

@@ -14,7 +14,7 @@ import pytest
 import tensorlike as tl
 from helpers.ducks import ANSWER, Duck, identical, recorded
 from helpers.gradients import GradientMismatch, check_gradients, outputs_of
-from helpers.rows import IN_PLACE, REFLECTED, cases, families, mutates
+from helpers.rows import IN_PLACE, REFLECTED, calling, cases, families, mutates
 from helpers.values import (
     TOLERANCE,
     array,
@@ -341,22 +341,7 @@ def check_derivatives(samples, row, inputs, name):
         chosen = [i for i in chosen if operands[i].requires_grad]
         if not chosen:
             continue
-
-        def function(*values, sample=sample, chosen=chosen):
-            given = dict(zip(chosen, values))
-            count = -1
-
-            def change(tensor):
-                nonlocal count
-                count += 1
-                value = given.get(count, tensor)
-                # In-place functions refuse leaves.
-                return value.clone() if count == 0 and mutates(row) else value
-
-            args, kwargs = mapped([list(sample.args), sample.kwargs], change)
-            tl.manual_seed(0)
-            return row.function(*args, **kwargs)
-
+        function = calling(row, sample, chosen)
         points = [operands[i] for i in chosen]
         live = check_gradients(
             function,

@@ -10,8 +10,8 @@ import pytest
 import tensorlike as tl
 from tensorlike import func
 from tests.helpers.gradients import inner, outputs_of, random_like
-from tests.helpers.rows import families, mutates, samples
-from tests.helpers.values import array, assert_arrays, mapped, tensors_in, wrapped
+from tests.helpers.rows import calling, families, samples
+from tests.helpers.values import array, assert_arrays, tensors_in, wrapped
 
 # What these look at does not depend on the version of Python.
 pytestmark = pytest.mark.slow
@@ -36,26 +36,6 @@ def _movable(tensor: Any) -> bool:
     return array(tensor).dtype.kind in "fc" and array(tensor).dtype.itemsize >= 8
 
 
-def _calling(row: Any, sample: Any, chosen: list[int]) -> Any:
-    """Return the call of a sample as a function of the operands `chosen`."""
-
-    def function(*values: Any) -> Any:
-        given = dict(zip(chosen, values, strict=True))
-        count = -1
-
-        def change(tensor: Any) -> Any:
-            nonlocal count
-            count += 1
-            value = given.get(count, tensor)
-            return value.clone() if count == 0 and mutates(row) else value
-
-        args, kwargs = mapped([list(sample.args), sample.kwargs], change)
-        tl.manual_seed(0)
-        return row.function(*args, **kwargs)
-
-    return function
-
-
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_forward_derivative(name: str) -> None:
     """<u, J t> = <J^T u, t>: forward mode against reverse mode, which finite differences confirm elsewhere."""
@@ -67,7 +47,7 @@ def test_forward_derivative(name: str) -> None:
         chosen = [i for i, t in enumerate(operands) if _movable(t) and t.requires_grad]
         if not chosen:
             continue
-        function = _calling(row, sample, chosen)
+        function = calling(row, sample, chosen)
         points = [wrapped(array(operands[i]).copy()).requires_grad_() for i in chosen]
         outputs = outputs_of(function(*points))
         recorded = [i for i, o in enumerate(outputs) if o.requires_grad]
@@ -104,7 +84,7 @@ def test_batch(name: str) -> None:
         ]
         if not chosen or len(first) != len(second):
             continue
-        function = _calling(row, one, chosen)
+        function = calling(row, one, chosen)
         examples = [[wrapped(array(t[i]).copy()) for i in chosen] for t in (first, second)]
         try:
             expected = [list(tensors_in(function(*e))) for e in examples]

@@ -16,6 +16,18 @@ from tensorlike.tensor import backends
 
 from .values import array, mapped
 
+CUDA = tl.device("cuda", 0)
+TWO_DEVICES = r"Expected all tensors to be on the same device, but found at least two devices, "
+
+
+def same(actual: Any, expected: Any, device: Any = CUDA) -> None:
+    """Both the same values, dtype and shape; the first on the device."""
+    assert isinstance(actual, tl.Tensor), type(actual)
+    assert actual.device == device, f"on {actual.device}, expected {device}"
+    assert not isinstance(actual._data, np.ndarray)
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), f"{actual}, expected {expected}"
+    np.testing.assert_allclose(actual.detach().cpu().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+
 
 def real_devices() -> int:
     """Return how many GPUs can be used through CuPy itself."""

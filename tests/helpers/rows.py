@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import tensorlike as tl
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, Row
 from tensorlike.dispatch.signature import parameters_of
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.testing.samples import SAMPLES, Samples
+
+from .values import mapped
 
 #: The functions that Python's operators stand for.
 OPERATORS = {
@@ -109,6 +113,27 @@ def mutates(row: Row) -> bool:
     return row.form in ("setter", "inplace") or last in IN_PLACE or last == "__setitem__" or (
         last.endswith("_") and not last.endswith("__")
     )  # fmt: skip
+
+
+def calling(row: Row, sample: Any, chosen: Sequence[int]) -> Callable[..., Any]:
+    """Return the call of a sample as a function of the operands `chosen`."""
+
+    def function(*values: Any) -> Any:
+        given = dict(zip(chosen, values, strict=True))
+        count = -1
+
+        def change(tensor: Any) -> Any:
+            nonlocal count
+            count += 1
+            value = given.get(count, tensor)
+            # In-place functions refuse leaves.
+            return value.clone() if count == 0 and mutates(row) else value
+
+        args, kwargs = mapped([list(sample.args), sample.kwargs], change)
+        tl.manual_seed(0)
+        return row.function(*args, **kwargs)
+
+    return function
 
 
 def is_operator(row: Row) -> bool:

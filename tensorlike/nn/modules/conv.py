@@ -245,7 +245,26 @@ class LazyConvolution(LazyModuleMixin):
         return int(input.shape[-count - 1])
 
 
-class LazyConv1d(LazyConvolution, Convolution):
+class _LazyConv(LazyConvolution, Convolution):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: str | int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+
+
+class LazyConv1d(_LazyConv):
     """`Conv1d` that finds the number of input channels from its first input.
 
     >>> import tensorlike as tl
@@ -259,25 +278,8 @@ class LazyConv1d(LazyConvolution, Convolution):
     _dimensions = 1
     _function = staticmethod(F.conv1d)
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | tuple[int, ...],
-        stride: int | tuple[int, ...] = 1,
-        padding: str | int | tuple[int, ...] = 0,
-        dilation: int | tuple[int, ...] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )
 
-
-class LazyConv2d(LazyConvolution, Convolution):
+class LazyConv2d(_LazyConv):
     """`Conv2d` that finds the number of input channels from its first input.
 
     >>> import tensorlike as tl
@@ -291,25 +293,8 @@ class LazyConv2d(LazyConvolution, Convolution):
     _dimensions = 2
     _function = staticmethod(F.conv2d)
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | tuple[int, ...],
-        stride: int | tuple[int, ...] = 1,
-        padding: str | int | tuple[int, ...] = 0,
-        dilation: int | tuple[int, ...] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )
 
-
-class LazyConv3d(LazyConvolution, Convolution):
+class LazyConv3d(_LazyConv):
     """`Conv3d` that finds the number of input channels from its first input.
 
     >>> import tensorlike as tl
@@ -322,20 +307,3 @@ class LazyConv3d(LazyConvolution, Convolution):
     cls_to_become = Conv3d
     _dimensions = 3
     _function = staticmethod(F.conv3d)
-
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | tuple[int, ...],
-        stride: int | tuple[int, ...] = 1,
-        padding: str | int | tuple[int, ...] = 0,
-        dilation: int | tuple[int, ...] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )

@@ -133,7 +133,28 @@ class ConvTranspose3d(_TransposedConvolution):
     _function = staticmethod(F.conv_transpose3d)
 
 
-class LazyConvTranspose1d(LazyConvolution, _TransposedConvolution):
+class _LazyConvTranspose(LazyConvolution, _TransposedConvolution):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device,
+            dtype,
+        )  # fmt: skip
+
+
+class LazyConvTranspose1d(_LazyConvTranspose):
     """`ConvTranspose1d` that finds the number of input channels from its first input.
 
     >>> import tensorlike as tl
@@ -147,27 +168,8 @@ class LazyConvTranspose1d(LazyConvolution, _TransposedConvolution):
     _dimensions = 1
     _function = staticmethod(F.conv_transpose1d)
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes = 0,
-        output_padding: Sizes = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Sizes = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device,
-            dtype,
-        )  # fmt: skip
 
-
-class LazyConvTranspose2d(LazyConvolution, _TransposedConvolution):
+class LazyConvTranspose2d(_LazyConvTranspose):
     """`ConvTranspose2d` that finds the number of input channels from its first input.
 
     >>> import tensorlike as tl
@@ -181,27 +183,8 @@ class LazyConvTranspose2d(LazyConvolution, _TransposedConvolution):
     _dimensions = 2
     _function = staticmethod(F.conv_transpose2d)
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes = 0,
-        output_padding: Sizes = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Sizes = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device,
-            dtype,
-        )  # fmt: skip
 
-
-class LazyConvTranspose3d(LazyConvolution, _TransposedConvolution):
+class LazyConvTranspose3d(_LazyConvTranspose):
     """`ConvTranspose3d` that finds the number of input channels from its first input.
 
     >>> import tensorlike as tl
@@ -214,22 +197,3 @@ class LazyConvTranspose3d(LazyConvolution, _TransposedConvolution):
     cls_to_become = ConvTranspose3d
     _dimensions = 3
     _function = staticmethod(F.conv_transpose3d)
-
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes = 0,
-        output_padding: Sizes = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Sizes = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device,
-            dtype,
-        )  # fmt: skip

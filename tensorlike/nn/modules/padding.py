@@ -62,6 +62,14 @@ class _ConstantPad(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
 class _CircularPad(_Pad):
     _mode = "circular"
 
@@ -117,7 +125,7 @@ class ConstantPad3d(_ConstantPad):
     _dimensions = 3
 
 
-class ZeroPad1d(ConstantPad1d):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Puts zeros before and after the last dimension; `padding` is as in `ConstantPad1d`.
 
     >>> import tensorlike as tl
@@ -127,14 +135,8 @@ class ZeroPad1d(ConstantPad1d):
     Source: PyTorch's `torch.nn.ZeroPad1d`.
     """
 
-    def __init__(self, padding: Sizes) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Puts zeros around the last two dimensions; `padding` is as in `ConstantPad2d`.
 
     >>> import tensorlike as tl
@@ -145,14 +147,8 @@ class ZeroPad2d(ConstantPad2d):
     Source: PyTorch's `torch.nn.ZeroPad2d`.
     """
 
-    def __init__(self, padding: Sizes) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Puts zeros around the last three dimensions; `padding` is as in `ConstantPad3d`.
 
     >>> import tensorlike as tl
@@ -161,12 +157,6 @@ class ZeroPad3d(ConstantPad3d):
 
     Source: PyTorch's `torch.nn.ZeroPad3d`.
     """
-
-    def __init__(self, padding: Sizes) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ReflectionPad1d(_Pad):
@@ -186,7 +176,7 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """Puts the elements next to the border, mirrored, around the last three dimensions.
+    """Puts the elements next to the border, mirrored, around the last two dimensions.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
 

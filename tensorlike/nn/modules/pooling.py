@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
@@ -29,6 +30,8 @@ Sizes = int | tuple[int, ...]
 
 
 class _MaxPool(Module):
+    _function: ClassVar[Callable[..., Any]]
+
     def __init__(
         self,
         kernel_size: Sizes,
@@ -45,6 +48,17 @@ class _MaxPool(Module):
         self.dilation = dilation
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
 
     def extra_repr(self) -> str:
         return (
@@ -67,16 +81,7 @@ class MaxPool1d(_MaxPool):
     Source: PyTorch's `torch.nn.MaxPool1d`.
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool1d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+    _function = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
@@ -89,16 +94,7 @@ class MaxPool2d(_MaxPool):
     Source: PyTorch's `torch.nn.MaxPool2d`.
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+    _function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
@@ -111,16 +107,7 @@ class MaxPool3d(_MaxPool):
     Source: PyTorch's `torch.nn.MaxPool3d`.
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+    _function = staticmethod(F.max_pool3d)
 
 
 class _AvgPool(Module):
@@ -166,7 +153,39 @@ class AvgPool1d(_AvgPool):
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
-class AvgPool2d(_AvgPool):
+class _AvgPoolWithDivisor(_AvgPool):
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class AvgPool2d(_AvgPoolWithDivisor):
     """The mean over windows of (batch, channels, height, width).
 
     The arguments are those of `AvgPool1d`, and `divisor_override`, which takes the place of a window's size.
@@ -178,36 +197,10 @@ class AvgPool2d(_AvgPool):
     Source: PyTorch's `torch.nn.AvgPool2d`.
     """
 
-    def __init__(
-        self,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    _function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolWithDivisor):
     """The mean over windows of (batch, channels, depth, height, width); the arguments are those of `AvgPool2d`.
 
     >>> import tensorlike as tl
@@ -217,33 +210,7 @@ class AvgPool3d(_AvgPool):
     Source: PyTorch's `torch.nn.AvgPool3d`.
     """
 
-    def __init__(
-        self,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    _function = staticmethod(F.avg_pool3d)
 
 
 class _AdaptiveAvgPool(Module):

@@ -15,7 +15,31 @@ from .module import Module
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class Embedding(Module):
+class _Table(Module):
+    weight: Parameter
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+
+    def _make_weight(self, given: Tensor | None, device: Any, dtype: Any, requires_grad: bool = True) -> None:
+        shape = (self.num_embeddings, self.embedding_dim)
+        if given is None:
+            self.weight = Parameter(tl.empty(shape, device=device, dtype=dtype), requires_grad=requires_grad)
+            self.reset_parameters()
+        else:
+            if tuple(given.shape) != shape:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(given, requires_grad=requires_grad)
+
+    def reset_parameters(self) -> None:
+        """Fill the table anew."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with tl.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
     """A table of `num_embeddings` vectors of `embedding_dim` numbers, looked up by integers.
 
     `weight` is (num_embeddings, embedding_dim), drawn from the standard normal distribution at first. The row
@@ -29,8 +53,6 @@ class Embedding(Module):
 
     Source: PyTorch's `torch.nn.Embedding`.
     """
-
-    weight: Parameter
 
     def __init__(
         self,
@@ -58,21 +80,7 @@ class Embedding(Module):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        if _weight is None:
-            values = tl.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(values, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Fill the table anew."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with tl.no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        self._make_weight(_weight, device, dtype, requires_grad=not _freeze)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
@@ -133,7 +141,7 @@ class Embedding(Module):
         )
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Sums, means or maxima (`mode`) of bags of rows of a table, looked up by integers.
 
     `weight` is (num_embeddings, embedding_dim), drawn from the standard normal distribution at first. A bag is a row of
@@ -147,8 +155,6 @@ class EmbeddingBag(Module):
 
     Source: PyTorch's `torch.nn.EmbeddingBag`.
     """
-
-    weight: Parameter
 
     def __init__(
         self,
@@ -179,20 +185,7 @@ class EmbeddingBag(Module):
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        if _weight is None:
-            self.weight = Parameter(tl.empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight)
-
-    def reset_parameters(self) -> None:
-        """Fill the table anew."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with tl.no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        self._make_weight(_weight, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
@@ -155,6 +156,7 @@ class MaxUnpool3d(_MaxUnpool):
 
 class _FractionalMaxPool(Module):
     _dimensions: ClassVar[int]
+    _function: ClassVar[Callable[..., Any]]
     output_size: tuple[int, ...] | None
     output_ratio: tuple[float, ...] | None
 
@@ -181,6 +183,16 @@ class _FractionalMaxPool(Module):
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._function(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
 
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The maximum over windows of (batch, channels, height, width) at random places, as many as give the output size.
@@ -196,16 +208,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     """
 
     _dimensions = 2
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+    _function = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
@@ -219,13 +222,4 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     """
 
     _dimensions = 3
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+    _function = staticmethod(F.fractional_max_pool3d)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorlike as tl
 import tensorlike.nn.functional as F
@@ -44,7 +44,65 @@ def _copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-class TransformerEncoderLayer(Module):
+class _Layer(Module):
+    #: Whether there is a second attention, as in decoders, with a norm and a dropout of its own.
+    _attends_to_memory: ClassVar[bool]
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        place: dict[str, Any] = {"device": device, "dtype": dtype}
+
+        def attention() -> MultiheadAttention:
+            return MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place)
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
+
+        self.self_attn = attention()
+        if self._attends_to_memory:
+            self.multihead_attn = attention()
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
+        self.norm_first = norm_first
+        self.norm1 = norm()
+        self.norm2 = norm()
+        if self._attends_to_memory:
+            self.norm3 = norm()
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        if self._attends_to_memory:
+            self.dropout3 = Dropout(dropout)
+        self._take_activation(_activation_of(activation))
+
+    def _take_activation(self, activation: Any) -> None:
+        self.activation = activation
+
+    def _attended(
+        self, attention: Module, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, causal: bool
+    ) -> Any:
+        return attention(
+            x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal
+        )[0]
+
+    def _mapped(self, x: Tensor) -> Any:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
     """Attention of a sequence to itself, then two linear maps, each with dropout, a residual connection and a norm.
 
     `src` has the shape (S, N, d_model), or (N, S, d_model) with `batch_first`, or is without the batch N; the result
@@ -58,37 +116,13 @@ class TransformerEncoderLayer(Module):
     Source: PyTorch's `torch.nn.TransformerEncoderLayer`.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        place: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        function = _activation_of(activation)
-        relu, gelu = function is F.relu or isinstance(function, ReLU), function is F.gelu or isinstance(function, GELU)
+    _attends_to_memory = False
+
+    def _take_activation(self, activation: Any) -> None:
+        relu = activation is F.relu or isinstance(activation, ReLU)
+        gelu = activation is F.gelu or isinstance(activation, GELU)
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
-        self.activation = function
+        super()._take_activation(activation)
 
     def forward(
         self,
@@ -97,27 +131,19 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
+        own = (src_mask, src_key_padding_mask, is_causal)
         x: Tensor = src
         if self.norm_first:
-            x = x + self._attended(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
-            x = x + self._mapped(self.norm2(x))
+            y = self.norm1(x)
+            x = x + self.dropout1(self._attended(self.self_attn, y, y, *own))
+            x = x + self.dropout2(self._mapped(self.norm2(x)))
             return x
-        x = self.norm1(x + self._attended(x, src_mask, src_key_padding_mask, is_causal))
-        result: Tensor = self.norm2(x + self._mapped(x))
+        x = self.norm1(x + self.dropout1(self._attended(self.self_attn, x, x, *own)))
+        result: Tensor = self.norm2(x + self.dropout2(self._mapped(x)))
         return result
 
-    def _attended(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Any:
-        return self.dropout1(
-            self.self_attn(
-                x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
-            )[0]
-        )
 
-    def _mapped(self, x: Tensor) -> Any:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
-
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_Layer):
     """Attention of a sequence to itself, then to `memory`, then two linear maps: as in `TransformerEncoderLayer`.
 
     `tgt` has the shape (T, N, d_model) and `memory` (S, N, d_model), N first with `batch_first`, or both are without
@@ -131,36 +157,7 @@ class TransformerDecoderLayer(Module):
     Source: PyTorch's `torch.nn.TransformerDecoderLayer`.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        place: dict[str, Any] = {"device": device, "dtype": dtype}
-        options: dict[str, Any] = {"dropout": dropout, "bias": bias, "batch_first": batch_first}
-        self.self_attn = MultiheadAttention(d_model, nhead, **options, **place)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **options, **place)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _activation_of(activation)
+    _attends_to_memory = True
 
     def forward(
         self,
@@ -180,23 +177,12 @@ class TransformerDecoderLayer(Module):
             y = self.norm1(x)
             x = x + self.dropout1(self._attended(self.self_attn, y, y, *own))
             x = x + self.dropout2(self._attended(self.multihead_attn, self.norm2(x), memory, *other))
-            x = x + self._mapped(self.norm3(x))
+            x = x + self.dropout3(self._mapped(self.norm3(x)))
             return x
         x = self.norm1(x + self.dropout1(self._attended(self.self_attn, x, x, *own)))
         x = self.norm2(x + self.dropout2(self._attended(self.multihead_attn, x, memory, *other)))
-        result: Tensor = self.norm3(x + self._mapped(x))
+        result: Tensor = self.norm3(x + self.dropout3(self._mapped(x)))
         return result
-
-    @staticmethod
-    def _attended(
-        attention: Module, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Any:
-        return attention(
-            x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
-        )[0]
-
-    def _mapped(self, x: Tensor) -> Any:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerEncoder(Module):

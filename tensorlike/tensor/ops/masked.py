@@ -410,6 +410,14 @@ def median(
 # ------------------------------------------------------------------------------------------------ as many as there were
 
 
+def _scanned(function: str, input: Any, dim: int, dtype: Any, mask: Any, other: int) -> Any:
+    found = _kept(input, _mask_of(function, input, mask), other)
+    one_dim(dim, found.dim())
+    if dtype is None and found._data.dtype.kind == "b":
+        raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': give `dtype`, or convert the input")
+    return getattr(found, function)(dim, dtype=input.dtype if dtype is None else dtype)
+
+
 @composite(namespace=_MASKED)
 def cumsum(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the sums along `dim` up to each element of those whose `mask` is True.
@@ -422,10 +430,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor 
 
     Same as PyTorch's function of that name.
     """
-    found = _kept(input, _mask_of("cumsum", input, mask), 0)
-    one_dim(dim, found.dim())
-    _scannable("cumsum", found, dtype)
-    return found.cumsum(dim, dtype=input.dtype if dtype is None else dtype)
+    return _scanned("cumsum", input, dim, dtype, mask, 0)
 
 
 @composite(namespace=_MASKED)
@@ -440,15 +445,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
 
     Same as PyTorch's function of that name.
     """
-    found = _kept(input, _mask_of("cumprod", input, mask), 1)
-    one_dim(dim, found.dim())
-    _scannable("cumprod", found, dtype)
-    return found.cumprod(dim, dtype=input.dtype if dtype is None else dtype)
-
-
-def _scannable(function: str, input: Any, dtype: Any) -> None:
-    if dtype is None and input._data.dtype.kind == "b":
-        raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': give `dtype`, or convert the input")
+    return _scanned("cumprod", input, dim, dtype, mask, 1)
 
 
 @composite(namespace=_MASKED)

@@ -91,14 +91,8 @@ def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
     return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)
 
 
-derivatives(
-    amax,
-    input=lambda grad, input, result, dim, keepdim: _shared(grad, input, result, dim, keepdim),
-)
-derivatives(
-    amin,
-    input=lambda grad, input, result, dim, keepdim: _shared(grad, input, result, dim, keepdim),
-)
+derivatives(amax, input=_shared)
+derivatives(amin, input=_shared)
 
 
 @primitive(several=("min", "max"), out=True)

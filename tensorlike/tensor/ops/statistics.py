@@ -137,12 +137,7 @@ def var(
     return converted(xp, variance, _real_like(input.dtype))
 
 
-derivatives(
-    var,
-    input=lambda grad, input, dim, unbiased, keepdim, correction: _variance_backward(
-        grad, input, dim, unbiased, keepdim, correction
-    ),
-)
+derivatives(var, input=_variance_backward)
 
 
 @primitive(out=True)
@@ -167,12 +162,7 @@ def std(
     return converted(xp, xp.sqrt(variance, out=variance), _real_like(input.dtype))
 
 
-derivatives(
-    std,
-    input=lambda grad, input, result, dim, unbiased, keepdim, correction: _deviation_backward(
-        grad, input, result, dim, unbiased, keepdim, correction
-    ),
-)
+derivatives(std, input=_deviation_backward)
 
 
 @primitive(several=True, method=False)
