@@ -1,6 +1,8 @@
 """Modes and guards: nesting, refusing, exceptions, threads, tasks."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -78,6 +80,22 @@ def test_arguments_arrive_as_they_were_passed():
     assert seen[1][1:] == ((), (2,), {"dtype": tl.float64})
     assert seen[2][0] is tl.Tensor.add
     assert seen[2][2] == (x, 1)
+
+
+def test_a_function_whose_first_call_is_under_a_mode():
+    # The operator reports the method, whose code nothing has written yet: Note [Code on first call].
+    program = (
+        "import tensorlike as tl\n"
+        "class Through(tl.overrides.TorchFunctionMode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n"
+        "        return func(*args, **(kwargs or {}))\n"
+        "x = tl.tensor([1.0, 2.0])\n"
+        "with Through():\n"
+        "    found = (x >= 2), x % 2, -x, x.sum(), tl.cat([x, x])\n"
+        "print([t.tolist() for t in found])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ran.stdout.strip() == "[[False, True], [1.0, 0.0], [-1.0, -2.0], 3.0, [1.0, 2.0, 1.0, 2.0]]", ran.stderr
 
 
 def test_types_are_those_of_the_operands():

@@ -166,3 +166,73 @@ def test_views_and_what_was_written_to_them_are_freed() -> None:
         assert [r() for r in references] == [None] * 4
     finally:
         gc.enable()
+
+
+class TestWrittenDirectly:
+    """In-place forms whose ufunc writes into the tensor's own memory."""
+
+    @pytest.mark.parametrize("name", ["add_", "sub_", "mul_", "__iadd__", "__imul__", "neg_", "sin_"])
+    def test_the_memory_stays_and_the_version_counts(self, name):
+        x = tl.tensor([1.0, 2.0, 3.0])
+        memory = x.data_ptr()
+        arguments = () if name in ("neg_", "sin_") else (tl.tensor([2.0, 3.0, 4.0]),)
+        expected = getattr(tl, {"__iadd__": "add", "__imul__": "mul"}.get(name, name[:-1]))(x, *arguments)
+        for version in (1, 2):
+            assert getattr(x, name)(*arguments) is x
+            assert x._version == version
+        assert x.data_ptr() == memory
+        assert not tl.equal(x, expected)
+        assert tl.equal(getattr(tl.tensor([1.0, 2.0, 3.0]), name)(*arguments), expected)
+
+    def test_what_needs_another_dtype_or_shape_is_refused_and_nothing_is_written(self):
+        x = tl.tensor([1, -2])
+        for call in (
+            lambda: x.add_(2.5),
+            lambda: x.sqrt_(),
+            lambda: x.add_(tl.ones(2, 2, dtype=tl.int64)),
+            lambda: x.pow_(-1),
+            lambda: x.mul_(1j),
+            lambda: tl.tensor([True, False]).sub_(tl.tensor([True, True])),
+        ):
+            with pytest.raises(RuntimeError):
+                call()
+        assert (x.tolist(), x._version) == ([1, -2], 0)
+
+    def test_a_smaller_operand_is_broadcast_and_a_number_wraps_around(self):
+        assert tl.ones(2, 2).add_(tl.tensor([1.0, 2.0])).tolist() == [[2, 3], [2, 3]]
+        assert tl.tensor([200], dtype=tl.uint8).add_(100).tolist() == [44]
+        assert tl.zeros(2, 3).t().add_(1).tolist() == [[1, 1]] * 3
+
+    def test_overlap_is_still_refused(self):
+        x = tl.arange(4.0)
+        with pytest.raises(RuntimeError, match="unsupported operation"):
+            x[1:].add_(x[:-1])
+        with pytest.raises(RuntimeError, match="more than one element"):
+            tl.ones(1).expand(3).add_(tl.ones(3))
+        assert x.add_(x).tolist() == [0, 2, 4, 6]
+        assert x.view(2, 2).mul_(x.view(2, 2)).tolist() == [[0, 4], [16, 36]]
+
+    def test_a_parameter_outside_recording_and_what_was_saved(self):
+        weight, other = tl.ones(2, requires_grad=True), tl.ones(2)
+        product = weight * other
+        with tl.no_grad():
+            weight -= 0.5
+        assert weight.is_leaf
+        assert weight.tolist() == [0.5, 0.5]
+        other.mul_(3.0)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.sum().backward()
+        with pytest.raises(RuntimeError, match="leaf Variable"):
+            weight.add_(1.0)
+
+    def test_inference_tensors_are_protected(self):
+        with tl.inference_mode():
+            x = tl.ones(2)
+        with pytest.raises(RuntimeError, match="[Ii]nference"):
+            x.add_(tl.ones(2))
+
+    def test_an_operand_that_requires_grad_gives_the_result_a_history(self):
+        weight = tl.ones(2, requires_grad=True)
+        x = tl.zeros(2).add_(weight)
+        x.sum().backward()
+        assert weight.grad.tolist() == [1, 1]

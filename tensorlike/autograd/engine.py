@@ -8,8 +8,10 @@ that arrived for its leaf. Nothing recurses, so a chain may be of any length.
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 from tensorlike.dispatch.core import CLEAR, STATE
@@ -25,19 +27,17 @@ __all__ = ["Run", "caller_state", "current_run", "run"]
 class Run:
     """One run of the graph: what is asked of it, for what is called in the middle of it."""
 
-    __slots__ = ("__weakref__", "accumulate", "anomaly", "needed", "notes", "partial", "results", "roots", "wanted")
-
     roots: Sequence[tuple[Edge, Any]]
     #: The nodes that run when only some gradients are asked for; None when all are.
-    needed: set[Node] | None
+    needed: set[Node] | None = None
     #: Nodes of which only some gradients are needed: see Note [Only what is needed].
-    partial: set[Node] | None
-    wanted: dict[Node, list[tuple[int, int]]]
+    partial: set[Node] | None = None
+    wanted: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
     results: list[Any]
     accumulate: bool
     anomaly: bool | None
     #: What hooks remember for the length of this run. None until one does.
-    notes: dict[Any, Any] | None
+    notes: dict[Any, Any] | None = None
 
     def note(self) -> dict[Any, Any]:
         """Return a dict that lasts as long as this run."""
@@ -80,7 +80,7 @@ def run(
     set_recording(create_graph)
     enclosing = current_run.get()
     this = Run()
-    this.roots, this.accumulate, this.notes, this.anomaly = roots, accumulate, None, ANOMALY.get()
+    this.roots, this.accumulate, this.anomaly = roots, accumulate, ANOMALY.get()
     current_run.set(this)
     try:
         return _run(this, roots, keep_graph, create_graph, captured)
@@ -104,26 +104,21 @@ def _run(
     # Buffers that the engine made itself by adding, which nobody else can see: further gradients are added in place.
     owned: set[Any] = set()
     results: list[Any] = []
-    wanted: dict[Node, list[tuple[int, int]]] = {}
-    needed: set[Node] | None = None
-    partial: set[Node] | None = None
+    # The nodes that may run at all, and those that run as in a run that asks for everything; None when all do.
+    alive = plain = None
     if captured is not None:
-        results = [None] * len(captured)
-        for index, (node, number) in enumerate(captured):
-            wanted.setdefault(node, []).append((number, index))
-        partial = None if create_graph else set()
-        needed = _reaching([node for (node, _), _ in roots], wanted, partial)
-    run.results, run.wanted, run.needed, run.partial = results, wanted, needed, partial
+        alive, plain = _pruned(run, roots, captured, create_graph)
+        results = run.results
 
     for (node, number), grad in roots:
-        if needed is None or node in needed or node in wanted:
+        if alive is None or node in alive:
             _deposit(buffers, heap, owned, node, number, grad, create_graph)
 
     anomaly = run.anomaly
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.special or needed is not None or grad is None or anomaly is not None:
+        if node.special or (plain is not None and node not in plain) or grad is None or anomaly is not None:
             grads = _visit(run, node, grad)
             if grads is None:
                 continue
@@ -135,7 +130,7 @@ def _run(
             if edge is None:
                 continue
             following, number = edge
-            if needed is not None and following not in needed and following not in wanted:
+            if alive is not None and following not in alive:
                 continue
             if gradient is None:
                 if following not in buffers:
@@ -159,6 +154,25 @@ def _run(
         # Whoever takes a gradient over must be able to see that nobody else holds it: Note [Taking a gradient over].
         gradient = grads = data = before = None
     return results
+
+
+def _pruned(
+    run: Run, roots: Sequence[tuple[Edge, Any]], captured: Sequence[Edge], create_graph: bool
+) -> tuple[set[Node] | None, set[Node]]:
+    """Note in `run` which gradients are asked for; return the nodes that may run, None for all, and the plain ones."""
+    wanted: dict[Node, list[tuple[int, int]]] = {}
+    run.results = [None] * len(captured)
+    for index, (node, number) in enumerate(captured):
+        wanted.setdefault(node, []).append((number, index))
+    reached = _reached([node for (node, _), _ in roots])
+    run.wanted = wanted
+    run.partial = None if create_graph else set()
+    needed = run.needed = _reaching(reached, wanted, run.partial)
+    alive = needed | wanted.keys()
+    plain = needed - wanted.keys()
+    if run.partial:
+        plain -= run.partial
+    return None if alive >= reached else alive, plain
 
 
 def _visit(run: Run, node: Node, grad: Any) -> Any:
@@ -323,10 +337,17 @@ def _reached(roots: list[Node]) -> set[Node]:
     return seen
 
 
-def _reaching(roots: list[Node], wanted: dict[Node, Any], partial: set[Node] | None = None) -> set[Node]:
-    """Return the nodes from which an edge leads on to a wanted node; put those with other edges in `partial`."""
+_sequence_number = attrgetter("sequence_number")
+
+
+def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | None = None) -> set[Node]:
+    """Return those of `reached` from which an edge leads to a wanted node; put those with other edges in `partial`."""
+    inner = {node for node in reached if node.edges}  # Accumulators have none.
+    if wanted.keys() >= reached - inner:
+        # Every way ends at a wanted node, as when all parameters are asked for: no need to look at the edges.
+        return inner
     reaching: set[Node] = set()
-    for node in sorted(_reached(roots), key=lambda n: n.sequence_number):
+    for node in sorted(inner, key=_sequence_number):
         found = missed = False
         for edge in node.edges:
             if edge is not None:

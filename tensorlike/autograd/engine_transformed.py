@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorlike.dispatch.core import CLEAR, STATE
 
-from .engine import _reaching
+from .engine import _reached, _reaching
 from .grad_mode import grad_enabled, set_recording
 from .node import Edge, Node
 
@@ -47,7 +47,7 @@ def _run(
     wanted: dict[Node, list[tuple[int, int]]] = {}
     for index, (node, number) in enumerate(captured):
         wanted.setdefault(node, []).append((number, index))
-    needed = _reaching([node for (node, _), _ in roots], wanted)
+    needed = _reaching(_reached([node for (node, _), _ in roots]), wanted)
     results: list[Any] = [None] * len(captured)
     buffers: dict[Node, dict[int, Any]] = {}
     heap: list[tuple[int, Node]] = []

@@ -39,7 +39,7 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Any:
         state = STATE.get()
-        STATE.set(State((*state.modes, self), state.subclasses_disabled, state.all_disabled, state.trace))
+        STATE.set(State((*state.modes, self), *state[1:4], below=state))
         enter_modes()
         return self
 
@@ -48,13 +48,17 @@ class TorchFunctionMode:
     ) -> None:
         leave_modes()
         state = STATE.get()
+        below = state.below
+        if below is not None and state.modes[-1] is self and below[1:4] == state[1:4]:
+            STATE.set(below)
+            return
         modes = list(state.modes)
         for at in range(len(modes) - 1, -1, -1):
             if modes[at] is self:
                 # What a forgotten __exit__ left above this mode goes with it.
                 del modes[at:]
                 break
-        left = State(tuple(modes), state.subclasses_disabled, state.all_disabled, state.trace)
+        left = State(tuple(modes), *state[1:4])
         STATE.set(CLEAR if left == CLEAR else left)
 
 

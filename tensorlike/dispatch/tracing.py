@@ -1,7 +1,7 @@
 """Watching a dispatch for `overrides.trace`, without a part in it.
 
 # Note [The same questions, watched]
-A traced call goes through the same code as any other: `_ask_mode` and `_ask_types` of core.py. They are given stand-ins
+A traced call goes through the same code as any other: `_ask_mode` and `ask_types` of core.py. They are given stand-ins
 whose `__torch_function__` notes the time and passes the question on. The stand-ins for operands are made by indexing
 alone, so that whoever iterates over the operands sees the operands themselves.
 
@@ -143,7 +143,7 @@ def traced(
             recorded.append((level, number))
             levels.append(Level(recorder, number, level.depth + 1))
     call = WatchedCall(function, operands, args, kwargs)
-    inner = state._replace(trace=tuple(levels))
+    inner = state._replace(trace=tuple(levels), below=None)
     STATE.set(inner)
     try:
         return _answered(function, entry, plan, inner, call, args, kwargs)
@@ -178,7 +178,7 @@ def _answered(
     if entry is not None and plan.default is not None:
         position = plan.positions[plan.types.index(plan.default)]
         return call.ask("inherited", plan.default, position, _inherited, entry, plan.default, args, kwargs)
-    return core._ask_types(function, plan, watched, args, kwargs)
+    return core.ask_types(function, plan, watched, args, kwargs)
 
 
 def _inherited(entry: Entry, default: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

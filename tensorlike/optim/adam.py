@@ -8,47 +8,28 @@ from typing import Any
 import numpy as np
 
 import tensorlike as tl
-from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.runtime import run_quietly
-from tensorlike.tensor.views import bump
 
+from .blocks import in_blocks
 from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
 
 __all__ = ["Adam"]
 
-#: Elements updated at a time, so that what the next pass reads is still in the cache: 256 KB of float32 of each array.
-_BLOCK = 1 << 16
 
-
-def _flat(tensor: Any, dtype: Any) -> Any:
-    """Return the memory of a plain tensor as one dimension, or None where it is not that simple."""
-    array = tensor._data
-    if type(tensor) not in TENSORS or tensor._inference or type(array) is not np.ndarray or array.dtype is not dtype:
-        return None
-    return array.reshape(-1) if array.flags.c_contiguous and array.flags.writeable else None
-
-
-def _step_in_blocks(
-    weights: Any, gradients: Any, means: Any, squares: Any, beta1: float, beta2: float, size: float, eps: float
-) -> None:
-    """Do a step on raw vectors, in place, a block at a time: half the time of whole tensors and their temporaries."""
-    scratch = np.empty(min(_BLOCK, weights.size), weights.dtype)
-    for start in range(0, weights.size, _BLOCK):
-        weight, gradient, mean, square = (v[start : start + _BLOCK] for v in (weights, gradients, means, squares))
-        work = scratch[: weight.size]
-        np.subtract(gradient, mean, work)
-        np.multiply(work, 1 - beta1, work)
-        np.add(mean, work, mean)
-        np.multiply(gradient, gradient, work)
-        np.multiply(work, 1 - beta2, work)
-        np.multiply(square, beta2, square)
-        np.add(square, work, square)
-        np.sqrt(square, work)
-        np.add(work, eps, work)
-        np.divide(mean, work, work)
-        np.multiply(work, size, work)
-        np.subtract(weight, work, weight)
+def _step_in_blocks(arrays: Any, work: Any, beta1: float, beta2: float, size: float, eps: float) -> None:
+    weight, mean, square, gradient = arrays
+    np.subtract(gradient, mean, work)
+    np.multiply(work, 1 - beta1, work)
+    np.add(mean, work, mean)
+    np.multiply(gradient, gradient, work)
+    np.multiply(work, 1 - beta2, work)
+    np.multiply(square, beta2, square)
+    np.add(square, work, square)
+    np.sqrt(square, work)
+    np.add(work, eps, work)
+    np.divide(mean, work, work)
+    np.multiply(work, size, work)
+    np.subtract(weight, work, weight)
 
 
 class Adam(Optimizer):
@@ -150,16 +131,10 @@ class Adam(Optimizer):
         correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step
         if largest is None and not differentiable:
-            written = (parameter, mean, square)
-            vectors = [_flat(t, parameter._data.dtype) for t in (parameter, gradient, mean, square)]
-            if parameter._data.dtype.char in "fd" and all(v is not None for v in vectors):
-                # The root of the second correction is moved out of the divisor: a pass less.
-                root = correction2**0.5
-                run_quietly(
-                    _step_in_blocks, *vectors, beta1, beta2, lr * root / correction1, group["eps"] * root
-                )
-                for tensor in written:
-                    bump(tensor)
+            # The root of the second correction is moved out of the divisor: a pass less.
+            root = correction2**0.5
+            options = (beta1, beta2, lr * root / correction1, group["eps"] * root)
+            if in_blocks(_step_in_blocks, (parameter, mean, square), (gradient,), *options):
                 return
         mean.lerp_(gradient, 1 - beta1)
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)

@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor import Tensor
 
+from .blocks import in_blocks
 from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
 
 __all__ = ["SGD"]
+
+
+def _step_in_blocks(
+    arrays: Any, work: Any, lr: float, momentum: float, dampening: float, weight_decay: float, nesterov: bool, up: bool
+) -> None:
+    weight, *velocities, gradient = arrays
+    if up:
+        gradient = np.negative(gradient, work)
+    if weight_decay != 0:
+        gradient = np.add(gradient, weight * weight_decay, work)
+    if velocities:
+        (velocity,) = velocities
+        np.multiply(velocity, momentum, velocity)
+        np.add(velocity, gradient if dampening == 0 else np.multiply(gradient, 1 - dampening, work), velocity)
+        gradient = np.add(gradient, velocity * momentum, work) if nesterov else velocity
+    np.multiply(gradient, -lr, work)
+    np.add(weight, work, weight)
 
 
 class SGD(Optimizer):
@@ -75,13 +95,22 @@ class SGD(Optimizer):
 
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
+        known = state.get("momentum_buffer")
+        if not group["differentiable"] and (momentum == 0 or known is not None):
+            written = (parameter,) if momentum == 0 else (parameter, known)
+            options = (
+                number(group["lr"]), momentum, group["dampening"], number(group["weight_decay"]), group["nesterov"],
+                group["maximize"],
+            )  # fmt: skip
+            if in_blocks(_step_in_blocks, written, (gradient,), *options):
+                return
         if group["maximize"]:
             gradient = -gradient
         weight_decay = number(group["weight_decay"])
         if weight_decay != 0:
             gradient = gradient.add(parameter, alpha=weight_decay)
         if momentum != 0:
-            velocity = state.get("momentum_buffer")
+            velocity = known
             if velocity is None:
                 velocity = gradient.clone() if group["differentiable"] else gradient.detach().clone()
                 state["momentum_buffer"] = velocity

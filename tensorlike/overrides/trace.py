@@ -61,7 +61,7 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
 
     log = TraceLog(plain=plain)
     state = STATE.get()
-    STATE.set(state._replace(trace=(*(state.trace or ()), Level(log, None, 0))))
+    STATE.set(state._replace(trace=(*(state.trace or ()), Level(log, None, 0)), below=None))
     if plain:
         enter_modes()  # The plain set is empty while a mode is active, so that every call comes to dispatch.
     try:
@@ -73,5 +73,5 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
         state = STATE.get()
         # What the block has left on, such as a mode that was not left, is not the trace's to undo.
         kept = tuple(level for level in state.trace or () if level.recorder is not log)
-        left = state._replace(trace=kept or None)
+        left = state._replace(trace=kept or None, below=None)
         STATE.set(CLEAR if left == CLEAR else left)

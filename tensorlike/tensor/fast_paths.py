@@ -1,4 +1,4 @@
-"""Fast paths written by hand, for operations that are not elementwise: see Note [The hot path] in `generate`.
+"""Fast paths written by hand, for operations that are not elementwise: see Note [The hot path] in `generate_hot`.
 
 A fast path is source that runs first in the generated wrapper: the whole life of a plain call in one frame (300 to
 700 ns less than through the implementation). It looks for the common case, with types that are plain, options as most
@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.dispatch.core import ask_types
 from tensorlike.dispatch.signature import Parameter
 
 from .size import Size
 from .views import view_of
 
-__all__ = ["CAT", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath", "no_history"]
+__all__ = ["CAT", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath", "no_history"]
 
 
 class FastPath(NamedTuple):
@@ -51,6 +52,7 @@ def _returning(tracked: str, record: str) -> str:
 """.strip("\n")
 
 
+_RECORD_LINEAR = "result, input, weight, None if c is None else bias"
 _FLOATING = frozenset("fdFD")
 #: A complex infinity times one is not itself.
 _REAL = frozenset("fd")
@@ -138,6 +140,11 @@ if type(tensors) in SEQUENCES and not keywords:
     tracked = False
     for tensor in tensors:
         if type(tensor) not in TENSORS:
+            # What `dispatch` would find, two frames earlier (400 ns).
+            plan = known_plan(tuple(map(type, tensors)))
+            if plan is not None and plan.types and plan.default is None and state() is CLEAR:
+                args = (tensors,) if dim is MISSING else (tensors, dim)
+                return ask_types(entry.function, plan, tensors, args, keywords)
             break
         if tensor._tracked:
             tracked = True
@@ -159,14 +166,57 @@ if type(tensors) in SEQUENCES and not keywords:
 CAT = FastPath(
     _JOINED.format(join="result = concatenate(arrays, axis) if type(axis) is int else None")
     + _returning("tracked", "result, tensors, axis"),
-    {"concatenate": np.concatenate},
+    {"ask_types": ask_types, "concatenate": np.concatenate},
 )
 
 # `numpy.stack` is Python (2.5 us for two); an array of arrays is what it makes along dimension 0.
 STACK = FastPath(
     _JOINED.format(join="result = array(arrays) if axis == 0 and type(axis) is int and len(arrays) < 64 else None")
     + _returning("tracked", "result, tensors, axis"),
-    {"array": np.array},
+    {"ask_types": ask_types, "array": np.array},
+)
+
+
+def _linear(array: Any, weight: Any, bias: Any) -> Any:
+    """Return `array @ weight.T + bias`, or None where it is not that simple."""
+    if array.ndim == 2:
+        result = array.dot(weight.T)
+    elif array.flags.c_contiguous and array.ndim and array.size:
+        result = array.reshape(-1, array.shape[-1]).dot(weight.T).reshape(*array.shape[:-1], weight.shape[0])
+    else:
+        return None
+    if bias is not None:
+        np.add(result, bias, result)
+    return result
+
+
+# 2 us less than through the implementation, which checks what `dot` refuses.
+LINEAR = FastPath(
+    f"""
+if (
+    type(input) in TENSORS
+    and type(weight) in TENSORS
+    and not keywords
+    and (bias is MISSING or type(bias) in OPTIONAL_TENSORS)
+):
+    a = input._data
+    b = weight._data
+    c = None if bias is MISSING or bias is None else bias._data
+    if (
+        type(a) is type(b) is ndarray
+        and a.dtype is b.dtype
+        and b.ndim == 2
+        and a.dtype.char in FLOATING
+        and (c is None or (c.ndim == 1 and c.dtype is a.dtype))
+    ):
+        try:
+            result = quiet(rows_times, a, b, c)
+        except Exception:
+            result = None
+        if result is not None:
+{_returning("input._tracked or weight._tracked or (c is not None and bias._tracked)", _RECORD_LINEAR)}
+""",
+    {"FLOATING": _FLOATING, "rows_times": _linear},
 )
 
 

@@ -26,13 +26,8 @@ from . import runtime
 from .declaration import Declaration
 from .dtypes import default_float
 from .fast_paths import FastPath
-from .generate import (
-    hot_source,
-    implementation_source,
-    inherited_lines,
-    inherited_source,
-    inplace_source,
-)
+from .generate import implementation_source, inplace_source
+from .generate_hot import hot_source, inherited_lines, inherited_source, inplace_hot_source
 from .promotion import can_cast
 from .tensor import Tensor, retyped
 from .views import bump, check_inplace, check_shared, rebase
@@ -164,6 +159,7 @@ def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
         "quiet": runtime.quiet,
         "hot_array": runtime.hot_array,
         "record": d.record_now(),
+        "grad_enabled": grad_enabled,
         "retyped": retyped,
         **(hot.values if isinstance(hot, FastPath) else {}),
     }
@@ -184,7 +180,7 @@ def _publish(
     qualname: str,
     form: str,
     *,
-    hot: bool = True,
+    hot: Callable[[Declaration, Sequence[Parameter]], str] = hot_source,
     entry: Entry | None = None,
     foreign: str = "",
     foreign_values: Mapping[str, Any] | None = None,
@@ -195,12 +191,12 @@ def _publish(
     new_entry = entry is None
     if entry is None:
         entry = Entry(implementation)
-        if hot and d.elementwise and d.hot:
+        if hot is hot_source and d.elementwise and d.hot:
             entry.inherited = deferred(f"{d.name} inherited", "inherited", lambda: _inherited(d, parameters))
             d.late(entry.inherited)
 
     def source() -> str:
-        text = hot_source(d, parameters) if hot else ""
+        text = hot(d, parameters)
         return text + plain_but_foreign(parameters, qualname) if foreign else text
 
     function = public_function(
@@ -213,7 +209,7 @@ def _publish(
         hot=source,
         hot_values=lambda: {**_hot_values(d, parameters), **(foreign_values or {})},
         foreign=foreign,
-        inherited=(lambda: inherited_lines(d, parameters)) if hot else None,
+        inherited=(lambda: inherited_lines(d, parameters)) if hot is hot_source else None,
     )
     if new_entry:
         entry.function = function
@@ -317,18 +313,19 @@ def expand(d: Declaration) -> Any:
         for index, inplace_name in enumerate(names):
             qualname = f"Tensor.{inplace_name}_"
             implementation = implementation_of(d, of_method, qualname, qualname, inplace=True)
-            public = _publish(d, of_method, implementation, qualname, "inplace" if not index else "alias", hot=False)
+            form = "inplace" if not index else "alias"
+            public = _publish(d, of_method, implementation, qualname, form, hot=inplace_hot_source)
             setattr(Tensor, inplace_name + "_", public)
             if index == 0:
                 entry = d.rows[-1].entry
                 if result is None:
                     result = d.function = public
                 for operator in inplace_operators:
-                    attach_operator(d, of_method, implementation, operator, entry, public, hot=False)
+                    attach_operator(d, of_method, implementation, operator, entry, public, hot=inplace_hot_source)
         for operator in own_inplace:
             qualname = f"Tensor.{operator}"
             attach_operator(d, of_method, implementation_of(d, of_method, qualname, qualname, inplace=True), operator,
-                            hot=False)  # fmt: skip
+                            hot=inplace_hot_source)  # fmt: skip
     result.declaration = d
     return result
 
@@ -341,7 +338,7 @@ def attach_operator(
     entry: Entry | None = None,
     reported: Callable[..., Any] | None = None,
     *,
-    hot: bool = True,
+    hot: Callable[[Declaration, Sequence[Parameter]], str] = hot_source,
 ) -> None:
     """Give Tensor an operator that leaves foreign operands to their type and reports `reported`, or itself."""
     public = _publish(

@@ -3,12 +3,6 @@
 One template each for: the implementation behind a public function (exact signature, checks, promotion, kernel, result),
 its in-place form, the recording of a node, and the node's class. `dispatch.deferred` compiles each distinct source
 once, when it is first needed.
-
-# Note [The hot path]
-`hot_source` is the whole life of a plain call in one frame: two type tests, two attribute reads, the dtype test, the
-kernel, the wrap. A second frame would cost 40 to 70 ns, a promotion that finds nothing to do 50, five slot stores
-instead of one 40. Anything unusual (another dtype, a number NumPy would treat differently, an error) leaves the
-fast path untouched and is done again, or raised, by the implementation.
 """
 
 from __future__ import annotations
@@ -19,18 +13,13 @@ from typing import TYPE_CHECKING
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
-from .fast_paths import FastPath
-
 if TYPE_CHECKING:
     from .declare import Declaration
 
 __all__ = [
     "allows_none",
     "allows_number",
-    "hot_source",
     "implementation_source",
-    "inherited_lines",
-    "inherited_source",
     "inplace_source",
     "operands_of",
 ]
@@ -371,182 +360,3 @@ def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
         f"    rebase({me}, node)",
     ]
     return lines
-
-
-# ----------------------------------------------------------------------------------------------------------- hot path
-
-
-#: The promotions that have a fast path, with the kinds of dtype that PyTorch and NumPy agree on; "" means all.
-_HOT_KINDS = {
-    "arithmetic": "",
-    "bits": "biu",
-    "bounds": "iuf",
-    "comparison": "",
-    "division": "f",
-    "float": "",
-    "floating": "f",
-    "inexact": "fc",
-    "integers": "iu",
-    "magnitude": "iuf",
-    "negation": "",
-    "numeric": "iufc",
-    "ordering": "biuf",
-    "power": "iufc",
-    "quotient": "",
-    "real": "biuf",
-    "real float": "f",
-    "real numeric": "iuf",
-    "subtraction": "iufc",
-}
-
-
-def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
-    """Return the fast path of an elementwise function, or nothing: see Note [The hot path]."""
-    if isinstance(d.hot, FastPath):
-        return d.hot.written(parameters)
-    operands = operands_of(parameters)
-    if not d.elementwise or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
-        return ""
-    required = [p for p in parameters if p.default is MISSING]
-    kinds = _HOT_KINDS.get(d.promotion or "")
-    if required != operands or kinds is None:
-        return ""
-    a = operands[0].name
-    optional = [p.name for p in parameters if p.kind == POSITIONAL and p.default is not MISSING]
-    absent = "".join(f" and {name} is MISSING" for name in optional)
-    record = f"record(result, {', '.join(p.name for p in operands)}{_defaults(d, parameters)})"
-    kernel = "kernel" if d.hot else "kernel, numpy"
-    guard = "" if d.hot else " and type(a) is ndarray"
-    same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
-    if d.promotion == "float" and not d.hot:
-        kinds = "fc"  # A ufunc gives another dtype for integers; a kernel need not.
-    if kinds:
-        same += f" and a.dtype.kind in {kinds!r}"
-
-    def finish(tracked: str, indent: str, arrays: str = "a") -> list[str]:
-        lines = [
-            f"{indent}if type(result) is not ndarray:",
-            f"{indent}    result = hot_array(result, {arrays})",
-            f"{indent}if {same}:",
-        ]
-        if d.differentiable:
-            lines += [f"{indent}    if {tracked}:", f"{indent}        return {record}"]
-        lines += [
-            f"{indent}    tensor = new(Tensor)",
-            f"{indent}    tensor._data = result",
-            f"{indent}    return tensor",
-        ]
-        return lines
-
-    lines: list[str] = []
-    if len(operands) == 1:
-        lines += [
-            f"if type({a}) in TENSORS and not keywords{absent}:",
-            f"    a = {a}._data",
-            "    try:",
-            f"        result = quiet({kernel}, a)"
-            if not guard
-            else f"        result = quiet({kernel}, a) if type(a) is ndarray else None",
-            "    except Exception:",
-            "        result = None",
-            "    if result is not None:",
-            *finish(f"{a}._tracked", "        "),
-        ]
-        return "\n".join(lines)
-    b = operands[1].name
-    lines += [
-        f"if type({a}) in TENSORS and not keywords{absent}:",
-        f"    a = {a}._data",
-        f"    if type({b}) in TENSORS:",
-        f"        b = {b}._data",
-        f"        if a.dtype is b.dtype{guard}:",
-        "            try:",
-        f"                result = quiet({kernel}, a, b)",
-        "            except Exception:",
-        "                pass",
-        "            else:",
-        *finish(f"{a}._tracked or {b}._tracked", "                ", "a, b"),
-    ]
-    if d.hot and d.weak_numbers and allows_number(operands[1]):
-        # NumPy 2 treats a Python number as weak, as PyTorch does; where the two disagree the dtype of the result does
-        # not match. Comparisons of integers with a float would be done in double precision, so they are left out.
-        numbers = f"type({b}) in FLOATS and a.dtype.kind == 'f'" if "is BOOL" in same else f"type({b}) in FLOATS"
-        lines += [
-            f"    elif {numbers}:",
-            "        try:",
-            f"            result = quiet(kernel, a, {b})",
-            "        except Exception:",
-            "            pass",
-            "        else:",
-            *finish(f"{a}._tracked", "            "),
-        ]
-    return "\n".join(lines)
-
-
-def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
-    """Return the fast path for subclasses that inherit the default `__torch_function__`, or nothing.
-
-    It is the hot path once more, for operands that are tensors of any class, and gives the result its class, `cls`, at
-    once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it does
-    what `super().__torch_function__` asks for.
-    """
-    operands = operands_of(parameters)
-    if not d.elementwise or not d.hot or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
-        return []
-    kinds = _HOT_KINDS.get(d.promotion or "")
-    if kinds is None or [p for p in parameters if p.default is MISSING] != operands:
-        return []
-    compared = d.promotion in ("comparison", "ordering")
-    same = "result.dtype is BOOL" if compared else "result.dtype is a.dtype"
-    if kinds:
-        same += f" and a.dtype.kind in {kinds!r}"
-    names = [p.name for p in operands]
-    arrays = "a" if len(names) == 1 else "a, b"
-    tracked = " or ".join(f"{n}._tracked" for n in names)
-    lines = ["try:", f"    a = {names[0]}._data"]
-    run = f"quiet(kernel, {arrays})"
-    if len(names) == 2:
-        numbers = d.weak_numbers and allows_number(operands[1]) and not compared
-        array = f"{names[1]} if type({names[1]}) in FLOATS else {names[1]}._data" if numbers else f"{names[1]}._data"
-        tracked = f"{names[0]}._tracked or (b is not {names[1]} and {names[1]}._tracked)" if numbers else tracked
-        test = f"b is {names[1]} or a.dtype is b.dtype" if numbers else "a.dtype is b.dtype"
-        lines.append(f"    b = {array}")
-        run += f" if {test} else None"
-    lines += [
-        f"    result = {run}",
-        "except Exception:",
-        "    result = None",
-        "if result is not None:",
-        "    if type(result) is not ndarray:",
-        f"        result = hot_array(result, {arrays if len(names) == 1 or not numbers else 'a'})",
-        f"    if {same}:",
-    ]
-    if d.differentiable:
-        lines += [
-            f"        if {tracked}:",
-            f"            tensor = record(result, {', '.join(names)}{_defaults(d, parameters)})",
-            "            try:",
-            "                tensor.__class__ = cls",
-            "            except TypeError:",
-            "                return retyped(tensor, cls)",
-            "            return tensor",
-        ]
-    return [*lines, "        tensor = new(cls)", "        tensor._data = result", "        return tensor"]
-
-
-def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
-    """Return the source of `inherited(cls, args)`, which returns NotImplemented where the fast path does not do."""
-    names = [p.name for p in operands_of(parameters)]
-    lines = inherited_lines(d, parameters)
-    if not lines:
-        return "def inherited(cls, args):\n    return NotImplemented"
-    body = "\n".join("        " + line for line in lines)
-    return (
-        f"def inherited(cls, args):\n    if len(args) == {len(names)}:\n        {', '.join(names)}, = args\n{body}\n"
-        "    return NotImplemented"
-    )
-
-
-def _defaults(d: Declaration, parameters: Sequence[Parameter]) -> str:
-    extra = [p for p in parameters if not p.operand]
-    return "".join(f", default_{p.name}" for p in extra)

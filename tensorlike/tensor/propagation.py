@@ -143,7 +143,7 @@ def finalized(
         if cls.__tensor_finalize__ is not None:
             # What the hook computes must not call it again.
             state = STATE.get()
-            STATE.set(state._replace(subclasses_disabled=True))
+            STATE.set(state._replace(subclasses_disabled=True, below=None))
             try:
                 cls.__tensor_finalize__(tensor, operands)
             finally:

@@ -22,7 +22,7 @@ from .tensor import Tensor, retyped
 
 __all__ = ["describe"]
 
-_HANDLING = (core._ask_types.__code__, core._ask_mode.__code__)
+_HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 
 def describe(self: Any) -> str:

@@ -9,7 +9,16 @@ import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
 
-__all__ = ["BLAS", "is_half", "product", "raw_first", "raw_second", "wide_product"]
+__all__ = [
+    "BLAS",
+    "is_half",
+    "product",
+    "raw_first",
+    "raw_linear_input",
+    "raw_linear_weight",
+    "raw_second",
+    "wide_product",
+]
 
 #: What BLAS multiplies: single and double precision, real and complex.
 BLAS = "fdFD"
@@ -77,3 +86,21 @@ def raw_second(grad: Any, input: Any, other_shape: Any) -> Any:
         return _raw_times(input.swapaxes(-1, -2), grad)
     columns = input.reshape(math.prod(input.shape[:-1]), input.shape[-1]).T
     return _raw_times(columns, grad.reshape((columns.shape[1], *other_shape[1:])))
+
+
+def _as_rows(array: Any) -> Any:
+    return array if array.ndim == 2 else array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
+
+
+def raw_linear_input(grad: Any, weight: Any) -> Any:
+    """Return the gradient of the input of `linear`, of raw arrays, as its formula does."""
+    weight = _raw_conj(weight)
+    return grad[..., None] * weight if weight.ndim == 1 else _raw_times(grad, weight)
+
+
+def raw_linear_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
+    """Return the gradient of the weight of `linear`, of raw arrays, as its formula does."""
+    input = _raw_conj(input)
+    if len(weight_shape) == 2:
+        return _raw_times(_as_rows(grad).T, _as_rows(input))
+    return grad * input if input.ndim == 1 else _raw_times(grad.reshape(grad.size), _as_rows(input))

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, primitive, raw_derivatives, tensor_method
-from tensorlike.tensor.fast_paths import MATMUL
+from tensorlike.tensor.fast_paths import LINEAR, MATMUL
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
-from .matrix_kernels import BLAS, product, raw_first, raw_second, wide_product
+from .matrix_kernels import (
+    BLAS,
+    product,
+    raw_first,
+    raw_linear_input,
+    raw_linear_weight,
+    raw_second,
+    wide_product,
+)
 
 __all__ = ["adjoint", "bmm", "dot", "inner", "linear", "matmul", "mm", "mv", "outer", "vdot"]
 
@@ -455,7 +463,7 @@ derivatives(
 )
 
 
-@primitive(namespace="tensorlike.nn.functional", method=False, own_layout=True, out=True)
+@primitive(namespace="tensorlike.nn.functional", method=False, own_layout=True, out=True, hot=LINEAR)
 def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return `input @ weight.T + bias`.
 
@@ -555,5 +563,11 @@ derivatives(
     linear,
     input=lambda grad, weight: _linear_grad_input(grad, weight),
     weight=lambda grad, input, weight_shape: _linear_grad_weight(grad, input, weight_shape),
+    bias=lambda grad: grad,
+)
+raw_derivatives(
+    linear,
+    input=lambda grad, weight: raw_linear_input(grad, weight),
+    weight=lambda grad, input, weight_shape: raw_linear_weight(grad, input, weight_shape),
     bias=lambda grad: grad,
 )

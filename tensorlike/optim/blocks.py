@@ -1,0 +1,64 @@
+"""Steps of optimizers on raw memory, in place and a block at a time.
+
+A step written with whole tensors reads and writes every array once per operation, and makes a temporary for most. Done
+block by block, what the next pass reads is still in the cache: half the time for parameters larger than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.dispatch.core import TENSORS
+from tensorlike.tensor.runtime import run_quietly
+from tensorlike.tensor.views import bump
+
+__all__ = ["in_blocks"]
+
+#: Elements updated at a time: 256 KB of float32 of each array.
+_BLOCK = 1 << 16
+
+
+def in_blocks(step: Any, written: Sequence[Any], read: Sequence[Any], *options: Any) -> bool:
+    """Call `step(arrays, work, *options)` for each block of the tensors `written` and `read`; return whether it did.
+
+    `arrays` are blocks of their memory in this order, `work` is a block to compute in. Nothing is done unless all are
+    plain tensors of one shape and one real dtype without gaps, with no mode around that would want to see the step.
+    """
+    dtype = written[0]._data.dtype
+    vectors = []
+    for tensor in (*written, *read):
+        array = tensor._data
+        if (
+            type(tensor) not in TENSORS
+            or tensor._inference
+            or type(array) is not np.ndarray
+            or array.dtype is not dtype
+            or array.shape != written[0]._data.shape
+            or not (array.flags.c_contiguous and array.flags.writeable)
+        ):
+            return False
+        vectors.append(array.reshape(-1))
+    if dtype.char not in "fd":
+        return False
+    run_quietly(_run, step, vectors, options)
+    for tensor in written:
+        bump(tensor)
+    return True
+
+
+def _blocks(vectors: Sequence[Any]) -> Iterator[Any]:
+    size = vectors[0].size
+    if size <= _BLOCK:
+        yield vectors
+        return
+    for start in range(0, size, _BLOCK):
+        yield [v[start : start + _BLOCK] for v in vectors]
+
+
+def _run(step: Any, vectors: Sequence[Any], options: Any) -> None:
+    scratch = np.empty(min(_BLOCK, vectors[0].size), vectors[0].dtype)
+    for arrays in _blocks(vectors):
+        step(arrays, scratch[: arrays[0].size], *options)
