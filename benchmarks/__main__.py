@@ -6,10 +6,15 @@ counts, and the ratios are what to look at. What each computes is compared befor
 
 from __future__ import annotations
 
+import os
+
+# One thread for the BLAS of each library, which read this when they are imported: two of them waiting for work on the
+# same cores slow each other down by a factor of ten. Rows with `threads` ask for more by `set_num_threads`.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import argparse
 import fnmatch
 import importlib
-import os
 import platform
 import sys
 import warnings
@@ -45,10 +50,12 @@ def installed() -> dict[str, Any]:
     return found
 
 
-def set_threads(libraries: dict[str, Any], default: dict[str, int], one: bool) -> None:
-    """Have each library use one thread, or as many as it does by default."""
-    for name, count in default.items():
-        libraries[name].set_num_threads(1 if one else count)
+def set_threads(libraries: dict[str, Any], one: bool) -> None:
+    """Have each library use one thread, or as many as there are cores."""
+    for library in libraries.values():
+        set_number = getattr(library, "set_num_threads", None)
+        if set_number is not None:
+            set_number(1 if one else os.cpu_count() or 1)
 
 
 def run_row(row: Row, libraries: dict[str, Any], rounds: int) -> dict[str, Any] | None:
@@ -81,7 +88,6 @@ def main() -> int:
             parser.error(f"--compare: {error}")
     warnings.simplefilter("ignore")
     libraries = installed()
-    default = {n: m.get_num_threads() for n, m in libraries.items() if hasattr(m, "set_num_threads")}
     versions = ", ".join(f"{n} {getattr(m, '__version__', '')}".strip() for n, m in libraries.items())
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
     print(machine)
@@ -92,7 +98,7 @@ def main() -> int:
     for row in ROWS:
         if not fnmatch.fnmatch(row.name, options.only):
             continue
-        set_threads(libraries, default, one=not row.threads)
+        set_threads(libraries, one=not row.threads)
         result = run_row(row, libraries, options.rounds)
         if result is None:
             failed = True

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive, raw_derivatives
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.fast_paths import SOFTMAX
@@ -19,6 +20,7 @@ from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from .minmax import ties
+from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
 from .selection import kernel_of
 
 __all__ = ["log_softmax", "logsumexp", "norm", "softmax", "vector_norm"]
@@ -241,6 +243,9 @@ def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Ten
 
     Same as PyTorch's function of that name.
     """
+    rows = rows_of_last(input) if dtype is None and type(dim) is int and dim in (-1, input.ndim - 1) else None
+    if rows is not None:
+        return softmax_rows(rows).reshape(input.shape)
     shifted, axis, wanted = _shifted(xp, "softmax", input, dim, dtype)
     result = xp.asarray(xp.exp(shifted))
     if result.ndim:
@@ -253,7 +258,22 @@ def _softmax_backward(grad: Any, result: Any, dim: int) -> Any:
     return weighted - result * weighted.sum(dim, True)
 
 
+def _raw_softmax_backward(grad: Any, result: Any, dim: int) -> Any:
+    if dim in (-1, result.ndim - 1) and grad.dtype is result.dtype:
+        upstream, rows = rows_of_last(grad), rows_of_last(result)
+        if upstream is not None and rows is not None:
+            return softmax_rows_grad(upstream, rows).reshape(result.shape)
+    weighted = grad * result
+    if not weighted.ndim:
+        return weighted - result * weighted
+    xp = namespace_of(weighted)
+    total = xp.add.reduce(weighted, dim, _FLOAT32 if is_half(weighted.dtype) else None, None, True)
+    weighted -= result * converted(xp, total, weighted.dtype)
+    return weighted
+
+
 derivatives(softmax, input=lambda grad, result, dim: _softmax_backward(grad, result, dim))
+raw_derivatives(softmax, input=lambda grad, result, dim: _raw_softmax_backward(grad, result, dim))
 
 
 @primitive(out=True)

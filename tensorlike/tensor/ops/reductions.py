@@ -26,6 +26,7 @@ from tensorlike.tensor.reduced import (
 from tensorlike.tensor.runtime import dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 
+from .row_kernels import summed
 from .selection import kernel_of, public
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum", "sum_to_size"]
@@ -53,6 +54,10 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
         # NumPy adds pairwise along the last axis alone; over another one, a long sum in float32 would stand still.
         wide = np.dtype(np.float64 if dtype.char == "f" else np.complex128)
         return xp.asarray(ufunc.reduce(array, axes, wide, None, keepdim)).astype(dtype)
+    if ufunc is np.add and array.dtype is dtype and not keepdim:
+        result = summed(array, axes)
+        if result is not None:
+            return result
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
@@ -79,6 +84,11 @@ def sum(
         if dim is None and not keepdim:
             return xp.add.reduce(input, None, None, xp.empty((), input.dtype))
         if type(dim) is int:
+            result = None
+            if not keepdim and -input.ndim <= dim < input.ndim:
+                result = summed(input, (dim + input.ndim if dim < 0 else dim,))
+            if result is not None:
+                return result
             try:
                 return xp.add.reduce(input, dim, None, None, keepdim)
             except ValueError:
@@ -354,7 +364,8 @@ def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     dtype = _sum_dtype(input.dtype)
     if dtype is not input.dtype or is_half(dtype) or input.size > _LARGE:
         return xp.asarray(_accumulated(xp, xp.add, input, tuple(axes), False, dtype)).reshape(size)
-    return xp.add.reduce(input, tuple(axes)).reshape(size)
+    result = summed(input, axes)
+    return (xp.add.reduce(input, tuple(axes)) if result is None else result).reshape(size)
 
 
 derivatives(

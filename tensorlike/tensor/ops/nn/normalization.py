@@ -13,6 +13,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.ops.arithmetic import div
+from tensorlike.tensor.ops.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
@@ -38,9 +39,16 @@ __all__ = [
 def _standardized(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
     """Return `x` less its mean over its deviation, the mean, the inverse deviation and the variance."""
     count = math.prod(x.shape[a] for a in axes)
-    mean = x.sum(axis=axes, keepdims=True) / count
-    centered = x - mean
-    variance = (centered * centered).sum(axis=axes, keepdims=True) / count
+    rows = rows_of_last(x) if axes == (x.ndim - 1,) else None
+    if rows is not None:
+        mean = (row_sums(rows) / count).reshape(*x.shape[:-1], 1)
+        centered = x - mean
+        rows = centered.reshape(rows.shape)
+        variance = (xp.einsum("ij,ij->i", rows, rows) / count).reshape(mean.shape)
+    else:
+        mean = x.sum(axis=axes, keepdims=True) / count
+        centered = x - mean
+        variance = (centered * centered).sum(axis=axes, keepdims=True) / count
     inverse = 1 / xp.sqrt(variance + eps)
     centered *= inverse
     return centered, mean, inverse, variance
@@ -76,21 +84,20 @@ def layer_norm_input_grad(
 ) -> Tensor:
     """Return the gradient of the input of layer_norm."""
     size = math.prod(input.shape[input.ndim - count :])
+    shape = (mean.size, size)
     g = widened(upstream)
     if weight is not None:
         g = g * widened(weight)
-    g = g.reshape((-1, size)) if size else g.reshape(mean.size, 0)
-    x = widened(input).reshape(g.shape)
-    mean, inverse = mean.reshape((-1, 1)), inverse.reshape((-1, 1))
-    # (g - level - standard * slope) * inverse, with all that is one number a row taken together.
-    level = g.sum(axis=1, keepdims=True) / max(size, 1)
-    slope = xp.vecdot(g, x)[:, None] / max(size, 1) - mean * level
-    slope *= inverse
-    slope *= inverse
-    slope *= inverse
-    result = g * inverse
-    result -= x * slope
-    result += mean * slope - level * inverse
+    g = g.reshape(shape)
+    inverse = inverse.reshape((-1, 1))
+    # (g - level - standard * slope) * inverse, in two arrays.
+    standard = widened(input).reshape(shape) - mean.reshape((-1, 1))
+    standard *= inverse
+    level = (g.sum(axis=1) if rows_of_last(g) is None else row_sums(g))[:, None] / max(size, 1)
+    standard *= xp.vecdot(g, standard)[:, None] / max(size, 1)
+    standard += level
+    result = xp.subtract(g, standard, standard)
+    result *= inverse
     return narrowed(result.reshape(input.shape), input)
 
 
