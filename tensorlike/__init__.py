@@ -69,7 +69,6 @@ from .tensor.layouts import (
     strided,
 )
 from .tensor.namespaces import fill as _fill
-from .tensor.printing import set_printoptions
 from .tensor.size import Size
 from .tensor.storage import TypedStorage, UntypedStorage
 
@@ -78,21 +77,23 @@ LAZY = (
     "_C", "_overrides", "cuda", "fft", "func", "functional", "linalg", "masked", "nn", "optim", "overrides",
     "random", "return_types", "serialization", "signal", "special", "testing", "utils",
 )  # fmt: skip
+#: Functions of such parts, and of modules that are not public.
+_LAZY_FUNCTIONS = {
+    "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
+}  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of
 # that name stays importable from (`from tensorlike.tensor import ...`).
 _fill(__name__)
 __all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
-__all__ += [name for name in LAZY if name[0] != "_"]
+__all__ += [name for name in LAZY if name[0] != "_"] + ["set_printoptions"]
 
 
 def __getattr__(name: str) -> object:
     if name in LAZY:
         return _importlib.import_module(f"{__name__}.{name}")
-    if name == "vmap":
-        return _importlib.import_module(f"{__name__}.func").vmap
-    if name in ("load", "save"):
-        return getattr(_importlib.import_module(f"{__name__}.serialization"), name)
+    if name in _LAZY_FUNCTIONS:
+        return getattr(_importlib.import_module(f"{__name__}.{_LAZY_FUNCTIONS[name]}"), name)
     if name == "bfloat16":
         from .tensor import dtypes
 
@@ -101,6 +102,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY, "load", "save", "vmap"})
+    return sorted({*globals(), *LAZY, *_LAZY_FUNCTIONS})
 
 

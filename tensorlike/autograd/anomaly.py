@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import os
-import traceback
 import warnings
 from types import TracebackType
 from typing import Any
@@ -55,6 +54,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 class _Tracebacks(NodeObserver):
     def saw(self, node: Node) -> None:
+        import traceback  # 1 ms of the import
+
         if "traceback_" not in node.metadata:
             frames = [f for f in traceback.extract_stack() if not f.filename.startswith((_PACKAGE, "<tensorlike"))]
             node.metadata["traceback_"] = traceback.format_list(frames)

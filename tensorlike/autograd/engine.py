@@ -22,7 +22,7 @@ from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .grad_mode import grad_enabled, set_recording
 from .node import AccumulateGrad, Edge, Node, caller_state
 
-__all__ = ["Run", "caller_state", "current_run", "run"]
+__all__ = ["Run", "caller_state", "current_run", "reached_from", "run"]
 
 class Run:
     """One run of the graph: what is asked of it, for what is called in the middle of it."""
@@ -51,7 +51,7 @@ class Run:
             return node in self.needed or node in self.wanted
         notes = self.note()
         if "reached" not in notes:
-            notes["reached"] = _reached([edge[0] for edge, _ in self.roots])
+            notes["reached"] = reached_from([edge[0] for edge, _ in self.roots])
         return node in notes["reached"]
 
 
@@ -164,7 +164,7 @@ def _pruned(
     run.results = [None] * len(captured)
     for index, (node, number) in enumerate(captured):
         wanted.setdefault(node, []).append((number, index))
-    reached = _reached([node for (node, _), _ in roots])
+    reached = reached_from([node for (node, _), _ in roots])
     run.wanted = wanted
     run.partial = None if create_graph else set()
     needed = run.needed = _reaching(reached, wanted, run.partial)
@@ -325,7 +325,7 @@ def fit(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
     return grad
 
 
-def _reached(roots: list[Node]) -> set[Node]:
+def reached_from(roots: list[Node]) -> set[Node]:
     """Return the nodes that edges lead to from `roots`."""
     seen: set[Node] = set()
     stack = list(roots)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorlike.dispatch.core import CLEAR, STATE
 
-from .engine import _reached, _reaching
+from .engine import _reaching, reached_from
 from .grad_mode import grad_enabled, set_recording
 from .node import Edge, Node
 
@@ -47,7 +47,7 @@ def _run(
     wanted: dict[Node, list[tuple[int, int]]] = {}
     for index, (node, number) in enumerate(captured):
         wanted.setdefault(node, []).append((number, index))
-    needed = _reaching(_reached([node for (node, _), _ in roots]), wanted)
+    needed = _reaching(reached_from([node for (node, _), _ in roots]), wanted)
     results: list[Any] = [None] * len(captured)
     buffers: dict[Node, dict[int, Any]] = {}
     heap: list[tuple[int, Node]] = []
@@ -128,8 +128,11 @@ def _call_post_hooks(node: Node, grads: tuple[Any, ...], slots: dict[int, Any]) 
 
 def _fit(grad: Any, node: Node, number: int) -> Any:
     shape, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
-    if tuple(grad.shape) != tuple(shape):
+    # What stands for the array of a transform's tensor says the same as three calls of public functions, 10 us sooner.
+    data = grad._data
+    if tuple(data.shape) != tuple(shape):
         grad = grad.sum_to_size(tuple(shape))
-    if grad.is_complex() and dtype.kind != "c":
+    if data.dtype.kind == "c" and dtype.kind != "c":
         grad = grad.real
-    return grad if grad.dtype.numpy_dtype == dtype else grad._cast(dtype)
+        data = grad._data
+    return grad if data.dtype == dtype else grad._cast(dtype)

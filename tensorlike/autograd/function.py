@@ -185,11 +185,14 @@ class Function(metaclass=FunctionMeta):
         finally:
             set_recording(recording)
         several = isinstance(output, tuple)
-        results = _finish(cls, node, args, output if several else (output,), needed)
         if needed:
             node._devices = tuple([args[i]._data.device for i in positions])
-            if OBSERVERS.get():
-                observed(node)
+        if needed and type(output) is TensorBase.plain and _finish_single(node, args, output):
+            results = [output]
+        else:
+            results = _finish(cls, node, args, output if several else (output,), needed)
+        if needed and OBSERVERS.get():
+            observed(node)
         if not several:
             return results[0], node
         return (type(output)._make(results) if hasattr(type(output), "_make") else tuple(results)), node
@@ -240,6 +243,28 @@ def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any],
                 stacklevel=5,
             )
         memory_rules.bump(tensor)
+
+
+def _finish_single(node: FunctionNode, args: tuple[Any, ...], output: Any) -> bool:
+    """Do what `_finish` does for one new tensor, which is what most Functions return (3 us less); or return False."""
+    data = output._data
+    if output._tracked or node._dirty or node._non_differentiable or data.dtype.kind not in FLOATING:
+        return False
+    if _among(output, args):
+        return False
+    # The engine need not look at such a node more closely than at any other.
+    node.outputs, node.special = 1, False
+    node.shape, node.dtype = data.shape, data.dtype
+    node._make_zeros = output._zeros_maker()
+    output._edge = (node, 0)
+    output._tracked = True
+    to_save = node._to_save
+    if to_save is not None:
+        node._saved = tuple([
+            None if t is None else SavedOutput(output, 0) if t is output else SavedInput(t) for t in to_save
+        ])  # fmt: skip
+        node._to_save = None
+    return True
 
 
 def _finish(

@@ -133,7 +133,7 @@ class FunctionNode(Node, FunctionCtx):
     """The node of a custom Function, and the context its methods are handed."""
 
     function: ClassVar[Any]
-    outputs = None
+    outputs: int | None = None
     special = True
     materializes = False
     _saved: Any = ()
@@ -168,21 +168,27 @@ class FunctionNode(Node, FunctionCtx):
     def apply(self, grads: Any) -> tuple[Any, ...]:
         """Run the user's backward and check what it returned; return what is for the tensors among the arguments."""
         backward = backward_of(self.function)
-        if grads is None:
-            grads = [None] * len(self.shape)
-        if self._materialize:
-            grads = [
-                _zeros(self, shape, dtype) if g is None and dtype is not NOTHING else g
-                for g, shape, dtype in zip(grads, self.shape, self.dtype, strict=True)
-            ]
+        if self.outputs == 1:
+            grads = (_zeros(self, self.shape, self.dtype) if grads is None and self._materialize else grads,)
+        else:
+            if grads is None:
+                grads = [None] * len(self.shape)
+            if self._materialize:
+                grads = [
+                    _zeros(self, shape, dtype) if g is None and dtype is not NOTHING else g
+                    for g, shape, dtype in zip(grads, self.shape, self.dtype, strict=True)
+                ]
         state = caller_state.get()
         before = STATE.get()
-        # The user's code runs with the modes of whoever called backward.
-        STATE.set(state)
-        try:
+        if state is before:
             result = backward(self, *grads)
-        finally:
-            STATE.set(before)
+        else:
+            # The user's code runs with the modes of whoever called backward.
+            STATE.set(state)
+            try:
+                result = backward(self, *grads)
+            finally:
+                STATE.set(before)
         return self._checked(result if isinstance(result, tuple) else (result,))
 
     def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -221,6 +227,8 @@ class FunctionNode(Node, FunctionCtx):
         wanted, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
         array = gradient._data
         shape = array.shape
+        if shape == wanted and array.dtype is dtype and array.device == device and type(gradient) is TensorBase.plain:
+            return gradient
         if shape != wanted and not reducible(shape, wanted):
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {index} - got {list(shape)} but expected shape "
@@ -324,7 +332,7 @@ def _unpack_saved(item: Any, node: FunctionNode) -> Any:
         edge = (item.place and item.place()) or (node, item.number)
     if item.packed is not None:
         return unpack(item.packed, edge, node)
-    tensor = unpack((item.array, item.counter, item.version), edge, node)
-    if type(item) is SavedInput and item.leaf is not None:
+    if type(item) is SavedInput and item.leaf is not None and item.counter[0] == item.version:
         return item.leaf
+    tensor = unpack((item.array, item.counter, item.version), edge, node)
     return tensor if item.kind is TensorBase.plain else as_kind(tensor, item.kind)

@@ -93,7 +93,7 @@ class Node:
     __slots__ = ("__dict__", "__weakref__", "dtype", "edges", "sequence_number", "shape")
 
     #: Nodes with several outputs keep tuples in `shape` and `dtype`.
-    outputs: ClassVar[int | None] = 1
+    outputs: int | None = 1
     edges: tuple[Edge | None, ...]
     sequence_number: int
     shape: Any

@@ -21,10 +21,12 @@ __all__ = ["build", "compiled", "deferred", "materialize"]
 
 _lock = threading.RLock()
 _codes: dict[str, CodeType] = {}
+#: What a function's source is written with: its label, the name it has there, and a function with its arguments.
+_Pending = tuple[str, str, Callable[..., tuple[str, Mapping[str, Any]]], tuple[Any, ...]]
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
-    __materialize__()  # type: ignore[name-defined]  # noqa: F821
+    __materialize__(__function__)  # type: ignore[name-defined]  # noqa: F821
     return __function__(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -48,24 +50,32 @@ def build(source: str, label: str, values: Mapping[str, Any], *names: str) -> tu
     return tuple(namespace[name] for name in names)
 
 
-def deferred(label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]) -> Any:
+def deferred(
+    label: str, name: str, write: Callable[..., tuple[str, Mapping[str, Any]]], *arguments: Any
+) -> Any:
     """Return a function that is written on its first call: see Note [Code on first call].
 
-    `write` returns the source, which defines a function called `name`, and the values that it uses.
+    `write(*arguments)` returns the source, which defines a function called `name`, and the values that it uses. The
+    arguments are kept as they are: a closure over four values takes 400 bytes more, and there are 2500 functions.
     """
-    space: dict[str, Any] = {"__builtins__": builtins, "__name__": "tensorlike"}
+    space: dict[str, Any] = {"__builtins__": builtins, "__name__": "tensorlike", "__materialize__": materialize}
     function: Any = FunctionType(_STUB, space, name)
     space["__function__"] = function
-    space["__materialize__"] = lambda: _materialize(function, label, name, write)
+    space["__pending__"] = (label, name, write, arguments)
     return function
 
 
-def _materialize(function: Any, label: str, name: str, write: Callable[[], tuple[str, Mapping[str, Any]]]) -> None:
+def materialize(function: Any) -> None:
+    """Write the code of a deferred function now, if that has not happened."""
+    if getattr(function, "__code__", None) is not _STUB:
+        return
     with _lock:
         if function.__code__ is not _STUB:
-            return
-        source, values = write()
+            return  # Another thread has done it.
         space = function.__globals__
+        pending: _Pending = space["__pending__"]
+        label, name, write, arguments = pending
+        source, values = write(*arguments)
         space.update(values)
         defined: dict[str, Any] = {}
         exec(compiled(source, label), space, defined)
@@ -75,9 +85,4 @@ def _materialize(function: Any, label: str, name: str, write: Callable[[], tuple
             function.__defaults__ = made.__defaults__
             function.__kwdefaults__ = made.__kwdefaults__
         function.__code__ = made.__code__.replace(co_name=function.__name__)
-
-
-def materialize(function: Any) -> None:
-    """Write the code of a deferred function now, if that has not happened."""
-    if getattr(function, "__code__", None) is _STUB:
-        function.__globals__["__materialize__"]()
+        del space["__pending__"]

@@ -75,9 +75,10 @@ IGNORED: dict[str, tuple[Callable[..., Any], str]] = {}
 
 def register(row: Row, *, replace: bool = False) -> Row:
     """Add `row` to the registry; two functions of one name are an error of the declaration."""
-    if row.full_name in REGISTRY and not replace:
-        raise ValueError(f"{row.full_name} is declared twice")
-    REGISTRY[row.full_name] = row
+    name = row.full_name
+    if name in REGISTRY and not replace:
+        raise ValueError(f"{name} is declared twice")
+    REGISTRY[name] = row
     return row
 
 

@@ -250,7 +250,7 @@ def public_function(
     `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", lambda: _written(name, entry, parameters, hot, hot_values, foreign, strict, inherited)
+        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited
     )
     function.__name__ = name
     function.__qualname__ = qualname

@@ -109,18 +109,18 @@ def primitive(
             hot=hot,
             own_layout=own_layout,
         )
-        d._forms = (  # type: ignore[attr-defined]
-            function,
-            method,
-            inplace,
-            tuple(operators),
-            tuple(inplace_operators),
-            tuple(own_operators),
-            tuple(own_inplace_operators),
-            tuple(aliases),
-        )
         DECLARATIONS[d.full_name] = d
-        return expand(d)  # type: ignore[no-any-return]
+        return expand(  # type: ignore[no-any-return]
+            d,
+            function=function,
+            method=method,
+            inplace=inplace,
+            operators=operators,
+            inplace_operators=inplace_operators,
+            own=own_operators,
+            own_inplace=own_inplace_operators,
+            aliases=aliases,
+        )
 
     return declare
 

@@ -17,7 +17,6 @@ from .backends import backend_of, device_of
 from .declare import tensor_method
 from .dtypes import default_complex, default_float, dtype_of
 from .parameter import Parameter
-from .printing import tensor_text
 from .tensor import Tensor, retyped
 
 __all__ = ["describe"]
@@ -27,6 +26,8 @@ _HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 def describe(self: Any) -> str:
     """Return the text of a tensor, whatever its type overrides."""
+    from .printing import tensor_text  # 2 ms of the import
+
     array = self._data
     try:
         edge = edge_of(self) if self._tracked else None

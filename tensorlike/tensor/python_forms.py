@@ -38,11 +38,23 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 
     It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
     """
-    positional = [p for p in parameters if p.kind == POSITIONAL]
+    return _OperandCheck(name, parameters).run
 
-    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        for index, p in enumerate(positional):
-            if p.operand is None or p.operand == NESTED:
+
+class _OperandCheck:
+    """Not a closure: 300 bytes less for each of 600 functions."""
+
+    __slots__ = ("name", "parameters")
+
+    def __init__(self, name: str, parameters: Sequence[Parameter]) -> None:
+        self.name = name
+        self.parameters = parameters
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        name, parameters = self.name, self.parameters
+        # The positional ones come first.
+        for index, p in enumerate(parameters):
+            if p.operand is None or p.operand == NESTED or p.kind != POSITIONAL:
                 continue
             value = args[index] if index < len(args) else kwargs.get(p.name, p.default)
             if value is MISSING or isinstance(value, TensorBase):
@@ -62,8 +74,6 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
             if not (numbers and runtime.is_number(value)):
                 runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
         check_options(name, parameters, args, kwargs)
-
-    return check
 
 
 def tensor_property(
@@ -163,7 +173,7 @@ def _tensor_method(
             doc=function.__doc__,
             foreign=foreign_test(parameters) if operator_of else "",
             hot=hot + plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
-            hot_values={**(FOREIGN_VALUES if operator_of else {}), **(hot_values or {})},
+            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator_of else hot_values,
             strict=True,
         )
         entry.function = made

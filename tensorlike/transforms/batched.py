@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
 from .levels import (
@@ -20,7 +21,9 @@ from .levels import (
     below,
     inplace_counterpart,
     leaves,
+    plain_of,
     row_for,
+    shape_of,
     tree_map,
     writes,
 )
@@ -59,11 +62,8 @@ class BatchedTensor(TransformTensor):
     """
 
     words: ClassVar[str] = "a tensor inside vmap"
+    batch_dimensions: ClassVar[int] = 1
     _value: Any
-
-    def described(self) -> tuple[tuple[int, ...], Any]:
-        inner = self._value._data
-        return tuple(inner.shape[1:]), inner.dtype
 
     def held(self) -> tuple[Any, ...]:
         return (self._value,)
@@ -110,13 +110,6 @@ class BatchedTensor(TransformTensor):
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
-
-
-def plain_of(value: Any) -> Any:
-    """Return a plain tensor that `value` is made of: its dtype and device."""
-    while isinstance(value, TransformTensor):
-        value = value.held()[0]
-    return value
 
 
 def batched(value: Any, level: Level) -> Any:
@@ -167,10 +160,10 @@ def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
 
 def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
-    ranks = [t.dim() for t in tensors]
+    ranks = [len(shape_of(t)) for t in tensors]
     rank = max(ranks)
     dtype = None
-    if min(ranks) != rank and len({t.dtype for t in tensors}) > 1:
+    if min(ranks) != rank and len({plain_of(t)._data.dtype for t in tensors}) > 1:
         # A batch of zero-dimensional tensors has a dimension, and would have a say in the dtype that each has not.
         dtype = _common_dtype(tensors)
 
@@ -182,8 +175,9 @@ def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
         if not is_batched(value, level):
             return value
         inner = value._value
-        missing = rank - (inner.dim() - 1)
-        return inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:]) if missing else inner
+        shape = shape_of(inner)
+        missing = rank - (len(shape) - 1)
+        return inner.reshape(shape[0], *(1,) * missing, *shape[1:]) if missing else inner
 
     return wrapped(func(*tree_map(aligned, args), **tree_map(aligned, kwargs)), level)
 
@@ -306,14 +300,31 @@ def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n    {inner}\n)"
 
 
+# What is asked most is answered by itself: every formula asks for shapes.
+@rule("shape.__get__")
+def _shape(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return Size(shape_of(args[0]))
+
+
+@rule("dim", "ndimension", "ndim.__get__")
+def _rank(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return len(shape_of(args[0] if args else kwargs[row.parameters[0].name]))
+
+
 @rule(
-    "shape.__get__", "size", "dim", "ndimension", "ndim.__get__", "dtype.__get__", "device.__get__", "numel",
-    "nelement", "itemsize.__get__", "nbytes.__get__", "element_size", "is_floating_point", "is_complex", "is_signed",
-    "get_device", "is_cuda.__get__", "is_cpu.__get__", "is_meta.__get__", "__len__", "layout.__get__",
+    "dtype.__get__", "device.__get__", "itemsize.__get__", "element_size", "is_floating_point", "is_complex",
+    "is_signed", "get_device", "is_cuda.__get__", "is_cpu.__get__", "is_meta.__get__", "layout.__get__",
 )  # fmt: skip
-def _described(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    inner = args[0]._value
-    return row.key(inner.new_empty(()).expand(inner.shape[1:]), *args[1:], **kwargs)
+def _kind(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return row.key(plain_of(args[0] if args else kwargs[row.parameters[0].name]), *args[1:])
+
+
+@rule("size", "numel", "nelement", "nbytes.__get__", "__len__")
+def _measured(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    first = row.parameters[0].name
+    value = args[0] if args else kwargs[first]
+    options = {key: option for key, option in kwargs.items() if key != first}
+    return row.key(plain_of(value).new_empty(()).expand(shape_of(value)), *args[1:], **options)
 
 
 @rule("requires_grad.__get__", "grad_fn.__get__", "is_leaf.__get__", "_version.__get__")

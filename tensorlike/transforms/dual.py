@@ -60,10 +60,6 @@ class DualTensor(TransformTensor):
     _primal: Any
     _tangent: Any
 
-    def described(self) -> tuple[tuple[int, ...], Any]:
-        inner = self._primal._data
-        return tuple(inner.shape), inner.dtype
-
     def held(self) -> tuple[Any, ...]:
         return (self._primal, self._tangent)
 

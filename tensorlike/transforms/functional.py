@@ -6,11 +6,15 @@ are the newer way to ask for the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.autograd.anomaly import ANOMALY
+from tensorlike.autograd.engine import reached_from
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import _basis
@@ -242,12 +246,14 @@ def jacobian(
         count = output.numel()
         if not output.requires_grad:
             found = [x.detach().new_zeros((*output.shape, *x.shape)) for x in call.inputs]
-        elif vectorize:
+        elif vectorize or (not strict and (together := _rows_together(output, call.inputs)) > 1):
 
             def pulled(weight: Any, output: Any = output) -> tuple[Any, ...]:
                 return tuple(call.gradients([output], [weight], call.keep))
 
-            found = [g.reshape(*output.shape, *g.shape[1:]) for g in vmap(pulled)(_basis(output.detach()))]
+            size = None if vectorize else together
+            mapped = vmap(pulled, chunk_size=size)(_basis(output.detach()))
+            found = [g.reshape(*output.shape, *g.shape[1:]) for g in mapped]
         else:
             weights = _basis(output.detach()).unbind(0) if count else ()
             each = [call.gradients([output], [w], call.keep) for w in weights]
@@ -261,6 +267,28 @@ def jacobian(
             _need_history(found)
         rows.append(call.packed(found, call.several))
     return tuple(rows) if call.output_several else rows[0]
+
+
+#: Elements that the gradients of a node may have for several rows of a Jacobian to be computed at once.
+_TOGETHER = 1 << 20
+
+
+def _rows_together(output: Any, inputs: Sequence[Any]) -> int:
+    """Return how many rows of the Jacobian may be computed at once, though nobody asked for `vectorize`.
+
+    One, where somebody would notice: hooks, modes, custom Functions and other types are asked once for each row.
+    """
+    if ANOMALY.get() is not None or output._edge is None or not output.numel():
+        return 1
+    if not TENSORS.issuperset(map(type, (output, *inputs))):
+        return 1
+    largest = 1
+    for node in reached_from([output._edge[0]]):
+        if node.special or not node.materializes:
+            return 1
+        largest = max(largest, math.prod(node.shape))
+    rows: int = min(output.numel(), _TOGETHER // largest)
+    return max(1, rows)
 
 
 def _need_history(found: Sequence[Any]) -> None:

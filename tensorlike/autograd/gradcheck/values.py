@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,9 +32,11 @@ class GradcheckError(RuntimeError):
     __module__ = "tensorlike.autograd.gradcheck"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The arguments of `gradcheck` by their names."""
+class Settings(NamedTuple):
+    """The arguments of `gradcheck` by their names.
+
+    Not a dataclass: that module and two classes of it are 4 ms of the import.
+    """
 
     eps: float
     atol: float
@@ -52,8 +53,7 @@ class Settings:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """A function at its inputs: those that move, and the outputs that are compared."""
 
     function: Callable[..., Any]

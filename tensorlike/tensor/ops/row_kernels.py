@@ -58,8 +58,8 @@ def summed(array: Any, axes: Any) -> Any:
         # Rows of 1024, whose sums NumPy adds pairwise: half the time of a pairwise sum of everything.
         flat = array.reshape(-1)
         whole = flat.size & -1024
-        total = np.add.reduce(row_sums(flat[:whole].reshape(-1, 1024)), None, None, np.empty((), array.dtype))
-        return total + np.add.reduce(flat[whole:]) if whole < flat.size else total
+        total = row_sums(flat[:whole].reshape(-1, 1024)).sum()
+        return total + flat[whole:].sum() if whole < flat.size else total
     if array.size < 256 or not axes:
         return None
     axes = sorted(axes)
@@ -104,7 +104,7 @@ def softmax_rows(matrix: Any) -> Any:
         else:
             # Also where there are infinities or NaNs.
             near = greatest - least < safe
-            np.subtract(block, greatest if near else np.maximum.reduce(block, 1, None, None, True), out)
+            np.subtract(block, greatest if near else block.max(1, keepdims=True), out)
             np.exp(out, out)
         out /= row_sums(out)[:, None]
     return result
