@@ -71,6 +71,7 @@ from .tensor.layouts import (
 from .tensor.namespaces import fill as _fill
 from .tensor.size import Size
 from .tensor.storage import TypedStorage, UntypedStorage
+from .tensor.threads import get_num_threads, set_num_threads
 
 #: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
 LAZY = (

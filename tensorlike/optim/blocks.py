@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor.runtime import run_quietly
+from tensorlike.tensor.threads import in_parts
 from tensorlike.tensor.views import bump
 
 __all__ = ["in_blocks"]
@@ -59,6 +60,9 @@ def _blocks(vectors: Sequence[Any]) -> Iterator[Any]:
 
 
 def _run(step: Any, vectors: Sequence[Any], options: Any) -> None:
-    scratch = np.empty(min(_BLOCK, vectors[0].size), vectors[0].dtype)
-    for arrays in _blocks(vectors):
-        step(arrays, scratch[: arrays[0].size], *options)
+    def part(start: int, stop: int) -> None:
+        scratch = np.empty(min(_BLOCK, stop - start), vectors[0].dtype)
+        for arrays in _blocks([v[start:stop] for v in vectors]):
+            step(arrays, scratch[: arrays[0].size], *options)
+
+    in_parts(part, vectors[0].size, vectors[0].size)

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.dispatch.core import ask_types
 from tensorlike.dispatch.signature import Parameter
 
 from .size import Size
@@ -166,14 +165,14 @@ if type(tensors) in SEQUENCES and not keywords:
 CAT = FastPath(
     _JOINED.format(join="result = concatenate(arrays, axis) if type(axis) is int else None")
     + _returning("tracked", "result, tensors, axis"),
-    {"ask_types": ask_types, "concatenate": np.concatenate},
+    {"concatenate": np.concatenate},
 )
 
 # `numpy.stack` is Python (2.5 us for two); an array of arrays is what it makes along dimension 0.
 STACK = FastPath(
     _JOINED.format(join="result = array(arrays) if axis == 0 and type(axis) is int and len(arrays) < 64 else None")
     + _returning("tracked", "result, tensors, axis"),
-    {"ask_types": ask_types, "array": np.array},
+    {"array": np.array},
 )
 
 

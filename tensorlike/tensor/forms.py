@@ -31,6 +31,7 @@ from .generate import implementation_source, inplace_source
 from .generate_hot import hot_source, inherited_lines, inherited_source, inplace_hot_source
 from .promotion import can_cast
 from .tensor import Tensor, retyped
+from .threads import LARGE, spread
 from .views import bump, check_inplace, check_shared, rebase
 
 __all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign",
@@ -169,6 +170,8 @@ def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
         "hot_array": runtime.hot_array,
         "record": d.record_now(),
         "grad_enabled": grad_enabled,
+        "LARGE": LARGE,
+        "spread": spread,
         "retyped": retyped,
         **(hot.values if isinstance(hot, FastPath) else {}),
     }

@@ -235,8 +235,28 @@ def sigmoid(xp: Any, input: Tensor) -> Tensor:
     return xp.reciprocal(result, out=result)
 
 
-derivatives(sigmoid, input=lambda grad, result: grad * conj((1 - result) * result))
-raw_derivatives(sigmoid, input=lambda grad, result: raw_product(grad, (1 - result) * result))
+def _sigmoid_slope(upstream: Any, result: Any) -> Any:
+    return raw_product(upstream, (1 - result) * result)
+
+
+@pointwise(None, hot=_sigmoid_slope, namespace="tensorlike._internal", method=False, inplace=False, out=False)
+def sigmoid_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
+    """Return `upstream` times the derivative of sigmoid where it is `output`."""
+    return _sigmoid_slope(upstream, output)
+
+
+derivatives(
+    sigmoid_backward,
+    upstream=lambda grad, output: sigmoid_backward(grad, conj(output)),
+    output=lambda grad, upstream, output: conj(grad) * (upstream * conj(1 - 2 * output)),
+)
+raw_derivatives(
+    sigmoid_backward,
+    upstream=lambda grad, output: grad * ((1 - output) * output),
+    output=lambda grad, upstream, output: raw_product(upstream * grad.conj(), 1 - 2 * output),
+)
+derivatives(sigmoid, input=lambda grad, result: sigmoid_backward(grad, result))
+raw_derivatives(sigmoid, input=lambda grad, result: _sigmoid_slope(grad, result))
 
 
 @pointwise(None, promotion="real float", aliases=("special.logit",))
