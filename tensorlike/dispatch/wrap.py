@@ -182,15 +182,16 @@ def wrapper_source(
         lines.append("        return NotImplemented")
     single = [p for p in operands if p.kind != KEYWORD]
     alone = bool(single) and all(p.operand == ONE and p.kind == POSITIONAL for p in single)
+    # Underscores, since there are parameters called `key` and `state`.
     # The types written out: 150 ns less than tuple(map(type, operands)), for every call of a tensor-like type.
     key = f"({', '.join(f'type({p.name})' for p in single)},)"
     if inherited and alone:
         lines.append("    if not keywords:")
-        lines.append(f"        key = {key}")
-        lines.append("        plan = known_plan(key)")
+        lines.append(f"        _key = {key}")
+        lines.append("        _plan = known_plan(_key)")
         absent = "".join(f" and {p.name} is MISSING" for p in positional if not p.operand)
         lines.append(
-            f"        if plan is not None and (cls := plan.default) is not None and state() is CLEAR{absent}:"
+            f"        if _plan is not None and (cls := _plan.default) is not None and _state() is CLEAR{absent}:"
         )
         lines += ["            " + line for line in inherited]
     if variadic is not None:
@@ -217,11 +218,11 @@ def wrapper_source(
     if alone:
         lines.append("        return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
         if not inherited:
-            lines += [f"    key = {key}", "    plan = known_plan(key)"]
+            lines += [f"    _key = {key}", "    _plan = known_plan(_key)"]
         # What `dispatch` would find, a frame and 100 ns earlier.
-        lines.append("    if plan is not None and plan.types and plan.default is None and state() is CLEAR:")
-        lines.append(f"        return ask_types(entry.function, plan, ({without},), args, keywords)")
-        lines.append(f"    return dispatch(entry, key, ({without},), args, keywords, plan)")
+        lines.append("    if _plan is not None and _plan.types and _plan.default is None and _state() is CLEAR:")
+        lines.append(f"        return ask_types(entry.function, _plan, ({without},), args, keywords)")
+        lines.append(f"    return dispatch(entry, _key, ({without},), args, keywords, _plan)")
     elif len(single) == 1 and single[0].operand == MANY and single[0].kind == POSITIONAL:
         # A call of `elements` less, 60 ns.
         lines.append("    else:")
@@ -295,7 +296,7 @@ def _written(
         "SEQUENCES": _SEQUENCES,
         "known_plan": known_plan,
         "plain_all": PLAIN.issuperset,
-        "state": STATE.get,
+        "_state": STATE.get,
         "plain_indices": _plain_indices,
         "indices": _indices,
         "elements": elements,

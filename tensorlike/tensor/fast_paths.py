@@ -140,10 +140,10 @@ if type(tensors) in SEQUENCES and not keywords:
     for tensor in tensors:
         if type(tensor) not in TENSORS:
             # What `dispatch` would find, two frames earlier (400 ns).
-            plan = known_plan(tuple(map(type, tensors)))
-            if plan is not None and plan.types and plan.default is None and state() is CLEAR:
+            _plan = known_plan(tuple(map(type, tensors)))
+            if _plan is not None and _plan.types and _plan.default is None and _state() is CLEAR:
                 args = (tensors,) if dim is MISSING else (tensors, dim)
-                return ask_types(entry.function, plan, tensors, args, keywords)
+                return ask_types(entry.function, _plan, tensors, args, keywords)
             break
         if tensor._tracked:
             tracked = True
