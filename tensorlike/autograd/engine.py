@@ -8,7 +8,7 @@ that arrived for its leaf. Nothing recurses, so a chain may be of any length.
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from types import MappingProxyType
@@ -77,15 +77,15 @@ def run(
         STATE.set(CLEAR)
         outer = caller_state.get()
         caller_state.set(state)
-    set_recording(create_graph)
-    enclosing = current_run.get()
+    if recording is not create_graph:
+        set_recording(create_graph)
     this = Run()
     this.roots, this.accumulate, this.anomaly = roots, accumulate, ANOMALY.get()
-    current_run.set(this)
+    token = current_run.set(this)
     try:
         return _run(this, roots, keep_graph, create_graph, captured)
     finally:
-        current_run.set(enclosing)
+        current_run.reset(token)
         set_recording(recording)
         if state is not CLEAR:
             caller_state.set(outer)
@@ -104,10 +104,11 @@ def _run(
     # Buffers that the engine made itself by adding, which nobody else can see: further gradients are added in place.
     owned: set[Any] = set()
     results: list[Any] = []
-    # The nodes that may run at all, and those that run as in a run that asks for everything; None when all do.
-    alive = plain = None
+    # The nodes that may run at all, None when all may; and those to look at more closely.
+    alive = None
+    watched: Any = ()
     if captured is not None:
-        alive, plain = _pruned(run, roots, captured, create_graph)
+        alive, watched = _pruned(run, roots, captured, create_graph)
         results = run.results
 
     for (node, number), grad in roots:
@@ -118,7 +119,7 @@ def _run(
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.special or (plain is not None and node not in plain) or grad is None or anomaly is not None:
+        if node.special or grad is None or anomaly is not None or node in watched:
             grads = _visit(run, node, grad)
             if grads is None:
                 continue
@@ -158,21 +159,21 @@ def _run(
 
 def _pruned(
     run: Run, roots: Sequence[tuple[Edge, Any]], captured: Sequence[Edge], create_graph: bool
-) -> tuple[set[Node] | None, set[Node]]:
-    """Note in `run` which gradients are asked for; return the nodes that may run, None for all, and the plain ones."""
+) -> tuple[set[Node] | None, Container[Node]]:
+    """Note in `run` which gradients are asked for; return the nodes that may run, None for all, and those to watch."""
     wanted: dict[Node, list[tuple[int, int]]] = {}
     run.results = [None] * len(captured)
     for index, (node, number) in enumerate(captured):
         wanted.setdefault(node, []).append((number, index))
-    reached = reached_from([node for (node, _), _ in roots])
     run.wanted = wanted
+    reached = reached_from([node for (node, _), _ in roots])
+    if all([node.edges or node in wanted for node in reached]):
+        # Every way ends at a wanted leaf, as when all parameters are asked for: all of it is needed.
+        run.needed = reached
+        return None, wanted
     run.partial = None if create_graph else set()
-    needed = run.needed = _reaching(reached, wanted, run.partial)
-    alive = needed | wanted.keys()
-    plain = needed - wanted.keys()
-    if run.partial:
-        plain -= run.partial
-    return None if alive >= reached else alive, plain
+    run.needed = _reaching(reached, wanted, run.partial)
+    return run.needed | wanted.keys(), wanted.keys() | run.partial if run.partial else wanted
 
 
 def _visit(run: Run, node: Node, grad: Any) -> Any:
@@ -189,7 +190,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
             run.results[index] = grad if single or grad is None else grad[number]
     # Of what is wanted, only leaves run, and they only when they accumulate.
     leaf = run.accumulate and node in wanted and type(node) is AccumulateGrad
-    if needed is not None and node not in needed and not leaf:
+    if needed is not None and (node not in needed or not node.edges) and not leaf:
         return None
     if node.pre_hooks:
         grad = call_pre_hooks(node, grad, caller_state.get())
@@ -342,12 +343,8 @@ _sequence_number = attrgetter("sequence_number")
 
 def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | None = None) -> set[Node]:
     """Return those of `reached` from which an edge leads to a wanted node; put those with other edges in `partial`."""
-    inner = {node for node in reached if node.edges}  # Accumulators have none.
-    if wanted.keys() >= reached - inner:
-        # Every way ends at a wanted node, as when all parameters are asked for: no need to look at the edges.
-        return inner
     reaching: set[Node] = set()
-    for node in sorted(inner, key=_sequence_number):
+    for node in sorted(reached, key=_sequence_number):
         found = missed = False
         for edge in node.edges:
             if edge is not None:

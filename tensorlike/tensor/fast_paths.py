@@ -137,7 +137,13 @@ if type(tensors) in SEQUENCES and not keywords:
     axis = 0 if dim is MISSING else dim
     arrays = []
     tracked = False
-    for tensor in tensors:
+    rest = tensors
+    if len(tensors) > 64 and TENSORS.issuperset(map(type, tensors)):
+        # A third of the time of the loop, per tensor.
+        arrays = [tensor._data for tensor in tensors]
+        tracked = any([tensor._tracked for tensor in tensors])
+        rest = ()
+    for tensor in rest:
         if type(tensor) not in TENSORS:
             # What `dispatch` would find, two frames earlier (400 ns).
             _plan = known_plan(tuple(map(type, tensors)))

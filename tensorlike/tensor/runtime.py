@@ -143,7 +143,10 @@ def guarded(function: F) -> F:
 def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
     """Add two raw arrays, into a third if given."""
     if type(a) is ndarray:
-        return run_quietly(np.add, a, b, out)
+        try:
+            return quiet(np.add, a, b, out)
+        except RuntimeError as error:
+            return again(error, np.add, a, b, out)
     with device_guard(a):
         return namespace_of(a).add(a, b, out=out)
 
