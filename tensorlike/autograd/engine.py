@@ -167,7 +167,7 @@ def _pruned(
         wanted.setdefault(node, []).append((number, index))
     run.wanted = wanted
     reached = reached_from([node for (node, _), _ in roots])
-    if all([node.edges or node in wanted for node in reached]):
+    if all(node.edges or node in wanted for node in reached):
         # Every way ends at a wanted leaf, as when all parameters are asked for: all of it is needed.
         run.needed = reached
         return None, wanted

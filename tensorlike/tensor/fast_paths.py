@@ -173,7 +173,7 @@ if type(tensors) in SEQUENCES and not keywords:
 def _concatenated(arrays: Any, axis: int) -> Any:
     if len(arrays) > 64 and axis in (0, -1):
         dtype, size = arrays[0].dtype, arrays[0].nbytes
-        if size < 256 and dtype.isbuiltin == 1 and all([a.ndim == 1 and a.dtype is dtype for a in arrays]):
+        if size < 256 and dtype.isbuiltin == 1 and all(a.ndim == 1 and a.dtype is dtype for a in arrays):
             try:
                 # Many short vectors, as bytes: a third of the time.
                 return np.frombuffer(b"".join(arrays), dtype).copy()
