@@ -1,7 +1,7 @@
 """Time tensorlike beside the libraries that are installed: `python -m benchmarks [--only GLOB] [--save FILE]`.
 
-The libraries take turns within one run, so that a slow moment of the machine meets them all; the best time of each
-counts, and the ratios are what to look at. What each computes is compared before anything is timed.
+The libraries take turns within one run, so that a slow moment of the machine meets them all; the ratios are what to
+look at. What each computes is compared before anything is timed.
 """
 
 from __future__ import annotations

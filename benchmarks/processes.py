@@ -67,7 +67,7 @@ PROCESS_ROWS: list[tuple[str, str, str, float | None, float | None, Sequence[str
 
 
 def run_program(program: str, libraries: Sequence[str], rounds: int) -> dict[str, Measured]:
-    """Return the least that the program prints for each library."""
+    """Return what the program prints for each library, in rounds."""
     # An installed package has its bytecode compiled; so has this checkout then, from the first round on.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     found: dict[str, list[float]] = {name: [] for name in libraries}
@@ -78,4 +78,4 @@ def run_program(program: str, libraries: Sequence[str], rounds: int) -> dict[str
                 capture_output=True, text=True, check=True, env=environment,
             )  # fmt: skip
             found[name].append(float(done.stdout))
-    return {n: Measured(min(v), sorted(v)[len(v) // 2] / min(v) - 1 if min(v) else 0.0) for n, v in found.items()}
+    return {n: Measured(tuple(v)) for n, v in found.items()}

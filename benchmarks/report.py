@@ -7,9 +7,9 @@ import math
 from html import escape
 from typing import Any
 
-from .timing import Measured
+from .timing import Measured, Ratio, ratio
 
-__all__ = ["compared", "line", "means", "picture", "shown", "written"]
+__all__ = ["beside", "compared", "line", "means", "picture", "shown", "written"]
 
 Results = dict[str, dict[str, Any]]
 
@@ -26,17 +26,22 @@ def shown(value: float | None, unit: str = "s") -> str:
     return "-"
 
 
+def beside(result: dict[str, Any], other: str) -> Ratio | None:
+    """Return the ratio of tensorlike to another library in one row, None where that has none."""
+    times: dict[str, Measured] = result["measured"]
+    return ratio(times["tensorlike"], times[other]) if other in times and times[other].best else None
+
+
 def line(name: str, result: dict[str, Any], libraries: list[str]) -> str:
     """Return a row of the table."""
     times: dict[str, Measured] = result["measured"]
-    ours = times["tensorlike"].seconds
     cells = [f"{name:52}"]
-    cells += [f"{shown(times[n].seconds if n in times else None, result['unit']):>11}" for n in libraries]
+    cells += [f"{shown(times[n].best if n in times else None, result['unit']):>11}" for n in libraries]
     for other in ("numpy", "torch"):
-        ratio = ours / times[other].seconds if other in times and times[other].seconds else None
+        found = beside(result, other)
         aim = result["aims"].get(other)
-        text = "-" if ratio is None else f"{ratio:.2f}"
-        held = "" if aim is None or ratio is None else f" {'<=' if ratio <= aim else '> '}{aim:.2f}"
+        text = "-" if found is None else f"{found.value:.2f}"
+        held = "" if aim is None or found is None else f" {'<=' if round(found.value, 2) <= aim else '> '}{aim:.2f}"
         cells.append(f"{text:>7}{held:7}")
     return "".join(cells)
 
@@ -49,7 +54,7 @@ def means(results: Results) -> list[str]:
             groups.setdefault(result["group"], []).append(result)
     lines = []
     for name, members in groups.items():
-        ratios = [m["measured"]["tensorlike"].seconds / m["measured"]["torch"].seconds for m in members]
+        ratios = [found.value for m in members if (found := beside(m, "torch")) is not None]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         aim = members[0]["aims"].get("torch")
         held = "" if aim is None else f", aim {aim:.2f}"
@@ -64,7 +69,7 @@ def written(results: Results, machine: str) -> str:
             "unit": r["unit"],
             "aims": r["aims"],
             "group": r["group"],
-            "measured": {n: {"value": m.seconds, "spread": m.spread} for n, m in r["measured"].items()},
+            "measured": {n: list(m.rounds) for n, m in r["measured"].items()},
         }
         for name, r in results.items()
     }
@@ -80,19 +85,17 @@ def compared(results: Results, text: str) -> list[str]:
         if before is None:
             continue
         for other in ("torch", "numpy"):
-            now, then = result["measured"], before["measured"]
-            if other not in now or other not in then:
+            now = beside(result, other)
+            then = beside({"measured": {n: Measured(tuple(rounds)) for n, rounds in before["measured"].items()}}, other)
+            if now is None or then is None:
                 continue
-            ratio = now["tensorlike"].seconds / now[other].seconds
-            former = then["tensorlike"]["value"] / then[other]["value"]
-            # Each of the four times may be off by as much as its rounds were apart.
-            noise = sum(now[n].spread + then[n]["spread"] for n in ("tensorlike", other)) + 0.03
-            change = ratio / former - 1
+            # Three times as far as half of the rounds lay from the middle, in either run.
+            noise = 3 * (now.noise + then.noise) + 0.03
+            change = now.value / then.value - 1
             if abs(change) > noise:
                 word = "slower" if change > 0 else "faster"
-                lines.append(
-                    f"{name}: {abs(change):.0%} {word} beside {other} ({former:.2f} -> {ratio:.2f}; noise {noise:.0%})"
-                )
+                moved = f"{then.value:.2f} -> {now.value:.2f}; noise {noise:.0%}"
+                lines.append(f"{name}: {abs(change):.0%} {word} beside {other} ({moved})")
             break
     return lines
 
@@ -100,14 +103,14 @@ def compared(results: Results, text: str) -> list[str]:
 def picture(results: Results, machine: str) -> str:
     """Return an SVG of the ratios to torch, on a logarithmic scale: left of the line is faster than torch."""
     rows = [
-        (name, r["measured"]["tensorlike"].seconds / r["measured"]["torch"].seconds, r["aims"].get("torch"))
+        (name, found.value, r["aims"].get("torch"))
         for name, r in results.items()
-        if r["measured"].get("torch") and r["measured"]["torch"].seconds
+        if (found := beside(r, "torch")) is not None
     ]
     height, left, width = 20 * len(rows) + 60, 360, 520
 
-    def place(ratio: float) -> float:
-        return left + width * (math.log10(min(max(ratio, 0.05), 5.0)) - math.log10(0.05)) / 2.0
+    def place(value: float) -> float:
+        return left + width * (math.log10(min(max(value, 0.05), 5.0)) - math.log10(0.05)) / 2.0
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 70}" height="{height}" '
@@ -120,10 +123,10 @@ def picture(results: Results, machine: str) -> str:
         colour = "#333" if tick == 1.0 else "#ddd"
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="30" y2="{height - 20}" stroke="{colour}"/>')
         parts.append(f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{tick:g}</text>')
-    for index, (name, ratio, aim) in enumerate(rows):
+    for index, (name, value, aim) in enumerate(rows):
         y = 36 + 20 * index
-        start, end = sorted((place(1.0), place(ratio)))
-        colour = "#2a7f4f" if ratio <= 1 else "#c05a2b"
+        start, end = sorted((place(1.0), place(value)))
+        colour = "#2a7f4f" if value <= 1 else "#c05a2b"
         parts.append(f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>')
         parts.append(
             f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 1):.1f}" height="13" fill="{colour}"/>'
@@ -131,5 +134,5 @@ def picture(results: Results, machine: str) -> str:
         if aim is not None:
             x = place(aim)
             parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 2}" y2="{y + 15}" stroke="#000" stroke-width="2"/>')
-        parts.append(f'<text x="{left + width + 10}" y="{y + 11}">{ratio:.2f}</text>')
+        parts.append(f'<text x="{left + width + 10}" y="{y + 11}">{value:.2f}</text>')
     return "\n".join([*parts, "</svg>"])

@@ -1,4 +1,8 @@
-"""Timing works that take turns, so that a slow moment of the machine meets all of them."""
+"""Timing works that take turns, so that a slow moment of the machine meets all of them.
+
+A machine changes its pace between rounds more than within one. So the time shown is that of the best round, and a ratio
+is the median of the rounds' own ratios.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,32 @@ import timeit
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-__all__ = ["Measured", "measure"]
+__all__ = ["Measured", "Ratio", "measure", "ratio"]
 
 
 class Measured(NamedTuple):
-    """The best time of a call in seconds, and how far the median of the rounds lies above it, relatively."""
+    """What one library took in each round, in seconds or in bytes."""
 
-    seconds: float
-    spread: float
+    rounds: tuple[float, ...]
+
+    @property
+    def best(self) -> float:
+        """The least of the rounds."""
+        return min(self.rounds)
+
+
+class Ratio(NamedTuple):
+    """The median of the ratios of two libraries' rounds, and how far half of them lie from it, relatively."""
+
+    value: float
+    noise: float
+
+
+def ratio(one: Measured, other: Measured) -> Ratio:
+    """Return how much more `one` took than `other`."""
+    found = [a / b for a, b in zip(one.rounds, other.rounds, strict=True)]
+    median = statistics.median(found)
+    return Ratio(median, statistics.median(abs(r - median) for r in found) / median)
 
 
 def _calls(work: Callable[[], object], budget: float) -> int:
@@ -36,4 +58,4 @@ def measure(works: Mapping[str, Callable[[], object]], rounds: int, budget: floa
     for _ in range(rounds):
         for name, work in works.items():
             times[name].append(timeit.timeit(work, number=counts[name]) / counts[name])
-    return {n: Measured(min(t), statistics.median(t) / min(t) - 1) for n, t in times.items()}
+    return {name: Measured(tuple(found)) for name, found in times.items()}

@@ -170,8 +170,8 @@ if type(tensors) in SEQUENCES and not keywords:
         ):
 """
 
-def _concatenated(arrays: Any, axis: int) -> Any:
-    if len(arrays) > 64 and axis in (0, -1):
+def _join_many(arrays: Any, axis: int) -> Any:
+    if arrays and axis in (0, -1):
         dtype, size = arrays[0].dtype, arrays[0].nbytes
         if size < 256 and dtype.isbuiltin == 1 and all(a.ndim == 1 and a.dtype is dtype for a in arrays):
             try:
@@ -183,9 +183,9 @@ def _concatenated(arrays: Any, axis: int) -> Any:
 
 
 CAT = FastPath(
-    _JOINED.format(join="result = concatenate(arrays, axis) if type(axis) is int else None")
+    _JOINED.format(join="result = (concatenate if rest else join_many)(arrays, axis) if type(axis) is int else None")
     + _returning("tracked", "result, tensors, axis"),
-    {"concatenate": _concatenated},
+    {"concatenate": np.concatenate, "join_many": _join_many},
 )
 
 # `numpy.stack` is Python (2.5 us for two); an array of arrays is what it makes along dimension 0.
