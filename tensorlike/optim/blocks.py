@@ -52,14 +52,15 @@ def in_blocks(step: Any, written: Sequence[Any], read: Sequence[Any], *options: 
 
 def _blocks(vectors: Sequence[Any]) -> Iterator[Any]:
     size = vectors[0].size
-    if size <= _BLOCK:
-        yield vectors
-        return
     for start in range(0, size, _BLOCK):
         yield [v[start : start + _BLOCK] for v in vectors]
 
 
 def _run(step: Any, vectors: Sequence[Any], options: Any) -> None:
+    if vectors[0].size <= _BLOCK:
+        step(vectors, np.empty(vectors[0].size, vectors[0].dtype), *options)
+        return
+
     def part(start: int, stop: int) -> None:
         scratch = np.empty(min(_BLOCK, stop - start), vectors[0].dtype)
         for arrays in _blocks([v[start:stop] for v in vectors]):
