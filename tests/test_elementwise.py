@@ -351,3 +351,12 @@ def test_scipy_is_imported_when_it_is_needed():
         "assert 'scipy.special' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide"])
+def test_nothing_is_divided_by_zero(name):
+    zeros = tl.zeros(3, dtype=tl.int64)
+    assert getattr(tl, name)(tl.empty(0, 3, dtype=tl.int64), zeros).shape == (0, 3)
+    assert getattr(tl.empty(0, 3, dtype=tl.int64), name + "_")(zeros).shape == (0, 3)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        getattr(tl, name)(tl.ones(3, dtype=tl.int64), zeros)

@@ -160,12 +160,12 @@ def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mod
 
 
 def _floor_quotient(xp: Any, input: Any, other: Any) -> Any:
-    check_divisor(xp, other)
+    check_divisor(xp, input, other)
     return xp.floor_divide(input, other)
 
 
 def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
-    check_divisor(xp, other)
+    check_divisor(xp, input, other)
     if input.dtype.kind == "f":
         return xp.trunc(xp.true_divide(input, other))
     if input.dtype.kind == "u":
@@ -298,7 +298,7 @@ def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor
 
     Same as PyTorch's function of that name.
     """
-    check_divisor(xp, other)
+    check_divisor(xp, input, other)
     return xp.remainder(input, other)
 
 
@@ -334,7 +334,7 @@ def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    check_divisor(xp, other)
+    check_divisor(xp, input, other)
     return xp.fmod(input, other)
 
 

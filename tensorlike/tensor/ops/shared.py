@@ -40,12 +40,13 @@ def scaled(xp: Any, array: Any, factor: Any) -> Any:
     return xp.multiply(array, number_array(xp, factor, array.dtype))
 
 
-def check_divisor(xp: Any, divisor: Any) -> None:
+def check_divisor(xp: Any, dividend: Any, divisor: Any) -> None:
     """Raise RuntimeError if an integer is about to be divided by zero.
 
     On a GPU nobody looks, as in PyTorch: looking would make every division wait for the device.
     """
-    if divisor.dtype.kind in "iu" and type(divisor).__module__ == "numpy" and not divisor.all():
+    host = type(divisor).__module__ == "numpy"
+    if divisor.dtype.kind in "iu" and host and dividend.size and not divisor.all():
         raise RuntimeError("ZeroDivisionError: an integer was divided by zero; divide floating-point numbers instead")
 
 

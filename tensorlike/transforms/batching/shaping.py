@@ -218,3 +218,17 @@ def _as_strided(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str,
     apart = [[example(v, level, i) for v in args] for i in range(level.size)]
     results = [row.function(*[a.clone() if isinstance(a, Tensor) else a for a in one], **kwargs) for one in apart]
     return stacked_results(row.name, results, level)
+
+
+@rule("new_zeros", "new_ones", "new_empty", "new_full")
+def _new(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    # A batch, although all examples are alike: each may be written to.
+    fill: tuple[Any, ...] = ()
+    given = args[1:]
+    if row.name == "Tensor.new_full":
+        given, fill = given[:1], given[1:]
+    sizes = sizes_in(given)
+    if not given or not is_batched(args[0], level) or not all(isinstance(v, (int, float)) for v in (*sizes, *fill)):
+        return NotImplemented
+    function = getattr(args[0]._value, row.name.removeprefix("Tensor."))
+    return wrapped(function((level.size, *sizes), *fill, **kwargs), level)
