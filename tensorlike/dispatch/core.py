@@ -173,8 +173,13 @@ def _without_modes(entry: Entry) -> Callable[..., Any]:
         "OPTIONAL_TENSORS": _TENSOR_TYPES | {type(None)},
         "plain_all": _PLAIN_TYPES.issuperset,
         "dispatch": _undispatched,
+        "_state": _nobodys_state,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+
+
+def _nobodys_state() -> None:
+    """Stand in for the state where nobody is asked, so that nothing but plain tensors takes a shortcut."""
 
 
 def _undispatched(entry: Entry, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:

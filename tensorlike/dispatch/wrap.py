@@ -219,9 +219,15 @@ def wrapper_source(
         lines.append("        return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
         if not inherited:
             lines += [f"    _key = {key}", "    _plan = known_plan(_key)"]
-        # What `dispatch` would find, a frame and 100 ns earlier.
-        lines.append("    if _plan is not None and _plan.types and _plan.default is None and _state() is CLEAR:")
-        lines.append(f"        return ask_types(entry.function, _plan, ({without},), args, keywords)")
+        # What `dispatch` would find, a frame or two and 100 to 200 ns earlier.
+        lines += [
+            "    if _plan is not None and _state() is CLEAR:",
+            "        if not _plan.types:",
+            "            if entry.plain is not None:",
+            "                return entry.plain(*args)",
+            "        elif _plan.default is None:",
+            f"            return ask_types(entry.function, _plan, ({without},), args, keywords)",
+        ]
         lines.append(f"    return dispatch(entry, _key, ({without},), args, keywords, _plan)")
     elif len(single) == 1 and single[0].operand == MANY and single[0].kind == POSITIONAL:
         # A call of `elements` less, 60 ns.
