@@ -76,6 +76,7 @@ class Needy:
         (tl.Tensor, {}, "Tensor is the plain tensor"),
         (int, {}, "int has no __torch_function__"),
         (3, {}, "audit\\(\\) takes a type"),
+        (Held, {"only": "Tensor.__mul__"}, "about tensorlike.Tensor.__mul__: it reports tensorlike.Tensor.mul,"),
         (Held, {"only": "no_such_*"}, "no function that can be overridden matches 'no_such_\\*'"),
     ],
 )

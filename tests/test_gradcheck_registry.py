@@ -67,7 +67,10 @@ def _check(check: Any, cases: list[Case], **options: Any) -> None:
 
 
 def _marked(names: list[str], *known: str) -> list[Any]:
-    """Return the names as parameters, with those marked that are `known` to fail."""
+    """Return the names as parameters, with those marked that are `known` to fail.
+
+    Strictly, so that a formula that is mended says so: the mark has to go then. KNOWN says what and why.
+    """
     marks = {f"tensorlike.{name}": pytest.mark.xfail(strict=True, reason=KNOWN[name]) for name in known}
     return [pytest.param(name, marks=marks[name]) if name in marks else name for name in names]
 

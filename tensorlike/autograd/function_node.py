@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from tensorlike.dispatch.core import STATE
 
 from .base import TensorBase, wrap
+from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, caller_state, edge_of, unpack
 
 __all__ = [
@@ -246,7 +247,7 @@ class FunctionNode(Node, FunctionCtx):
                 f"Function {name} returned an invalid gradient at index {index} - expected device "
                 f"{_device_name(device)} but got {_device_name(array.device)}"
             )
-        return gradient if type(gradient) is TensorBase.plain else _plain(gradient)
+        return gradient if type(gradient) is TensorBase.plain else plain_gradient(gradient)
 
     def release(self) -> None:
         if self._saved:
@@ -264,15 +265,6 @@ def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     """Return whether what was broadcast to `shape` may have been of the shape `wanted`."""
     lead = len(shape) - len(wanted)
     return lead >= 0 and all(n in (1, m) for n, m in zip(wanted, shape[lead:], strict=True))
-
-
-def _plain(tensor: Any) -> Any:
-    result = wrap(tensor._data)
-    if tensor._tracked:
-        edge = edge_of(tensor)
-        if edge is not None:
-            result._edge, result._tracked = edge, True
-    return result
 
 
 def _zeros(node: Any, shape: Any, dtype: Any) -> Any:

@@ -129,6 +129,19 @@ def _rng(state: Any) -> Iterator[None]:
         set_rng_state(before)
 
 
+def _reentrant(function: str, wish: bool | None) -> bool:
+    """Return which kind of checkpoint is meant; warn where that is left open."""
+    if wish is not None:
+        return wish
+    warnings.warn(
+        f"{function}(): the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended; "
+        "without it, use_reentrant=True is assumed.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return True
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -159,14 +172,7 @@ def checkpoint(
 
     Source: PyTorch's `torch.utils.checkpoint.checkpoint`.
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "checkpoint(): the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
-            "recommended; without it, use_reentrant=True is assumed.",
-            UserWarning,
-            stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = _reentrant("checkpoint", use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
         if kwargs:
@@ -454,14 +460,7 @@ def checkpoint_sequential(
 
     Source: PyTorch's `torch.utils.checkpoint.checkpoint_sequential`.
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "checkpoint_sequential(): the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
-            "recommended; without it, use_reentrant=True is assumed.",
-            UserWarning,
-            stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = _reentrant("checkpoint_sequential", use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.variants import NAMED
 from tensorlike.overrides.writing import _TABLE, TensorLike
 
@@ -95,6 +96,11 @@ def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> l
 
 
 def _unmatched(pattern: str, functions: Sequence[AuditedFunction]) -> str:
+    operator = REGISTRY.get(f"tensorlike.{pattern.removeprefix('tensorlike.')}")
+    if operator is not None and operator.form == "operator":
+        reported = next((f.name for f in functions if f.key is operator.key), None)
+        if reported is not None:
+            return f"types are not asked about {operator.full_name}: it reports {reported}, which can be audited"
     names = {n: None for f in functions for n in (f.name, f.name.partition(".")[2], f.name.rpartition(".")[2])}
     near = difflib.get_close_matches(pattern, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
