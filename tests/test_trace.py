@@ -179,7 +179,7 @@ def test_modes():
             tl.add(x, 1)
         with Refuses():
             assert tl.add(duck(), 1) == "answer"
-            assert STATE.get().modes[-1].__class__ is Refuses
+            assert STATE.get().modes[-1].mode.__class__ is Refuses
     assert [(r.answered_by, r.how, r.depth) for r in log] == [
         ("Through", "mode", 0),
         ("Marked", "inherited", 1),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
 import warnings
 from types import TracebackType
 from typing import Any
+
+from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
 
 from .base import TensorBase
 from .node import Node
 from .observing import NodeObserver
 
 __all__ = [
-    "ANOMALY",
     "check_gradients",
     "detect_anomaly",
     "is_anomaly_check_nan_enabled",
@@ -21,9 +21,6 @@ __all__ = [
     "set_detect_anomaly",
     "warn_of_failure",
 ]
-
-#: None, or whether NaN is looked for.
-ANOMALY: contextvars.ContextVar[bool | None] = contextvars.ContextVar("tensorlike_anomaly", default=None)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -37,7 +34,7 @@ def is_anomaly_enabled() -> bool:
 
     Same as PyTorch's function of that name.
     """
-    return ANOMALY.get() is not None
+    return STATE.get().anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
@@ -49,7 +46,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
     Same as PyTorch's function of that name.
     """
-    return ANOMALY.get() is not False
+    return STATE.get().anomaly is not False
 
 
 class _Tracebacks(NodeObserver):
@@ -68,15 +65,8 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = ANOMALY.get()
-        self._observer: _Tracebacks | None = None
-        if mode and self._before is None:
-            self._observer = _Tracebacks()
-            self._observer.__enter__()
-            _running.append(self._observer)
-        elif not mode and self._before is not None and _running:
-            _running.pop().__exit__(None, None, None)
-        ANOMALY.set(bool(check_nan) if mode else None)
+        self._before = STATE.get().anomaly
+        _switch(bool(check_nan) if mode else None)
 
     def __enter__(self) -> None:
         pass
@@ -84,13 +74,36 @@ class set_detect_anomaly:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        ANOMALY.set(self._before)
-        if self._observer is not None and self._observer in _running:
-            _running.remove(self._observer)
-            self._observer.__exit__(None, None, None)
+        try:
+            _switch(self._before)
+        except BaseException:
+            # An interrupt: what was done is done again, which changes nothing.
+            _switch(self._before)
+            raise
 
 
-_running: list[_Tracebacks] = []
+def _switch(anomaly: bool | None) -> None:
+    """Set `State.anomaly`, and enter or leave the mode that notes tracebacks."""
+    state = STATE.get()
+    entered = [a for a in state.modes if type(a.mode) is _Tracebacks]
+    if anomaly is None:
+        modes = tuple(a for a in state.modes if a not in entered)
+        observers = tuple(a for a in state.observers if a not in entered)
+        STATE.set(state.but(anomaly=None, modes=modes, observers=observers))
+        for activation in entered:
+            deactivate(activation)
+    elif entered:
+        STATE.set(state.but(anomaly=anomaly))
+    else:
+        activation = Activation(_Tracebacks())
+        inner = state.entering(activation, observers=(*state.observers, activation), anomaly=anomaly)
+        try:
+            activate(activation)
+            STATE.set(inner)
+        except BaseException:
+            STATE.set(state)
+            deactivate(activation)
+            raise
 
 
 class detect_anomaly(set_detect_anomaly):

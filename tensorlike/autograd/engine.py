@@ -7,22 +7,20 @@ that arrived for its leaf. Nothing recurses, so a chain may be of any length.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Container, Mapping, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from tensorlike.dispatch.core import CLEAR, STATE
+from tensorlike.dispatch.state import STATE
 
-from .anomaly import ANOMALY, check_gradients, warn_of_failure
+from .anomaly import check_gradients, warn_of_failure
 from .base import add_arrays, wrap
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
-from .grad_mode import grad_enabled, set_recording
-from .node import AccumulateGrad, Edge, Node, caller_state
+from .node import AccumulateGrad, Edge, Node
 
-__all__ = ["Run", "caller_state", "current_run", "reached_from", "run"]
+__all__ = ["Run", "current_run", "reached_from", "run"]
 
 class Run:
     """One run of the graph: what is asked of it, for what is called in the middle of it."""
@@ -55,8 +53,10 @@ class Run:
         return node in notes["reached"]
 
 
-#: The innermost run of this thread or task.
-current_run: contextvars.ContextVar[Run | None] = contextvars.ContextVar("tensorlike_run", default=None)
+def current_run() -> Run | None:
+    """Return the innermost run of this thread or task."""
+    run: Run | None = STATE.get().run
+    return run
 
 
 def run(
@@ -71,25 +71,14 @@ def run(
 
     With `captured` only the nodes on a path to one of them run, and with `accumulate=False` leaves are not touched.
     """
-    recording = grad_enabled()
     state = STATE.get()
-    if state is not CLEAR:
-        STATE.set(CLEAR)
-        outer = caller_state.get()
-        caller_state.set(state)
-    if recording is not create_graph:
-        set_recording(create_graph)
     this = Run()
-    this.roots, this.accumulate, this.anomaly = roots, accumulate, ANOMALY.get()
-    token = current_run.set(this)
+    this.roots, this.accumulate, this.anomaly = roots, accumulate, state.anomaly
     try:
+        STATE.set(state.within_run(this, create_graph))
         return _run(this, roots, keep_graph, create_graph, captured)
     finally:
-        current_run.reset(token)
-        set_recording(recording)
-        if state is not CLEAR:
-            caller_state.set(outer)
-            STATE.set(state)
+        STATE.set(state)
 
 
 def _run(
@@ -184,7 +173,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
     single = node.outputs == 1
     wanted, needed = run.wanted, run.needed
     if node.tensor_hooks is not None or node.retained is not None:
-        grad = call_tensor_hooks(node, grad, caller_state.get())
+        grad = call_tensor_hooks(node, grad)
     if node in wanted:
         for number, index in wanted[node]:
             run.results[index] = grad if single or grad is None else grad[number]
@@ -193,7 +182,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
     if needed is not None and (node not in needed or not node.edges) and not leaf:
         return None
     if node.pre_hooks:
-        grad = call_pre_hooks(node, grad, caller_state.get())
+        grad = call_pre_hooks(node, grad)
     given = grad
     if node.materializes and (grad is None or (not single and not any(g is not None for g in grad))):
         # Nothing arrived here, but a custom Function further on may have been promised zeros.
@@ -219,7 +208,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
             grads = [
                 g if g is None or e is None else _fitting(g, e, node) for g, e in zip(grads, node.edges, strict=True)
             ]
-        grads = call_post_hooks(node, grads, given, caller_state.get())
+        grads = call_post_hooks(node, grads, given)
     return grads
 
 

@@ -8,28 +8,13 @@ accumulation. A hook is called with None where nothing arrived.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-from tensorlike.dispatch.core import CLEAR, STATE, State
 
 from .base import TensorBase, copy_array, wrap
 from .grad_mode import grad_enabled
-from .node import Node, accumulating, edge_of
+from .node import Node, accumulating, as_caller, edge_of
 
-__all__ = ["call_post_hooks", "call_pre_hooks", "call_tensor_hooks", "plain_gradient", "under"]
-
-
-def under(state: State, call: Callable[..., Any], *args: Any) -> Any:
-    """Call what the user wrote under the modes of whoever called backward."""
-    if state is CLEAR:
-        return call(*args)
-    before = STATE.get()
-    STATE.set(state)
-    try:
-        return call(*args)
-    finally:
-        STATE.set(before)
+__all__ = ["call_post_hooks", "call_pre_hooks", "call_tensor_hooks", "plain_gradient"]
 
 
 def _name(hook: Any) -> str:
@@ -73,13 +58,13 @@ def plain_gradient(tensor: Any) -> Any:
     return result
 
 
-def call_tensor_hooks(node: Node, grad: Any, state: State) -> Any:
+def call_tensor_hooks(node: Node, grad: Any) -> Any:
     """Pass the gradients of a node's outputs through the hooks of the tensors that they are, and retain them."""
     single = node.outputs == 1
     values = [grad] if single else [None] * len(node.shape) if grad is None else grad
     for number, hooks in tuple((node.tensor_hooks or {}).items()):
         for hook in tuple(hooks.values()):
-            result = under(state, hook, values[number])
+            result = as_caller(hook, values[number])
             if result is not None:
                 values[number] = _checked(result, values[number], hook)
     for number, reference in tuple((node.retained or {}).items()):
@@ -108,22 +93,22 @@ def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Any, node: Node) 
     return tuple(_checked(new, old, hook) for new, old in zip(result, values, strict=True))
 
 
-def call_pre_hooks(node: Node, grad: Any, state: State) -> Any:
+def call_pre_hooks(node: Node, grad: Any) -> Any:
     """Pass the gradients of a node's outputs through its pre-hooks."""
     values = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
     for hook in tuple(node.pre_hooks.values()):
-        result = under(state, hook, values)
+        result = as_caller(hook, values)
         if result is not None:
             values = _checked_tuple(result, values, hook, node)
     return values[0] if node.outputs == 1 else list(values)
 
 
-def call_post_hooks(node: Node, grads: Any, grad: Any, state: State) -> Any:
+def call_post_hooks(node: Node, grads: Any, grad: Any) -> Any:
     """Show what a node computed, and from what, to its post-hooks, which may replace it."""
     outputs = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
     grads = tuple(grads)
     for hook in tuple(node.post_hooks.values()):
-        result = under(state, hook, grads, outputs)
+        result = as_caller(hook, grads, outputs)
         if result is not None:
             grads = _checked_tuple(result, grads, hook, node)
     return grads

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from tensorlike.dispatch.core import CLEAR, STATE
+from tensorlike.dispatch.state import CLEAR, STATE
 
 from .engine import _reaching, reached_from
-from .grad_mode import grad_enabled, set_recording
 from .node import Edge, Node
 
 __all__ = ["run_transformed"]
@@ -30,14 +29,11 @@ def run_transformed(
 
     `apply` runs one node. The formulas are recorded: whoever does not want the history detaches the results.
     """
-    recording = grad_enabled()
     state = STATE.get()
-    STATE.set(CLEAR)
-    set_recording(True)
     try:
+        STATE.set(state.asking_as(CLEAR).recording_as(True))
         return _run(roots, captured, keep_graph, apply)
     finally:
-        set_recording(recording)
         STATE.set(state)
 
 

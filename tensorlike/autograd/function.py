@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from tensorlike.dispatch.core import PLAIN
+from tensorlike.dispatch.core import PLAIN, STATE
 
 from .base import TensorBase, version_counter, wrap
 from .function_node import (
@@ -21,9 +21,8 @@ from .function_node import (
     as_kind,
     no_backward,
 )
-from .grad_mode import grad_enabled, set_recording
 from .node import Node, edge_of, next_sequence_number
-from .observing import OBSERVERS, observed
+from .observing import observed
 
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
@@ -159,7 +158,8 @@ class Function(metaclass=FunctionMeta):
     def _recorded(cls, args: tuple[Any, ...], splits: bool) -> tuple[Any, FunctionNode]:
         """Run `forward` and return its output and the context it was handed."""
         node = cls._node_class()
-        recording = grad_enabled()
+        state = STATE.get()
+        recording = state.recording
         positions: list[int] = []
         edges: list[Any] = []
         needs: list[bool] = []
@@ -175,15 +175,15 @@ class Function(metaclass=FunctionMeta):
         node.needs_input_grad = tuple(needs)
         node.edges, node._positions, node._arguments = tuple(edges), tuple(positions), len(args)
         node.sequence_number = next_sequence_number()
-        set_recording(False)
         try:
+            STATE.set(state.recording_as(False))
             if splits:
                 output = cls.forward(*args)
                 cls.setup_context(node, args, output)
             else:
                 output = cls.forward(node, *args)
         finally:
-            set_recording(recording)
+            STATE.set(state)
         several = isinstance(output, tuple)
         if needed:
             node._devices = tuple([args[i]._data.device for i in positions])
@@ -191,7 +191,7 @@ class Function(metaclass=FunctionMeta):
             results = [output]
         else:
             results = _finish(cls, node, args, output if several else (output,), needed)
-        if needed and OBSERVERS.get():
+        if needed and state.observers:
             observed(node)
         if not several:
             return results[0], node
@@ -395,13 +395,13 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        recording = grad_enabled()
-        set_recording(False)
+        state = STATE.get()
         try:
+            STATE.set(state.recording_as(False))
             outputs = function(ctx, *args)
         finally:
-            set_recording(recording)
-        if not recording:
+            STATE.set(state)
+        if not state.recording:
             return outputs
         if not any(isinstance(a, TensorBase) and a._tracked and edge_of(a) is not None for a in args):
             return outputs

@@ -8,11 +8,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-from tensorlike.dispatch.core import STATE
-
 from .base import TensorBase, wrap
 from .engine_hooks import plain_gradient
-from .node import RELEASED, Node, caller_state, edge_of, unpack
+from .node import RELEASED, Node, as_caller, edge_of, unpack
 
 __all__ = [
     "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "as_kind", "backward_of",
@@ -179,17 +177,7 @@ class FunctionNode(Node, FunctionCtx):
                     _zeros(self, shape, dtype) if g is None and dtype is not NOTHING else g
                     for g, shape, dtype in zip(grads, self.shape, self.dtype, strict=True)
                 ]
-        state = caller_state.get()
-        before = STATE.get()
-        if state is before:
-            result = backward(self, *grads)
-        else:
-            # The user's code runs with the modes of whoever called backward.
-            STATE.set(state)
-            try:
-                result = backward(self, *grads)
-            finally:
-                STATE.set(before)
+        result = as_caller(backward, self, *grads)
         return self._checked(result if isinstance(result, tuple) else (result,))
 
     def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import inspect
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
+
+from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
 __all__ = [
     "enable_grad",
+    "get_state",
     "grad_enabled",
     "inference_enabled",
     "inference_mode",
@@ -22,13 +24,18 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_RECORDING: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("tensorlike_recording", default=True)
-_INFERENCE: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("tensorlike_inference", default=False)
+#: Reads the State; bound once because the hot path of recording calls it (8 ns).
+get_state = STATE.get
 
-#: Reads the mode; bound once because the hot path of recording calls it (8 ns).
-grad_enabled = _RECORDING.get
-set_recording = _RECORDING.set
-inference_enabled = _INFERENCE.get
+
+def grad_enabled() -> bool:
+    """Return whether operations are recorded. Generated code reads `get_state().recording` itself (40 ns less)."""
+    return get_state().recording
+
+
+def inference_enabled() -> bool:
+    """Return whether inference mode is on."""
+    return get_state().inference
 
 
 def is_grad_enabled() -> bool:
@@ -53,28 +60,16 @@ def is_inference_mode_enabled() -> bool:
 
     Same as PyTorch's function of that name.
     """
-    return _INFERENCE.get()
+    return inference_enabled()
 
 
-class _GradContext:
+class _GradContext(Switch):
     """A context manager that is a decorator as well, for functions and for generators."""
 
-    _value: bool
-
-    def __init__(self) -> None:
-        self._previous: list[Any] = []
+    _fields = ("recording",)
 
     def _fresh(self) -> _GradContext:
         return type(self)()
-
-    def __enter__(self) -> None:
-        self._previous.append(grad_enabled())
-        set_recording(self._value and not _INFERENCE.get())
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        set_recording(self._previous.pop())
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
@@ -118,6 +113,8 @@ class _GradContext:
 
 
 class _PlainGradContext(_GradContext):
+    _value: ClassVar[bool]
+
     def __new__(cls, function: Any = None) -> Any:
         context = object.__new__(cls)
         if function is None:
@@ -127,7 +124,10 @@ class _PlainGradContext(_GradContext):
         return context(function)
 
     def __init__(self, function: Any = None) -> None:
-        super().__init__()
+        self._entered = []
+
+    def _switched(self, state: State) -> State:
+        return state.recording_as(self._value and not state.inference)
 
 
 class no_grad(_PlainGradContext):
@@ -176,20 +176,72 @@ class set_grad_enabled(_GradContext):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self._value = bool(mode)
-        self._before = grad_enabled()
-        set_recording(self._value)
+        state = STATE.get()
+        self._before = state.recording
+        inner = state.recording_as(self._value)
+        try:
+            STATE.set(inner)
+        except BaseException:
+            STATE.set(state)
+            raise
 
     def _fresh(self) -> _GradContext:
         return type(self)(self._value)
 
     def __call__(self, function: F) -> F:
         # Used as a decorator it must not leave the mode switched where the decoration happens.
-        set_recording(self._before)
+        STATE.set(STATE.get().recording_as(self._before))
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        self._previous.append(self._before)
-        set_recording(self._value)
+        state = STATE.get()
+        inner = state.recording_as(self._value)
+        # What the constructor switched is given back with what the block did.
+        self._entered.append((state.recording_as(self._before), inner))
+        try:
+            STATE.set(inner)
+        except BaseException:
+            STATE.set(self._entered[-1][0])
+            raise
+
+
+class _Inference:
+    """One entering of `inference_mode`: gives the State back even where an interrupt kept it from being left."""
+
+    __slots__ = ("activation", "inner", "state")
+
+    def __init__(self, state: State, mode: bool) -> None:
+        from .inference import InferenceMarker
+
+        self.state = state
+        self.activation: Activation | None = None
+        # Switched off, the mode gives back the recording that it took, and no more.
+        recording = not mode if mode or state.inference else state.recording
+        changes: dict[str, Any] = {"inference": mode, "recording": recording}
+        if mode and not any(type(activation.mode) is InferenceMarker for activation in state.modes):
+            self.activation = Activation(InferenceMarker())
+            self.inner = state.entering(self.activation, **changes)
+        else:
+            self.inner = state.but(**changes)
+
+    def enter(self) -> None:
+        """Set the State of the block."""
+        if self.activation is not None:
+            activate(self.activation)
+        STATE.set(self.inner)
+
+    def left(self) -> State:
+        """Return the State without what was entered."""
+        now = STATE.get()
+        if now is self.inner:
+            return self.state
+        changes = {"recording": self.state.recording, "inference": self.state.inference}
+        return now.but(**changes) if self.activation is None else now.leaving(self.activation, **changes)
+
+    def __del__(self) -> None:
+        # As PyTorch's guard does, when the context object dies.
+        if STATE.get() is self.inner is not self.state:
+            STATE.set(self.state)
 
 
 class inference_mode(_GradContext):
@@ -217,29 +269,31 @@ class inference_mode(_GradContext):
         return context(mode)
 
     def __init__(self, mode: Any = True) -> None:
-        super().__init__()
         self._mode = True if callable(mode) else bool(mode)
+        self._inferences: list[_Inference] = []
 
     def _fresh(self) -> _GradContext:
         return type(self)(self._mode)
 
     def __enter__(self) -> None:
-        from .inference import marker
-
-        mode = marker() if self._mode else None
-        if mode is not None:
-            mode.__enter__()
-        self._previous.append((grad_enabled(), _INFERENCE.get(), mode))
-        # Switched off, the mode gives back the recording that it took, and no more.
-        if self._mode or _INFERENCE.get():
-            set_recording(not self._mode)
-        _INFERENCE.set(self._mode)
+        entered = _Inference(STATE.get(), self._mode)
+        self._inferences.append(entered)
+        try:
+            entered.enter()
+        except BaseException:
+            STATE.set(entered.state)
+            del self._inferences[-1]
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        recording, inference, mode = self._previous.pop()
-        set_recording(recording)
-        _INFERENCE.set(inference)
-        if mode is not None:
-            mode.__exit__(kind, error, traceback)
+        entered = self._inferences[-1]
+        left = entered.state
+        try:
+            left = entered.left()
+        finally:
+            STATE.set(left)
+            del self._inferences[-1]
+            if entered.activation is not None:
+                deactivate(entered.activation)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.dispatch.modes import TorchFunctionMode, current_modes
+from tensorlike.dispatch.modes import TorchFunctionMode
 
 from .base import TensorBase
 from .grad_mode import inference_enabled
 
-__all__ = ["InferenceCounter", "InferenceMarker", "marker", "refuse_write"]
+__all__ = ["InferenceCounter", "InferenceMarker", "refuse_write"]
 
 
 class InferenceCounter(list[int]):
@@ -98,8 +98,3 @@ def _shares(value: Any, given: Any) -> bool:
     if isinstance(given, (tuple, list)):
         return any(_shares(value, item) for item in given)
     return False
-
-
-def marker() -> InferenceMarker | None:
-    """Return a mode to enter, or None when there is one already."""
-    return None if any(type(mode) is InferenceMarker for mode in current_modes()) else InferenceMarker()

@@ -63,7 +63,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
 
     def hook_of(index: int) -> Callable[[Any], None]:
         def collect(grad: Any) -> None:
-            run: Any = current_run.get()
+            run: Any = current_run()
             if run is None:  # Gradients that are batches pass outside of the engine, each batch in a run of its own.
                 return
             notes = run.note()
@@ -78,7 +78,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
         return collect
 
     def first(grad: Any) -> None:
-        run: Any = current_run.get()
+        run: Any = current_run()
         if run is not None and grad is not None and key not in run.note():
             run.note()[key] = True
             fn(grad)

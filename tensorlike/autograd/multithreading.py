@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextvars
 from types import TracebackType
 
-__all__ = ["set_multithreading_enabled"]
+from tensorlike.dispatch.state import STATE
 
-_enabled: contextvars.ContextVar[bool] = contextvars.ContextVar("tensorlike_multithreading", default=True)
+__all__ = ["set_multithreading_enabled"]
 
 
 class set_multithreading_enabled:
@@ -24,9 +23,10 @@ class set_multithreading_enabled:
     """
 
     def __init__(self, mode: bool) -> None:
-        self.prev = _enabled.get()
+        state = STATE.get()
+        self.prev = state.multithreading
         self.mode = mode
-        _enabled.set(mode)
+        STATE.set(state.but(multithreading=mode))
 
     def __enter__(self) -> None:
         pass
@@ -34,7 +34,7 @@ class set_multithreading_enabled:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _enabled.set(self.prev)
+        STATE.set(STATE.get().but(multithreading=self.prev))
 
     def clone(self) -> set_multithreading_enabled:
         """Return another one of the same mode."""

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.dispatch.state import STATE
 
 from .base import TensorBase, array_guard, copy_array, version_counter, wrap
 from .node import Packed, unpack_raw
-from .saved import ACTIVE, saved_tensors_hooks
+from .saved import saved_tensors_hooks
 
 __all__ = ["allow_mutation_on_saved_tensors", "increment_version"]
 
@@ -98,7 +99,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
 
     Source: PyTorch's `torch.autograd.graph.allow_mutation_on_saved_tensors`.
     """
-    if any(isinstance(hooks, _Allowing) for hooks in ACTIVE.get()):
+    if any(isinstance(activation.mode, _Allowing) and not activation.over for activation in STATE.get().observers):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     with _Allowing() as context:
         try:

@@ -9,7 +9,6 @@ leaf that nobody holds has no gradient that anybody could read. So a graph is fr
 
 from __future__ import annotations
 
-import contextvars
 import itertools
 import sys
 import threading
@@ -18,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from tensorlike.dispatch.core import CLEAR, STATE, State
+from tensorlike.dispatch.state import STATE
 
 from .base import TensorBase, add_arrays, copy_array, wrap
 from .grad_mode import grad_enabled
@@ -31,7 +30,7 @@ __all__ = [
     "Packed",
     "accumulating",
     "add_tensor_hooks",
-    "caller_state",
+    "as_caller",
     "edge_of",
     "leaf_edge",
     "next_sequence_number",
@@ -44,8 +43,6 @@ Edge = tuple["Node", int]
 
 next_sequence_number = itertools.count(1).__next__
 _next_accumulator = itertools.count(-1, -1).__next__
-#: The dispatch state of whoever called backward: hooks and custom Functions run under it, formulas under none.
-caller_state: contextvars.ContextVar[State] = contextvars.ContextVar("tensorlike_backward_caller", default=CLEAR)
 
 #: Held while a gradient is added to what is there. Adding may run a subclass's code, which may run backward itself.
 accumulating = threading.RLock()
@@ -185,6 +182,18 @@ if sys.version_info[:2] == (3, 13):
     Node.__del__ = _dismantle  # type: ignore[attr-defined]
 
 
+def as_caller(call: Callable[..., Any], *args: Any) -> Any:
+    """Run a user's hook under the modes and guards of the caller of `backward`."""
+    state = STATE.get()
+    if state.caller is None:
+        return call(*args)
+    try:
+        STATE.set(state.asking_as(state.caller))
+        return call(*args)
+    finally:
+        STATE.set(state)
+
+
 def _check_hook(hook: Any, method: str) -> None:
     if not callable(hook):
         raise TypeError(f"{method}(): argument 'hook' must be callable, not {type(hook).__name__}")
@@ -242,13 +251,8 @@ class AccumulateGrad(Node):
 
 
 def _after_accumulation(variable: Any) -> None:
-    before = STATE.get()
     for hook in tuple(variable._post_accumulate_hooks.values()):
-        STATE.set(caller_state.get())
-        try:
-            result = hook(variable)
-        finally:
-            STATE.set(before)
+        result = as_caller(hook, variable)
         if result is not None:
             name = getattr(hook, "__name__", hook)
             if not isinstance(result, TensorBase):

@@ -8,43 +8,32 @@ that every call takes the long way; after each, the nodes it added are found by 
 from __future__ import annotations
 
 import abc
-import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.state import STATE
 
 from .base import TensorBase
 from .node import Node, edge_of, next_sequence_number
 
-__all__ = ["OBSERVERS", "NodeObserver", "observed"]
-
-#: What is called with each new node of this thread or task, for custom Functions, which are not dispatched.
-OBSERVERS: contextvars.ContextVar[tuple[Callable[[Node], None], ...]] = contextvars.ContextVar(
-    "tensorlike_observers", default=()
-)
-
+__all__ = ["NodeObserver", "observed"]
 
 def observed(node: Node) -> None:
-    """Show a node to the observers."""
-    for observer in OBSERVERS.get():
-        observer(node)
+    """Show a node to the observers: for custom Functions, which are not dispatched."""
+    for activation in STATE.get().observers:
+        if not activation.over:
+            activation.mode.saw(node)
 
 
 class NodeObserver(TorchFunctionMode, abc.ABC):
     """A mode that changes nothing and calls `saw` with each node that a call adds to the graph."""
 
+    _observes = True
+
     @abc.abstractmethod
     def saw(self, node: Node) -> None:
         """Look at a new node."""
-
-    def __enter__(self) -> Any:
-        self._token = OBSERVERS.set((*OBSERVERS.get(), self.saw))
-        return super().__enter__()
-
-    def __exit__(self, *exc: Any) -> None:
-        OBSERVERS.reset(self._token)
-        super().__exit__(*exc)
 
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
+
+from tensorlike.dispatch.state import STATE, Activation, State, Switch
 
 from .base import wrap
 from .node import Node, Packed
 from .observing import NodeObserver
 
-__all__ = ["ACTIVE", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["disable_saved_tensors_hooks", "innermost_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
-_DISABLED: contextvars.ContextVar[str | None] = contextvars.ContextVar("tensorlike_hooks_disabled", default=None)
-#: The hooks that are in force in this thread or task, the outermost first.
-ACTIVE: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("tensorlike_saved_hooks", default=())
+def innermost_hooks() -> saved_tensors_hooks | None:
+    """Return the hooks that pack what this thread or task saves now."""
+    for activation in reversed(STATE.get().observers):
+        if isinstance(activation.mode, saved_tensors_hooks) and not activation.over:
+            return activation.mode
+    return None
 
 
 class saved_tensors_hooks(NodeObserver):
@@ -42,19 +45,13 @@ class saved_tensors_hooks(NodeObserver):
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> Any:
-        message = _DISABLED.get()
-        if message is not None:
-            raise RuntimeError(message)
-        self._active = ACTIVE.set((*ACTIVE.get(), self))
-        return super().__enter__()
-
-    def __exit__(self, *exc: Any) -> None:
-        super().__exit__(*exc)
-        ACTIVE.reset(self._active)
+    def _among_observers(self, state: State, activation: Activation) -> tuple[Activation, ...]:
+        if state.saving_refused is not None:
+            raise RuntimeError(state.saving_refused)
+        return super()._among_observers(state, activation)
 
     def saw(self, node: Node) -> None:
-        if ACTIVE.get()[-1] is not self or node.__dict__.get("_packed"):
+        if innermost_hooks() is not self or node.__dict__.get("_packed"):
             return
         node.__dict__["_packed"] = True
         slots = getattr(type(node), "__slots__", ())
@@ -89,24 +86,22 @@ class saved_tensors_hooks(NodeObserver):
         return Packed(value, self.unpack_hook)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(Switch):
     """Refuse saved-tensor hooks in this block: entering them raises RuntimeError with `error_message`.
 
     Source: PyTorch's `torch.autograd.graph.disable_saved_tensors_hooks`.
     """
 
+    _fields = ("saving_refused",)
+
     def __init__(self, error_message: str) -> None:
+        super().__init__()
         self.error_message = error_message
 
-    def __enter__(self) -> None:
-        if ACTIVE.get():
+    def _switched(self, state: State) -> State:
+        if innermost_hooks() is not None:
             raise RuntimeError(self.error_message)
-        self._token = _DISABLED.set(self.error_message)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        _DISABLED.reset(self._token)
+        return state.but(saving_refused=self.error_message)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from .core import PLAIN, STATE, Entry, elements, handle, overriding_types
+from .modes import current_modes
 from .registry import Row, register
 from .signature import parameters_of
 from .wrap import public_function
@@ -38,7 +39,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     state = STATE.get()
     if state.all_disabled:
         return False
-    if state.modes:
+    if current_modes():
         return True
     return not state.subclasses_disabled and bool(overriding_types(operands))
 

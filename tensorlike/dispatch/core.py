@@ -3,27 +3,30 @@
 This module knows Python types and nothing else: neither arrays, nor tensors, nor gradients. The tensor package tells it
 which types are plain (`register_plain`) and how the default implementation gives results their type
 (`register_default`).
-
-# Note [The plain set is the mode flag]
-Every public function tests `type(operand) in PLAIN` before anything else (12 ns an operand). Entering a mode in any
-thread empties `PLAIN` and the last mode out refills it, so that with no mode anywhere modes cost nothing, and with one
-every call falls to `dispatch`, which reads the caller's own stack from a ContextVar. Where that says that nobody is to
-be asked (in a thread with no mode of its own, or once the modes have been asked), the same wrapper runs on sets that
-are never emptied: `Entry.plainly`.
 """
 
 from __future__ import annotations
 
-import contextvars
 import inspect
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from .deferred import materialize
+from .state import (
+    CLEAR,
+    OPTIONAL_TENSORS,
+    PLAIN,
+    PLAIN_TYPES,
+    STATE,
+    TENSOR_TYPES,
+    TENSORS,
+    State,
+    add_plain_types,
+    fill_sets,
+)
 
 __all__ = [
     "CLEAR",
@@ -38,10 +41,8 @@ __all__ = [
     "ask_types",
     "dispatch",
     "elements",
-    "enter_modes",
     "handle",
     "known_plan",
-    "leave_modes",
     "overriding_types",
     "plan_for",
     "register_default",
@@ -64,71 +65,13 @@ class Missing:
 
 MISSING: Final = Missing()
 
-_PLAIN_TYPES: set[type] = {type(None), bool, int, float, complex}
-_TENSOR_TYPES: set[type] = set()
-
-#: Types that never override anything. Empty while any mode is active: see Note [The plain set is the mode flag].
-PLAIN: Final[set[type]] = set(_PLAIN_TYPES)
-#: The plain types that are tensors, for operands that must be one. Emptied and refilled with `PLAIN`, as the next is.
-TENSORS: Final[set[type]] = set()
-#: The same with None, for operands that may be left out.
-OPTIONAL_TENSORS: Final[set[type]] = set()
-
-_modes_anywhere = 0
-_lock = threading.RLock()
+_get_state = STATE.get
 
 
 def register_plain(*types: type, tensors: bool = False) -> None:
     """Add `types` to those that never override anything."""
-    with _lock:
-        _PLAIN_TYPES.update(types)
-        if tensors:
-            _TENSOR_TYPES.update(types)
-        _PLANS.clear()
-        if not _modes_anywhere:
-            PLAIN.update(_PLAIN_TYPES)
-            TENSORS.update(_TENSOR_TYPES)
-            OPTIONAL_TENSORS.update(_TENSOR_TYPES, (type(None),))
-
-
-class State(NamedTuple):
-    """What holds for the calls of one thread or task: its stack of modes and what its guards switched off."""
-
-    modes: tuple[Any, ...]
-    subclasses_disabled: bool
-    all_disabled: bool
-    #: What `overrides.trace` records into, or None: see tracing.py.
-    trace: Any = None
-    #: The state without the innermost mode, where a mode made this one: finding it again takes 600 ns.
-    below: Any = None
-
-
-CLEAR: Final = State((), False, False)
-
-#: A ContextVar keeps asyncio tasks apart as well as threads, and reads in 8 ns where a `threading.local` takes 25.
-STATE: Final[contextvars.ContextVar[State]] = contextvars.ContextVar("tensorlike_dispatch", default=CLEAR)
-_get_state = STATE.get
-
-
-def enter_modes() -> None:
-    """Count one more active mode; the first one empties `PLAIN`."""
-    global _modes_anywhere
-    with _lock:
-        _modes_anywhere += 1
-        PLAIN.clear()
-        TENSORS.clear()
-        OPTIONAL_TENSORS.clear()
-
-
-def leave_modes() -> None:
-    """Count one active mode less; the last one refills `PLAIN`."""
-    global _modes_anywhere
-    with _lock:
-        _modes_anywhere -= 1
-        if not _modes_anywhere:
-            PLAIN.update(_PLAIN_TYPES)
-            TENSORS.update(_TENSOR_TYPES)
-            OPTIONAL_TENSORS.update(_TENSOR_TYPES, (type(None),))
+    add_plain_types(*types, tensors=tensors)
+    _PLANS.clear()
 
 
 class Entry:
@@ -148,38 +91,44 @@ class Entry:
         #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
         self.plain: Callable[..., Any] | None = None
 
-    def plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Answer a call about which nobody is to be asked."""
-        if not kwargs and _modes_anywhere:
-            # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
-            plain = self.plain
-            if plain is None:
-                plain = self.plain = _without_modes(self)
-            return plain(*args)
+    def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the implementation without override dispatch."""
+        if not OPTIONAL_TENSORS:
+            fill_sets()  # Does nothing unless an interrupt kept them from being filled.
+            if not kwargs:
+                # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
+                plain = self.plain
+                if plain is None:
+                    plain = self.plain = _without_modes(self)
+                return plain(*args)
         if self.check is not None:
             self.check(args, kwargs)
         return self.implementation(*args, **kwargs)
 
 
 def _without_modes(entry: Entry) -> Callable[..., Any]:
-    """Return the wrapper of `entry` with the sets as they are while there is no mode; it leaves the rest to nobody."""
+    """Return a copy of the generated wrapper of `entry` that ignores active modes and never dispatches."""
     function = entry.function
     if type(function) is not FunctionType or getattr(function, "_entry", None) is not entry:
         return entry.implementation
     materialize(function)
     space = function.__globals__ | {
-        "PLAIN": _PLAIN_TYPES,
-        "TENSORS": _TENSOR_TYPES,
-        "OPTIONAL_TENSORS": _TENSOR_TYPES | {type(None)},
-        "plain_all": _PLAIN_TYPES.issuperset,
+        "PLAIN": PLAIN_TYPES,
+        "TENSORS": TENSOR_TYPES,
+        "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
+        "plain_all": PLAIN_TYPES.issuperset,
         "dispatch": _undispatched,
-        "_state": _nobodys_state,
+        "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
 
 
-def _nobodys_state() -> None:
-    """Stand in for the state where nobody is asked, so that nothing but plain tensors takes a shortcut."""
+_GUARDED = CLEAR.but(subclasses_disabled=True)
+
+
+def _no_shortcuts() -> State:
+    """Return a State that is not clear: the wrapper's shortcuts for overriding types, which ask for one, are off."""
+    return _GUARDED
 
 
 def _undispatched(entry: Entry, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:
@@ -237,7 +186,7 @@ def register_pairwise(
 
 def _overrides(kind: type) -> bool:
     implementation = getattr(kind, "__torch_function__", None)
-    if implementation is None or kind in _PLAIN_TYPES:
+    if implementation is None or kind in PLAIN_TYPES:
         return False
     return getattr(implementation, "__func__", implementation) is not _disabled_implementation
 
@@ -279,7 +228,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             continue
         if not _overrides(kind):
             # A class that gains __torch_function__ later must be seen then: only known non-overriders are remembered.
-            cacheable = cacheable and (kind in _PLAIN_TYPES or kind is Missing)
+            cacheable = cacheable and (kind in PLAIN_TYPES or kind is Missing)
             continue
         _warn_plain_method(kind)
         at = next((i for i, other in enumerate(types) if issubclass(kind, other)), len(types))
@@ -331,19 +280,23 @@ def dispatch(
     if plan is None:
         plan = _PLANS.get(key) or _make_plan(key)
     state = _get_state()
-    if state is not CLEAR:
+    if not state.clear:
         if state.trace is not None:
             from .tracing import traced
 
             return traced(entry.function, entry, plan, state, operands, args, kwargs)
         if state.all_disabled:
-            return entry.plainly(args, kwargs)
-        if state.subclasses_disabled:
-            plan = _NOBODY
+            return entry.run_undispatched(args, kwargs)
         if state.modes:
+            if state.modes[-1].over:
+                STATE.set(_without_finished_modes(state))
+                return dispatch(entry, key, operands, args, kwargs, plan)
+            if state.subclasses_disabled:
+                plan = _NOBODY
             return _ask_mode(entry.function, plan, state, operands, args, kwargs)
+        plan = _NOBODY  # What is left of the guards switches the types off.
     if not plan.types:
-        return entry.plainly(args, kwargs)
+        return entry.run_undispatched(args, kwargs)
     if plan.default is not None:
         if entry.inherited is not None and not kwargs:
             result = entry.inherited(plan.default, args)
@@ -364,8 +317,18 @@ def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[An
     if state.subclasses_disabled or state.all_disabled:
         plan = _NOBODY
     if state.modes and not state.all_disabled:
+        if state.modes[-1].over:
+            STATE.set(_without_finished_modes(state))
+            return handle(function, operands, args, kwargs)
         return _ask_mode(function, plan, state, operands, args, kwargs)
     return ask_types(function, plan, operands, args, kwargs)
+
+
+def _without_finished_modes(state: State) -> State:
+    """Return the State without the modes that were left in another Context: see Note [Activations] in state.py."""
+    return state.but(
+        modes=tuple(a for a in state.modes if not a.over), observers=tuple(a for a in state.observers if not a.over)
+    )
 
 
 def _ask_mode(
@@ -377,11 +340,11 @@ def _ask_mode(
     kwargs: dict[str, Any],
     watched: Callable[[Any], Any] | None = None,
 ) -> Any:
-    mode = state.modes[-1]
-    # The mode is off its own stack while its handler runs, so that the handler may call the function again.
-    below = state.below
-    STATE.set(State(state.modes[:-1], *state[1:4]) if below is None else below)
+    mode = state.modes[-1].mode
+    below = state._without_mode or state.without_mode()
     try:
+        # The mode is off its own stack while its handler runs, so that the handler may call the function again.
+        STATE.set(below)
         asked = mode if watched is None else watched(mode)
         result = asked.__torch_function__(function, plan.types, args, kwargs)
     finally:

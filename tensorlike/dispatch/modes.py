@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
-from .core import CLEAR, STATE, State, enter_modes, leave_modes
+from .state import STATE, Activation, State, Switch, activate, deactivate, live_activation
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctionMode", "current_modes"]
 
@@ -30,6 +30,9 @@ class TorchFunctionMode:
     Source: PyTorch's `torch.overrides.TorchFunctionMode`.
     """
 
+    #: Whether the mode is among `State.observers`: see NodeObserver.
+    _observes: ClassVar[bool] = False
+
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -39,45 +42,53 @@ class TorchFunctionMode:
 
     def __enter__(self) -> Any:
         state = STATE.get()
-        STATE.set(State((*state.modes, self), *state[1:4], below=state))
-        enter_modes()
+        activation = Activation(self)
+        try:
+            activate(activation)
+            if self._observes:
+                STATE.set(state.entering(activation, observers=self._among_observers(state, activation)))
+            else:
+                STATE.set(state.entering(activation))
+        except BaseException:
+            STATE.set(state)
+            deactivate(activation)
+            raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        leave_modes()
-        state = STATE.get()
-        below = state.below
-        if below is not None and state.modes[-1] is self and below[1:4] == state[1:4]:
-            STATE.set(below)
-            return
-        modes = list(state.modes)
-        for at in range(len(modes) - 1, -1, -1):
-            if modes[at] is self:
-                # What a forgotten __exit__ left above this mode goes with it.
-                del modes[at:]
-                break
-        left = State(tuple(modes), *state[1:4])
-        STATE.set(CLEAR if left == CLEAR else left)
-
-
-class _Guard:
-    __slots__ = ("_previous",)
-    _all = False
-
-    def __init__(self) -> None:
-        self._previous: list[State] = []
-
-    def __enter__(self) -> None:
-        state = STATE.get()
-        self._previous.append(state)
-        STATE.set(State(state.modes, True, state.all_disabled or self._all, state.trace))
+    def _among_observers(self, state: State, activation: Activation) -> tuple[Activation, ...]:
+        """Return the observers with this one."""
+        return (*state.observers, activation)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        STATE.set(self._previous.pop())
+        try:
+            left, activation = _left(self)
+        except BaseException:
+            # An interrupt: nothing is changed yet.
+            left, activation = _left(self)
+            raise
+        finally:
+            STATE.set(left)
+            if activation is not None:
+                deactivate(activation)
+
+
+def _left(mode: TorchFunctionMode) -> tuple[State, Activation | None]:
+    """Return the State without the innermost activation of `mode`, and that activation."""
+    state = STATE.get()
+    activation = state.activation_of(mode)
+    if activation is None:
+        # A generator that is closed in another Context than the one that it ran in.
+        return state, live_activation(mode)
+    if not mode._observes:
+        return state.leaving(activation), activation
+    return state.leaving(activation, observers=tuple(a for a in state.observers if a is not activation)), activation
+
+
+class _Guard(Switch):
+    __slots__ = ()
+    _fields = ("subclasses_disabled", "all_disabled")
 
 
 class DisableTorchFunctionSubclass(_Guard):
@@ -96,6 +107,9 @@ class DisableTorchFunctionSubclass(_Guard):
 
     __slots__ = ()
 
+    def _switched(self, state: State) -> State:
+        return state.silenced()
+
 
 class DisableTorchFunction(_Guard):
     """A context in which neither operands' types nor modes are asked.
@@ -104,9 +118,11 @@ class DisableTorchFunction(_Guard):
     """
 
     __slots__ = ()
-    _all = True
+
+    def _switched(self, state: State) -> State:
+        return state.but(subclasses_disabled=True, all_disabled=True)
 
 
 def current_modes() -> tuple[Any, ...]:
     """Return the modes of this thread or task, the outermost first."""
-    return STATE.get().modes
+    return tuple(activation.mode for activation in STATE.get().modes if not activation.over)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from . import core
 from .core import STATE, Entry, Plan, State
 from .errors import inherits_default, operand_name
+from .state import Activation
 
 __all__ = ["Asked", "Level", "Recorder", "WatchedCall", "traced"]
 
@@ -55,6 +56,8 @@ class Level(NamedTuple):
     recorder: Recorder
     parent: int | None
     depth: int
+    #: Keeps the sets of plain types empty, for a recorder of plain calls: see Note [Activations] in state.py.
+    activation: Activation | None = None
 
 
 class WatchedCall:
@@ -141,11 +144,11 @@ def traced(
         else:
             number = recorder.begin()
             recorded.append((level, number))
-            levels.append(Level(recorder, number, level.depth + 1))
+            levels.append(level._replace(parent=number, depth=level.depth + 1))
     call = WatchedCall(function, operands, args, kwargs)
-    inner = state._replace(trace=tuple(levels), below=None)
-    STATE.set(inner)
+    inner = state.but(trace=tuple(levels))
     try:
+        STATE.set(inner)
         return _answered(function, entry, plan, inner, call, args, kwargs)
     except BaseException as error:
         call.error = error
@@ -169,6 +172,10 @@ def _answered(
     watched = _Watched(call.operands)
     watched.call = call
     if state.modes and not state.all_disabled:
+        if state.modes[-1].over:
+            state = core._without_finished_modes(state)
+            STATE.set(state)
+            return _answered(function, entry, plan, state, call, args, kwargs)
         return core._ask_mode(function, plan, state, watched, args, kwargs, call.mode)
     if entry is not None and not plan.types:
         call.implementation = True

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 from .core import (
-    CLEAR,
     MISSING,
     OPTIONAL_TENSORS,
     PLAIN,
@@ -191,7 +190,7 @@ def wrapper_source(
         lines.append("        _plan = known_plan(_key)")
         absent = "".join(f" and {p.name} is MISSING" for p in positional if not p.operand)
         lines.append(
-            f"        if _plan is not None and (cls := _plan.default) is not None and _state() is CLEAR{absent}:"
+            f"        if _plan is not None and (cls := _plan.default) is not None and _state().clear{absent}:"
         )
         lines += ["            " + line for line in inherited]
     if variadic is not None:
@@ -221,7 +220,7 @@ def wrapper_source(
             lines += [f"    _key = {key}", "    _plan = known_plan(_key)"]
         # What `dispatch` would find, a frame or two and 100 to 200 ns earlier.
         lines += [
-            "    if _plan is not None and _state() is CLEAR:",
+            "    if _plan is not None and _state().clear:",
             "        if not _plan.types:",
             "            if entry.plain is not None:",
             "                return entry.plain(*args)",
@@ -294,7 +293,6 @@ def _written(
     values: dict[str, Any] = {
         "entry": entry,
         "implementation": entry.implementation,
-        "CLEAR": CLEAR,
         "MISSING": MISSING,
         "OPTIONAL_TENSORS": OPTIONAL_TENSORS,
         "PLAIN": PLAIN,

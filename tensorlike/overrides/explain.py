@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorlike.dispatch.core import MISSING, STATE, plan_for
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
+from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
 from tensorlike.dispatch.wrap import NUMPY_NAMES, _indices
 
@@ -88,7 +89,7 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
         guard = "DisableTorchFunction" if state.all_disabled else "DisableTorchFunctionSubclass"
         notes.append(f"{guard} is on: {', '.join(t.__name__ for t in plan.types)} would be asked without it.")
         plan = plan._replace(types=(), positions=(), default=None)
-    modes = () if state.all_disabled else state.modes
+    modes = () if state.all_disabled else current_modes()
     asked = steps(function, plan, operands, args, kwargs, modes[-1] if modes else None)
     if len(modes) > 1:
         others = ", ".join(type(mode).__name__ for mode in reversed(modes[:-1]))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.state import State, Switch
 from tensorlike.tensor.tensor import Tensor
 
 from .variants import INPLACE_OPERATORS
@@ -18,25 +17,23 @@ from .variants import INPLACE_OPERATORS
 __all__ = ["refuse", "rewrap", "to_dense"]
 
 
-#: The operands that are being converted now, in this thread or task.
-_converting: ContextVar[tuple[Any, ...]] = ContextVar("tensorlike_converting", default=())
-
-
-@contextmanager
-def _conversion(value: Any, func: Any, method: str) -> Iterator[None]:
+class _Conversion(Switch):
     """Complain when converting `value` calls a function on it that comes back here to have it converted."""
-    values = _converting.get()
-    if any(value is known for known in values):
-        raise RecursionError(
-            f"{function_name(func)}: {method} of {type(value).__name__} calls it on the operand that is being "
-            "converted, which the policy converts first, and so on without end; use what the operand holds, or for a "
-            "subclass of Tensor overrides.DisableTorchFunctionSubclass()"
-        )
-    token = _converting.set((*values, value))
-    try:
-        yield
-    finally:
-        _converting.reset(token)
+
+    _fields = ("converting",)
+
+    def __init__(self, value: Any, func: Any, method: str) -> None:
+        super().__init__()
+        self.value, self.func, self.method = value, func, method
+
+    def _switched(self, state: State) -> State:
+        if any(self.value is known for known in state.converting):
+            raise RecursionError(
+                f"{function_name(self.func)}: {self.method} of {type(self.value).__name__} calls it on the operand "
+                "that is being converted, which the policy converts first, and so on without end; use what the operand "
+                "holds, or for a subclass of Tensor overrides.DisableTorchFunctionSubclass()"
+            )
+        return state.but(converting=(*state.converting, self.value))
 
 
 def _check_converted(found: Any, value: Any, func: Any, method: str) -> None:
@@ -165,7 +162,7 @@ class _ToDense:
             if not isinstance(value, cls):
                 return value
             method = "to_dense()" if self.convert is None else "the function of to_dense.using()"
-            with _conversion(value, func, method):
+            with _Conversion(value, func, method):
                 dense = value.to_dense() if self.convert is None else self.convert(value)  # type: ignore[attr-defined]
             _check_converted(dense, value, func, method)
             return dense
@@ -221,7 +218,7 @@ class _Rewrap:
         def unwrap(value: Any) -> Any:
             if not isinstance(value, cls):
                 return value
-            with _conversion(value, func, "unwrap()"):
+            with _Conversion(value, func, "unwrap()"):
                 tensor = value.unwrap()
             _check_converted(tensor, value, func, "unwrap()")
             found.append(value)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tensorlike.dispatch.core import CLEAR, STATE, enter_modes, leave_modes
+from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
 
 if TYPE_CHECKING:
     from .trace_log import TraceLog
@@ -61,17 +61,18 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
 
     log = TraceLog(plain=plain)
     state = STATE.get()
-    STATE.set(state._replace(trace=(*(state.trace or ()), Level(log, None, 0)), below=None))
-    if plain:
-        enter_modes()  # The plain set is empty while a mode is active, so that every call comes to dispatch.
+    # The plain set is empty while an activation is alive, so that every call comes to dispatch.
+    activation = Activation(None) if plain else None
     try:
+        if activation is not None:
+            activate(activation)
+        STATE.set(state.but(trace=(*(state.trace or ()), Level(log, None, 0, activation))))
         yield log
     finally:
         log.closed = True
-        if plain:
-            leave_modes()
-        state = STATE.get()
+        now = STATE.get()
         # What the block has left on, such as a mode that was not left, is not the trace's to undo.
-        kept = tuple(level for level in state.trace or () if level.recorder is not log)
-        left = state._replace(trace=kept or None, below=None)
-        STATE.set(CLEAR if left == CLEAR else left)
+        kept = tuple(level for level in now.trace or () if level.recorder is not log)
+        STATE.set(now.but(trace=kept or None))
+        if activation is not None:
+            deactivate(activation)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
-from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.grad_mode import get_state, grad_enabled
 from tensorlike.autograd.node import (
     RELEASED,
     Node,
@@ -181,7 +181,7 @@ class Declaration:
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
         values |= {f"raw_{n}": f for n, f in self.raw_formulas.items()}
         values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
-        values |= {"unpack_raw": unpack_raw, "grad_enabled": grad_enabled, "wrap_raw": _wrap_raw}
+        values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
         values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}
         values["as_array"] = runtime.as_array
         apply, release = build(node_source(self, recorded), f"{self.name} node", values, "apply", "release")
@@ -202,7 +202,7 @@ class Declaration:
             "TensorBase": TensorBase,
             "Node": self.node,
             "new": _new,
-            "grad_enabled": grad_enabled,
+            "get_state": get_state,
             "edge_of": edge_of,
             "leaf_edge": leaf_edge,
             "next_sequence_number": next_sequence_number,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.grad_mode import get_state
 from tensorlike.dispatch.signature import Parameter
 
 from .size import Size
@@ -149,7 +149,7 @@ if type(tensors) in SEQUENCES and not keywords:
         if type(tensor) not in TENSORS:
             # What `dispatch` would find, two frames earlier (400 ns).
             _plan = known_plan(tuple(map(type, tensors)))
-            if _plan is not None and _plan.types and _plan.default is None and _state() is CLEAR:
+            if _plan is not None and _plan.types and _plan.default is None and _state().clear:
                 args = (tensors,) if dim is MISSING else (tensors, dim)
                 return ask_types(entry.function, _plan, tensors, args, keywords)
             break
@@ -262,7 +262,7 @@ if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not in
             fits = False
         # A copy has other memory. This is a third of the price of `may_share_memory`.
         if fits and (memory is array or (memory is not None and memory is array.base)):
-            if input._tracked or not grad_enabled():
+            if input._tracked or not get_state().recording:
                 return view_of(input, result)
             # `view_of`, written out for what has neither history nor base: 100 ns less.
             counter = input._counter
@@ -276,7 +276,7 @@ if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not in
             tensor._tracked = True
             return tensor
 """,
-    {"SHAPES": frozenset((tuple, Size)), "grad_enabled": grad_enabled, "no_history": no_history, "view_of": view_of},
+    {"SHAPES": frozenset((tuple, Size)), "get_state": get_state, "no_history": no_history, "view_of": view_of},
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
-from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.grad_mode import get_state
 from tensorlike.dispatch.core import MISSING, Entry
 from tensorlike.dispatch.deferred import deferred
 from tensorlike.dispatch.registry import Row, register
@@ -117,7 +117,7 @@ def _written(
         "check_result": _check_result,
         "make_inplace": d.make_inplace,
         "keep_result": d.keep_result,
-        "grad_enabled": grad_enabled,
+        "get_state": get_state,
         "bump": bump,
         "rebase": rebase,
     }
@@ -169,7 +169,7 @@ def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
         "quiet": runtime.quiet,
         "hot_array": runtime.hot_array,
         "record": d.record_now(),
-        "grad_enabled": grad_enabled,
+        "get_state": get_state,
         "LARGE": LARGE,
         "spread": spread,
         "retyped": retyped,

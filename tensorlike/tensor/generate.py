@@ -326,7 +326,7 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     if d.differentiable:
         lines.append("node = None")
         rest = ", ".join(p.name for p in parameters[1:])
-        lines.append(f"if ({_tracked(parameters)}) and grad_enabled():")
+        lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
         lines.append(f"    node = make_inplace({me}, {rest})")
         lines.append("former[...] = result")
         lines.append(f"counter = bump({me})")
@@ -347,7 +347,7 @@ def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     lines = ["node = None"]
     if d.differentiable:
         rest = ", ".join(p.name for p in parameters[1:])
-        lines.append(f"if ({_tracked(parameters)}) and grad_enabled():")
+        lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
         lines.append(f"    node = make_inplace({me}, {rest})")
     lines += [
         "try:",

@@ -184,7 +184,8 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         ]
         untracked = "not history"
     lines += [
-        f"    if fits and type(a) is ndarray and ({untracked} or not grad_enabled()) and not {me}._inference{kind}:",
+        f"    if fits and type(a) is ndarray and ({untracked} or not get_state().recording)"
+        f" and not {me}._inference{kind}:",
         f"        counter = {me}._counter",
         # What shares memory shares a counter: the implementation looks whether the elements overlap.
         f"        if a.flags.c_contiguous and (counter is None or {_unshared(operands)}):",

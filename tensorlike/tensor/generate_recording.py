@@ -158,7 +158,7 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
             outputs.append(f"None if {edge} is None else {call}")
     raw = _raw_outputs(d, recorded, edge_names)
     if raw:
-        lines.append("    if not grad_enabled():")
+        lines.append("    if not get_state().recording:")
         lines.append("        raw = grad._data")
         lines += _raw_lines(d, recorded, edge_names)
         lines.append(f"        return ({', '.join(raw)},)")
@@ -291,9 +291,9 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         "made._data = result",
         "made_dtype = result.dtype",
         # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
-        "if not grad_enabled():"
+        "if not get_state().recording:"
         if d.elementwise
-        else "if not grad_enabled() or made_dtype.kind not in DIFFERENTIABLE:",
+        else "if not get_state().recording or made_dtype.kind not in DIFFERENTIABLE:",
         "    return made",
         *find,
         f"if not ({anything}):",

@@ -143,8 +143,8 @@ def finalized(
         if cls.__tensor_finalize__ is not None:
             # What the hook computes must not call it again.
             state = STATE.get()
-            STATE.set(state._replace(subclasses_disabled=True, below=None))
             try:
+                STATE.set(state.silenced())
                 cls.__tensor_finalize__(tensor, operands)
             finally:
                 STATE.set(state)

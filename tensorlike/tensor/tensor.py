@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.dispatch.core import CLEAR, STATE, Entry, State, register_default, register_plain
+from tensorlike.dispatch.core import STATE, Entry, register_default, register_plain
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 
 _new = object.__new__
-_SUBCLASSES_OFF = State((), True, False)
 
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Tensor(TensorBase, TensorMethods):
             propagation = settled(cls, func, args, kwargs)
         state = STATE.get()
         entry = getattr(func, "_entry", None)
-        if state is CLEAR and entry is not None and not entry.composite:
+        if state.clear and entry is not None and not entry.composite:
             # A primitive works on raw arrays and dispatches nothing, so it needs no guard (150 ns).
             if entry.inherited is not None and propagation is None and not kwargs:
                 # The fast path that dispatch takes for classes without an implementation of their own (700 ns).
@@ -95,8 +94,8 @@ class Tensor(TensorBase, TensorMethods):
                     return result
             result = entry.implementation(*args, **kwargs)
         else:
-            STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled, state.trace))
             try:
+                STATE.set(state._silenced or state.silenced())
                 result = func(*args, **kwargs)
             finally:
                 STATE.set(state)
@@ -195,8 +194,8 @@ def _propagate(entry: Entry, cls: type, args: tuple[Any, ...], kwargs: dict[str,
     """Do what the default implementation does, for types that all inherit it."""
     if entry.composite:
         state = STATE.get()
-        STATE.set(_SUBCLASSES_OFF if state is CLEAR else State(state.modes, True, state.all_disabled, state.trace))
         try:
+            STATE.set(state._silenced or state.silenced())
             result = entry.implementation(*args, **kwargs)
         finally:
             STATE.set(state)

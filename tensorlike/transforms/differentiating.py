@@ -9,10 +9,11 @@ from typing import Any
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
+from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual
-from .levels import LEVELS, Level, TransformTensor, below, leaves, physical, running, tree_map
+from .levels import Level, TransformTensor, below, leaves, physical, running, tree_map
 from .mapping import vmap
 from .reverse import differentiable_alias
 
@@ -87,7 +88,7 @@ class _Recorded:
     def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, kwargs: Any) -> None:
         chosen = args if argnums is None else _chosen(args, argnums, "")
         recording = grad_enabled()
-        levels = LEVELS.get()
+        levels = STATE.get().levels
         own: list[Any] = []
         outside = False
 

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
 
 from .levels import (
-    LEVELS,
     Level,
     NoArray,
     TransformTensor,
@@ -294,7 +294,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
     """See Note [Forward from reverse]."""
     outside = grad_enabled() and any(t.requires_grad for t in physical((args, kwargs)))
     values = primals((args, kwargs), level)
-    levels = tuple(v for v in LEVELS.get() if v.kind is DualTensor or _has_level(values, v))
+    levels = tuple(v for v in STATE.get().levels if v.kind is DualTensor or _has_level(values, v))
     aliases: dict[int, Any] = {}
     tangents: list[Any] = []
 

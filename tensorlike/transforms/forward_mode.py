@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextvars
-from types import TracebackType
 from typing import Any, NamedTuple
 
+from tensorlike.dispatch.state import STATE, State, Switch
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual, primal_of, tangent_of
-from .levels import LEVELS, Level
+from .levels import Level
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -21,7 +20,12 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-_entered: contextvars.ContextVar[tuple[Level, ...]] = contextvars.ContextVar("tensorlike_dual_levels", default=())
+_NOT_THE_LAST = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+
+
+def _within_level(state: State) -> State:
+    level = Level(DualTensor, state.levels[-1].depth + 1 if state.levels else 1)
+    return state.but(levels=(*state.levels, level), dual_levels=(*state.dual_levels, level))
 
 
 def enter_dual_level() -> int:
@@ -29,11 +33,10 @@ def enter_dual_level() -> int:
 
     Source: PyTorch's `torch.autograd.forward_ad.enter_dual_level`.
     """
-    stack = LEVELS.get()
-    level = Level(DualTensor, stack[-1].depth + 1 if stack else 1)
-    LEVELS.set((*stack, level))
-    _entered.set((*_entered.get(), level))
-    return len(_entered.get()) - 1
+    inner = _within_level(STATE.get())
+    number = len(inner.dual_levels) - 1
+    STATE.set(inner)
+    return number
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -43,19 +46,17 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     Source: PyTorch's `torch.autograd.forward_ad.exit_dual_level`.
     """
-    entered = _entered.get()
+    state = STATE.get()
+    entered = state.dual_levels
     if level is None:
         level = len(entered) - 1
     if not entered or level != len(entered) - 1:
-        raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
-        )
+        raise RuntimeError(_NOT_THE_LAST)
     entered[-1].alive = False
-    LEVELS.set(tuple(v for v in LEVELS.get() if v is not entered[-1]))
-    _entered.set(entered[:-1])
+    STATE.set(state.but(levels=tuple(v for v in state.levels if v is not entered[-1]), dual_levels=entered[:-1]))
 
 
-class dual_level:
+class dual_level(Switch):
     """Run a block in a level of forward-mode differentiation.
 
     >>> import tensorlike as tl
@@ -68,14 +69,18 @@ class dual_level:
     Source: PyTorch's `torch.autograd.forward_ad.dual_level`.
     """
 
-    def __enter__(self) -> int:
-        self._number = enter_dual_level()
-        return self._number
+    _fields = ("levels", "dual_levels")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        exit_dual_level(level=self._number)
+    def _switched(self, state: State) -> State:
+        return _within_level(state)
+
+    def _given(self, inner: State) -> int:
+        return len(inner.dual_levels) - 1
+
+    def _after(self, inner: State, found: State) -> None:
+        inner.dual_levels[-1].alive = False
+        if len(found.dual_levels) > len(inner.dual_levels):
+            raise RuntimeError(_NOT_THE_LAST)
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
@@ -116,14 +121,14 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    if not _entered.get():
+    if not STATE.get().dual_levels:
         return UnpackedDualTensor(tensor._primal if type(tensor) is DualTensor else tensor, None)
     found = _level(level, "unpack_dual")
     return UnpackedDualTensor(primal_of(tensor, found), tangent_of(tensor, found))
 
 
 def _level(number: int | None, name: str) -> Level:
-    entered = _entered.get()
+    entered = STATE.get().dual_levels
     if not entered:
         raise RuntimeError(
             f"Trying to {name.replace('_', ' ')} tensors for forward AD outside of a level: wrap the code in `with "

@@ -10,11 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorlike.autograd.anomaly import ANOMALY
 from tensorlike.autograd.engine import reached_from
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
-from tensorlike.dispatch.core import TENSORS
+from tensorlike.dispatch.core import STATE, TENSORS
 from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import _basis
@@ -278,7 +277,7 @@ def _rows_together(output: Any, inputs: Sequence[Any]) -> int:
 
     One, where somebody would notice: hooks, modes, custom Functions and other types are asked once for each row.
     """
-    if ANOMALY.get() is not None or output._edge is None or not output.numel():
+    if STATE.get().anomaly is not None or output._edge is None or not output.numel():
         return 1
     if not TENSORS.issuperset(map(type, (output, *inputs))):
         return 1

@@ -13,19 +13,18 @@ that a function which works on arrays cannot go on with the wrong one.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.state import STATE, State, Switch
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
 
 from .description import Described, NoArray
 
 __all__ = [
-    "LEVELS",
     "Level",
     "NoArray",
     "TransformTensor",
@@ -59,42 +58,47 @@ class Level:
         self.alive = True
 
 
-#: The levels that run in this thread or task, the outermost first.
-LEVELS: contextvars.ContextVar[tuple[Level, ...]] = contextvars.ContextVar("tensorlike_transforms", default=())
-
-
 class below:
     """Run a block as if the transforms from `level` inwards were not there."""
 
-    __slots__ = ("_level", "_token")
+    __slots__ = ("_level", "_state")
 
     def __init__(self, level: Level) -> None:
         self._level = level
 
     def __enter__(self) -> None:
+        state = self._state = STATE.get()
         # A level's depth is its place in the stack, counted from 1.
-        self._token = LEVELS.set(LEVELS.get()[: self._level.depth - 1])
+        inner = state.with_levels(state.levels[: self._level.depth - 1])
+        try:
+            STATE.set(inner)
+        except BaseException:
+            STATE.set(state)
+            raise
 
     def __exit__(self, *exc: object) -> None:
-        LEVELS.reset(self._token)
+        STATE.set(self._state)
 
 
-class running:
+class running(Switch):
     """Enter a level for a block."""
 
-    __slots__ = ("_level", "_token")
+    __slots__ = ("_level",)
+    _fields = ("levels",)
 
     def __init__(self, kind: type[TransformTensor], size: int = 0, randomness: str = "error") -> None:
-        stack = LEVELS.get()
+        super().__init__()
+        stack = STATE.get().levels
         self._level = Level(kind, stack[-1].depth + 1 if stack else 1, size, randomness)
 
-    def __enter__(self) -> Level:
-        self._token = LEVELS.set((*LEVELS.get(), self._level))
+    def _switched(self, state: State) -> State:
+        return state.with_levels((*state.levels, self._level))
+
+    def _given(self, inner: State) -> Level:
         return self._level
 
-    def __exit__(self, *exc: object) -> None:
+    def _after(self, inner: State, found: State) -> None:
         self._level.alive = False
-        LEVELS.reset(self._token)
 
 
 class TransformTensor(Tensor):

@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled, no_grad
 from tensorlike.autograd.engine import current_run
-from tensorlike.autograd.saved import ACTIVE, saved_tensors_hooks
+from tensorlike.autograd.saved import innermost_hooks, saved_tensors_hooks
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
@@ -214,7 +214,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the function again, recorded, and backward through that."""
-        run = current_run.get()
+        run = current_run()
         if run is not None and run.needed is not None:
             raise RuntimeError(
                 "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
@@ -274,7 +274,7 @@ class _Frame:
 
     def keep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep the arguments; inside another checkpoint, as that keeps what is saved."""
-        outer: Any = next(iter(ACTIVE.get()[-1:]), None)
+        outer: Any = innermost_hooks()
 
         def kept(value: Any) -> Any:
             if outer is None or not isinstance(value, Tensor) or value.is_leaf:
@@ -361,7 +361,7 @@ class _Saving(saved_tensors_hooks):
         self.frame = frame
 
     def saw(self, node: Any) -> None:
-        if self.frame.log is not None and ACTIVE.get()[-1] is self:
+        if self.frame.log is not None and innermost_hooks() is self:
             self.frame.log.append(_line(node))
         super().saw(node)
 
@@ -373,7 +373,7 @@ class _Saving(saved_tensors_hooks):
 
     @staticmethod
     def _unpack(holder: _Holder) -> Any:
-        run = current_run.get()
+        run = current_run()
         if holder.value is None or holder.run is None or holder.run() is not run:
             holder.frame.recompute(run)
         value = holder.value
@@ -395,7 +395,7 @@ class _Again(saved_tensors_hooks):
         self.wrong: list[tuple[int, Any, Any]] = []
 
     def saw(self, node: Any) -> None:
-        if self.frame.log is not None and ACTIVE.get()[-1] is self:
+        if self.frame.log is not None and innermost_hooks() is self:
             self.log.append(_line(node))
         super().saw(node)
 
