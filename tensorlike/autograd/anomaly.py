@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from types import TracebackType
 from typing import Any
 
-from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
+from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
 from .base import TensorBase
 from .node import Node
@@ -58,55 +57,59 @@ class _Tracebacks(NodeObserver):
             node.metadata["traceback_"] = traceback.format_list(frames)
 
 
-class set_detect_anomaly:
+def _with_anomaly(state: State, anomaly: bool | None) -> State:
+    """Return the State with anomaly detection so, and with the mode that notes tracebacks while it is on."""
+    entered = [a for a in state.modes if type(a.mode) is _Tracebacks]
+    if anomaly is None:
+        modes = tuple(a for a in state.modes if a not in entered)
+        observers = tuple(a for a in state.observers if a not in entered)
+        return state.but(anomaly=None, modes=modes, observers=observers)
+    if entered:
+        return state.but(anomaly=anomaly)
+    activation = Activation(_Tracebacks())
+    activate(activation)
+    return state.entering(activation, observers=(*state.observers, activation), anomaly=anomaly)
+
+
+class _AnomalyContext(Switch):
+    def _left(self, state: State, found: State) -> State:
+        return _with_anomaly(found, state.anomaly)
+
+    def _after(self, inner: State, found: State) -> None:
+        _deactivate_all(found)
+
+
+def _deactivate_all(state: State) -> None:
+    """Note that the modes which note tracebacks in `state` were left, if they were."""
+    now = STATE.get().modes
+    for activation in state.modes:
+        if type(activation.mode) is _Tracebacks and activation not in now:
+            deactivate(activation)
+
+
+class set_detect_anomaly(_AnomalyContext):
     """Switch anomaly detection on or off, until changed or for a block: see `detect_anomaly`.
 
     Source: PyTorch's `torch.autograd.set_detect_anomaly`.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = STATE.get().anomaly
-        _switch(bool(check_nan) if mode else None)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+        super().__init__()
+        state = STATE.get()
+        inner = _with_anomaly(state, bool(check_nan) if mode else None)
+        self._entered.append((state, inner))
         try:
-            _switch(self._before)
-        except BaseException:
-            # An interrupt: what was done is done again, which changes nothing.
-            _switch(self._before)
-            raise
-
-
-def _switch(anomaly: bool | None) -> None:
-    """Set `State.anomaly`, and enter or leave the mode that notes tracebacks."""
-    state = STATE.get()
-    entered = [a for a in state.modes if type(a.mode) is _Tracebacks]
-    if anomaly is None:
-        modes = tuple(a for a in state.modes if a not in entered)
-        observers = tuple(a for a in state.observers if a not in entered)
-        STATE.set(state.but(anomaly=None, modes=modes, observers=observers))
-        for activation in entered:
-            deactivate(activation)
-    elif entered:
-        STATE.set(state.but(anomaly=anomaly))
-    else:
-        activation = Activation(_Tracebacks())
-        inner = state.entering(activation, observers=(*state.observers, activation), anomaly=anomaly)
-        try:
-            activate(activation)
             STATE.set(inner)
         except BaseException:
             STATE.set(state)
-            deactivate(activation)
             raise
+        _deactivate_all(state)
+
+    #: Does nothing, in C: a function here would be one more place for an interrupt while all is switched.
+    __enter__ = object.__init__
 
 
-class detect_anomaly(set_detect_anomaly):
+class detect_anomaly(_AnomalyContext):
     """Find the operation whose backward fails or returns NaN, and print where the forward pass called it.
 
     The nodes recorded in this block remember where they were made; a backward inside it looks for NaN unless
@@ -126,6 +129,7 @@ class detect_anomaly(set_detect_anomaly):
     """
 
     def __init__(self, check_nan: bool = True) -> None:
+        super().__init__()
         self._check_nan = check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
@@ -134,8 +138,8 @@ class detect_anomaly(set_detect_anomaly):
             stacklevel=2,
         )
 
-    def __enter__(self) -> None:
-        super().__init__(True, self._check_nan)
+    def _switched(self, state: State) -> State:
+        return _with_anomaly(state, bool(self._check_nan))
 
 
 def check_gradients(node: Node, grads: Any) -> None:

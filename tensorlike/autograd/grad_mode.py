@@ -84,21 +84,17 @@ class _GradContext(Switch):
                 # The mode holds while the generator runs, not while its consumer does.
                 generator = function(*args, **kwargs)
                 try:
-                    with self._fresh():
-                        value = generator.send(None)
+                    value = self._fresh().run(generator.send, None)
                     while True:
                         try:
                             sent = yield value
                         except GeneratorExit:
-                            with self._fresh():
-                                generator.close()
+                            self._fresh().run(generator.close)
                             raise
                         except BaseException as error:
-                            with self._fresh():
-                                value = generator.throw(error)
+                            value = self._fresh().run(generator.throw, error)
                         else:
-                            with self._fresh():
-                                value = generator.send(sent)
+                            value = self._fresh().run(generator.send, sent)
                 except StopIteration as stop:
                     return stop.value
 
@@ -106,8 +102,7 @@ class _GradContext(Switch):
 
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self._fresh():
-                return function(*args, **kwargs)
+            return self._fresh().run(function, *args, **kwargs)
 
         return cast(F, decorated)
 
@@ -162,6 +157,17 @@ class enable_grad(_PlainGradContext):
     _value = True
 
 
+class _Recording(_GradContext):
+    """What `set_grad_enabled` is as a decorator: made without switching anything."""
+
+    def __init__(self, value: bool) -> None:
+        super().__init__()
+        self._value = value
+
+    def _switched(self, state: State) -> State:
+        return state.recording_as(self._value)
+
+
 class set_grad_enabled(_GradContext):
     """Switch recording on or off, at once; as a context or decorator, until it is left.
 
@@ -176,8 +182,7 @@ class set_grad_enabled(_GradContext):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self._value = bool(mode)
-        state = STATE.get()
-        self._before = state.recording
+        state = self._outer = STATE.get()
         inner = state.recording_as(self._value)
         try:
             STATE.set(inner)
@@ -186,22 +191,22 @@ class set_grad_enabled(_GradContext):
             raise
 
     def _fresh(self) -> _GradContext:
-        return type(self)(self._value)
+        return _Recording(self._value)
 
     def __call__(self, function: F) -> F:
         # Used as a decorator it must not leave the mode switched where the decoration happens.
-        STATE.set(STATE.get().recording_as(self._before))
+        STATE.set(STATE.get().recording_as(self._outer.recording))
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        state = STATE.get()
-        inner = state.recording_as(self._value)
-        # What the constructor switched is given back with what the block did.
-        self._entered.append((state.recording_as(self._before), inner))
         try:
+            state = STATE.get()
+            inner = state.recording_as(self._value)
+            # What the constructor switched is given back with what the block did.
+            self._entered.append((state.recording_as(self._outer.recording), inner))
             STATE.set(inner)
         except BaseException:
-            STATE.set(self._entered[-1][0])
+            STATE.set(self._outer)
             raise
 
 
@@ -229,6 +234,16 @@ class _Inference:
         if self.activation is not None:
             activate(self.activation)
         STATE.set(self.inner)
+
+    def leave(self) -> None:
+        """Give the State back."""
+        left = self.state
+        try:
+            left = self.left()
+        finally:
+            STATE.set(left)
+            if self.activation is not None:
+                deactivate(self.activation)
 
     def left(self) -> State:
         """Return the State without what was entered."""
@@ -288,12 +303,14 @@ class inference_mode(_GradContext):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        entered = self._inferences[-1]
-        left = entered.state
+        # An interrupt before the end leaves it to the death of what was entered.
+        self._inferences.pop().leave()
+
+    def run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Return `call(*args, **kwargs)`, called inside the context."""
+        entered = _Inference(STATE.get(), self._mode)
         try:
-            left = entered.left()
+            entered.enter()
+            return call(*args, **kwargs)
         finally:
-            STATE.set(left)
-            del self._inferences[-1]
-            if entered.activation is not None:
-                deactivate(entered.activation)
+            entered.leave()

@@ -28,8 +28,7 @@ class set_multithreading_enabled:
         self.mode = mode
         STATE.set(state.but(multithreading=mode))
 
-    def __enter__(self) -> None:
-        pass
+    __enter__ = object.__init__
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

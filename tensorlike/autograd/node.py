@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
+from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
 from .base import TensorBase, add_arrays, copy_array, wrap
@@ -46,6 +47,7 @@ _next_accumulator = itertools.count(-1, -1).__next__
 
 #: Held while a gradient is added to what is there. Adding may run a subclass's code, which may run backward itself.
 accumulating = threading.RLock()
+renew_after_fork(globals(), "accumulating")
 
 
 class _Released:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from .deferred import materialize
 from .state import (
+    ALIVE,
     CLEAR,
     OPTIONAL_TENSORS,
     PLAIN,
@@ -94,7 +95,8 @@ class Entry:
     def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the implementation without override dispatch."""
         if not OPTIONAL_TENSORS:
-            fill_sets()  # Does nothing unless an interrupt kept them from being filled.
+            if not ALIVE:
+                fill_sets()  # An interrupt kept them from being filled.
             if not kwargs:
                 # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
                 plain = self.plain

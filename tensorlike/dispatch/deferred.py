@@ -17,9 +17,12 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
+from .forks import renew_after_fork
+
 __all__ = ["build", "compiled", "deferred", "materialize"]
 
 _lock = threading.RLock()
+renew_after_fork(globals(), "_lock")
 _codes: dict[str, CodeType] = {}
 #: What a function's source is written with: its label, the name it has there, and a function with its arguments.
 _Pending = tuple[str, str, Callable[..., tuple[str, Mapping[str, Any]]], tuple[Any, ...]]
@@ -80,9 +83,13 @@ def materialize(function: Any) -> None:
         defined: dict[str, Any] = {}
         exec(compiled(source, label), space, defined)
         made = defined[name]
+        code = made.__code__.replace(co_name=function.__name__)
         # The defaults of an implementation are those of its declaration, set already; a wrapper's are in its source.
-        if function.__defaults__ is None and not function.__kwdefaults__:
+        if "__keeps_defaults__" not in space:
+            space["__keeps_defaults__"] = function.__defaults__ is not None or bool(function.__kwdefaults__)
+        if not space["__keeps_defaults__"]:
             function.__defaults__ = made.__defaults__
             function.__kwdefaults__ = made.__kwdefaults__
-        function.__code__ = made.__code__.replace(co_name=function.__name__)
-        del space["__pending__"]
+        # The last step, and the one that counts: a call that an interrupt ends before it begins anew.
+        function.__code__ = code
+        space.pop("__pending__", None)

@@ -25,14 +25,16 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import os
 import threading
 import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Final, TypeVar, cast
 
+from .forks import after_fork
+
 __all__ = [
+    "ALIVE",
     "CLEAR",
     "OPTIONAL_TENSORS",
     "PLAIN",
@@ -125,7 +127,11 @@ class State:
         for name, value in changes.items():
             setattr(copy, name, value)
         copy.clear = not (copy.modes or copy.subclasses_disabled or copy.all_disabled or copy.trace)
-        if copy.clear and all(getattr(copy, name) == getattr(CLEAR, name) for name in _FIELDS):
+        if (
+            copy.clear and copy.recording and copy.multithreading
+            and copy.run is None and copy.caller is None and copy.anomaly is None and copy.saving_refused is None
+            and not (copy.inference or copy.observers or copy.levels or copy.dual_levels or copy.converting)
+        ):  # fmt: skip
             return CLEAR
         return copy
 
@@ -206,9 +212,6 @@ class State:
         return None
 
 
-_FIELDS: Final = tuple(name for name in State.__slots__ if not name.startswith("_"))
-
-
 def _clear_state() -> State:
     state: State = _new(State)
     state.modes = state.observers = state.levels = state.dual_levels = state.converting = ()
@@ -229,7 +232,7 @@ STATE: Final[contextvars.ContextVar[State]] = contextvars.ContextVar("tensorlike
 class Switch:
     """A context that changes fields of the State for a block: see Note [One State, one write].
 
-    Leaving it gives these fields back and leaves others as the block has set them.
+    Leaving it gives these fields back and leaves others as the block has set them. The library itself uses `run`.
     """
 
     __slots__ = ("_entered",)
@@ -251,6 +254,25 @@ class Switch:
 
     def _after(self, inner: State, found: State) -> None:
         """Do what follows once the fields were given back; the block has left the State `found`."""
+
+    def _left(self, state: State, found: State) -> State:
+        """Return the State after the block, given the one before it and the one that the block has left."""
+        return found.but(**{name: getattr(state, name) for name in self._fields})
+
+    def run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Return `call(*args, **kwargs)`, called inside the context."""
+        state = STATE.get()
+        try:
+            inner = self._switched(state)
+            STATE.set(inner)
+            result = call(*args, **kwargs)
+            found = STATE.get()
+            left = state if found is inner else self._left(state, found)
+        except BaseException:
+            STATE.set(state)
+            raise
+        STATE.set(left)
+        return result
 
     def __enter__(self) -> Any:
         # All in one frame each, this and __exit__: a call of another Python function would be one more place where an
@@ -274,7 +296,7 @@ class Switch:
         try:
             found = STATE.get()
             if found is not inner:
-                left = found.but(**{name: getattr(state, name) for name in self._fields})
+                left = self._left(state, found)
         finally:
             STATE.set(left)
             del self._entered[-1]
@@ -325,7 +347,7 @@ TENSORS: Final[set[type]] = set()
 OPTIONAL_TENSORS: Final[set[type]] = {type(None)}
 
 #: The activations that are alive and not over, in the order in which they were entered.
-_alive: dict[weakref.ref[Activation], None] = {}
+ALIVE: Final[dict[weakref.ref[Activation], None]] = {}
 _lock = threading.RLock()
 
 
@@ -341,7 +363,10 @@ def add_plain_types(*types: type, tensors: bool = False) -> None:
 def fill_sets() -> None:
     """Fill the sets of plain types unless a mode is on."""
     with _lock:
-        if not _alive:
+        for reference in tuple(ALIVE):
+            if reference() is None:  # An interrupt came when it died.
+                ALIVE.pop(reference, None)
+        if not ALIVE:
             PLAIN.update(PLAIN_TYPES)
             TENSORS.update(TENSOR_TYPES)
             # The last one: whether it is empty tells whether an interrupt came before the end.
@@ -351,14 +376,14 @@ def fill_sets() -> None:
 def _forget(reference: weakref.ref[Activation]) -> None:
     """Note that an activation is over, or has died without being left."""
     with _lock:
-        _alive.pop(reference, None)
+        ALIVE.pop(reference, None)
         fill_sets()
 
 
 def activate(activation: Activation) -> None:
     """Note that a mode is on: the sets of plain types are empty until it is over."""
     with _lock:
-        _alive[weakref.ref(activation, _forget)] = None
+        ALIVE[weakref.ref(activation, _forget)] = None
         OPTIONAL_TENSORS.clear()
         TENSORS.clear()
         PLAIN.clear()
@@ -373,7 +398,7 @@ def deactivate(activation: Activation) -> None:
 def live_activation(mode: Any) -> Activation | None:
     """Return the latest activation of `mode` that is not over, in whichever thread or task that is."""
     with _lock:
-        found = [reference() for reference in _alive]
+        found = [reference() for reference in ALIVE]
     return next((a for a in reversed(found) if a is not None and a.mode is mode), None)
 
 
@@ -382,12 +407,11 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()
     here = threading.get_ident()
-    for reference in tuple(_alive):
+    for reference in tuple(ALIVE):
         activation = reference()
         if activation is None or activation.thread != here:
-            _alive.pop(reference, None)
+            ALIVE.pop(reference, None)
     fill_sets()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)

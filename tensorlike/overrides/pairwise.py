@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tensorlike.dispatch.core import Missing, register_pairwise
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.registry import Row
 
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
@@ -58,6 +59,7 @@ class _Rule(NamedTuple):
 #: By function. Replaced as a whole, so that a call in another thread sees either what was or what is registered.
 _rules: dict[Any, tuple[_Rule, ...]] = {}
 _lock = threading.RLock()
+renew_after_fork(globals(), "_lock")
 
 
 def _within(inner: tuple[type, type], outer: tuple[type, type]) -> bool:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.registry import Row
 from tensorlike.tensor.tensor import Tensor
 
@@ -111,6 +112,7 @@ _TABLE = "_torch_function_table"
 #: In a class body: see Note [In a class body].
 _BODY, _REGISTRATION = "_torch_function_body", "_torch_function_registration"
 _lock = threading.RLock()
+renew_after_fork(globals(), "_lock")
 
 
 class _Entry(NamedTuple):

@@ -11,12 +11,13 @@ import struct
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.dispatch.forks import after_fork
 from tensorlike.dispatch.registry import ignore
 
 from .backends import backend_for, cuda_device_count
@@ -39,6 +40,10 @@ __all__ = [
 _UNSEEDED = 67280421310721
 
 _MASK = 2**64 - 1
+
+#: All generators that there are, for children of this process: see Note [After a fork] in forks.py.
+_generators: weakref.WeakSet[Generator] = weakref.WeakSet()
+
 # Seed; on the CPU the two halves of PCG64's state and increment, and the half of a 64-bit number that it has kept back;
 # on a GPU the number of the stream.
 _CPU_STATE = struct.Struct("<Q4Q2L")
@@ -53,29 +58,6 @@ def _unsigned_seed(seed: int) -> int:
 
 def _random_seed() -> int:
     return int.from_bytes(os.urandom(8), "little")
-
-
-class _HostContext:
-    """What `Generator.drawing` returns on the CPU: always the same object, since small draws take little longer."""
-
-    __slots__ = ("_enter", "_exit", "_generator")
-
-    def __init__(self, generator: Generator) -> None:
-        # A proxy: a generator must go when its last user does, not when the collector comes by.
-        self._generator = weakref.proxy(generator)
-        self._enter = generator._lock.acquire
-        self._exit = generator._lock.release
-
-    def __enter__(self) -> Any:
-        self._enter()
-        try:
-            return self._generator._started()
-        except BaseException:
-            self._exit()
-            raise
-
-    def __exit__(self, *error: object) -> None:
-        self._exit()
 
 
 class Generator:
@@ -108,8 +90,8 @@ class Generator:
         self._drawn = False
         # Made when first drawn from: an import that never draws need not wait for numpy.random.
         self._source: Any = None
-        self._host_context = _HostContext(self)
         self._start(_UNSEEDED)
+        _generators.add(self)
 
     @property
     def device(self) -> Device:
@@ -134,15 +116,22 @@ class Generator:
             self._source = source
         return source
 
-    def drawing(self) -> Any:
-        """Return a context that gives the source of numbers (a `numpy.random.Generator` or like one) to this thread."""
-        return self._host_context if self._on_host else self._on_device()
+    def drawing(self) -> AbstractContextManager[Any]:
+        """Return a context in which this thread alone draws from `source()`.
+
+        On the CPU it is the lock itself, whose entering and leaving no interrupt can cut in two.
+        """
+        return self._lock if self._on_host else self._on_device()
+
+    def source(self) -> Any:
+        """Return the source of numbers, a `numpy.random.Generator` or like one; ask for it inside `drawing()`."""
+        self._drawn = True
+        return self._started()
 
     @contextmanager
-    def _on_device(self) -> Iterator[Any]:
+    def _on_device(self) -> Iterator[None]:
         with self._lock, backend_for(self._device).device_guard(self._device):
-            self._drawn = True
-            yield self._started()
+            yield
 
     def manual_seed(self, seed: int) -> Generator:
         """Set the seed, a number of 64 bits, start anew, and return the generator.
@@ -271,6 +260,20 @@ def _rebuilt(device: str, packed: bytes) -> Generator:
     generator._unpack(packed)
     return generator
 
+
+def _after_fork() -> None:
+    """Give the generators of this process locks that nothing holds, NumPy's own among them, and the state they had."""
+    global _lock
+    _lock = threading.Lock()
+    for generator in tuple(_generators):
+        generator._lock = threading.RLock()
+        if generator._on_host and generator._source is not None:
+            bits = np.random.PCG64(0)
+            bits.state = generator._source.bit_generator.state
+            generator._source = np.random.Generator(bits)
+
+
+after_fork(_after_fork)
 
 #: What draws on the CPU come from unless a generator is given.
 default_generator = Generator()

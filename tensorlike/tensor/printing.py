@@ -18,6 +18,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorlike.dispatch.forks import renew_after_fork
+
 __all__ = ["format_array", "format_tensor", "get_printoptions", "printoptions", "set_printoptions", "tensor_text"]
 
 
@@ -42,6 +44,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
 # lock. The lock only keeps two threads that each set one option from losing the other's change.
 _options = _PrintOptions()
 _options_lock = threading.Lock()
+renew_after_fork(globals(), "_options_lock", threading.Lock)
 
 
 def _checked_count(name: str, value: object, error: type[Exception]) -> int:
@@ -150,8 +153,8 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
     """
     global _options
     entered_with = _options
-    set_printoptions(**kwargs)
     try:
+        set_printoptions(**kwargs)
         yield
     finally:
         with _options_lock:

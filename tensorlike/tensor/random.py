@@ -61,7 +61,9 @@ def _drawn(
         check(wanted)
     where = as_device(device, name) if device is not None else cpu if out is None else device_of(out._data)
     xp = np if where.type == "cpu" else backend_for(where).namespace
-    with generator_for(generator, where, name).drawing() as source:
+    generator = generator_for(generator, where, name)
+    with generator.drawing():
+        source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
     if out is not None:
         return write_out(name, out, array)
@@ -351,7 +353,9 @@ def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Gen
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError as error:
         raise broadcast_error("normal", error, arrays) from None
-    with generator_for(generator, check_same_device(arrays, "normal"), "normal").drawing() as source:
+    generator = generator_for(generator, check_same_device(arrays, "normal"), "normal")
+    with generator.drawing():
+        source = generator.source()
         return draw.normal(source, xp, center, width, shape, dtype)
 
 
@@ -441,7 +445,9 @@ def bernoulli(
         chance: Any = input
     else:
         chance = checked_probability("bernoulli", p)
-    with generator_for(generator, device_of(input), "bernoulli").drawing() as source:
+    generator = generator_for(generator, device_of(input), "bernoulli")
+    with generator.drawing():
+        source = generator.source()
         return draw.bernoulli(source, xp, chance, input.shape, input.dtype)
 
 
@@ -464,7 +470,9 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
     draw.check_continuous("poisson", input.dtype, complex=False)
     if not bool(xp.all(input >= 0)):
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
-    with generator_for(generator, device_of(input), "poisson").drawing() as source:
+    generator = generator_for(generator, device_of(input), "poisson")
+    with generator.drawing():
+        source = generator.source()
         return xp.asarray(source.poisson(input.astype(np.float64))).astype(input.dtype)
 
 
@@ -508,6 +516,8 @@ def multinomial(
         raise RuntimeError("multinomial(): probability tensor contains either `inf`, `nan` or element < 0")
     if not bool((rows.sum(axis=1) > 0).all()):
         raise RuntimeError("multinomial(): invalid multinomial distribution (sum of probabilities <= 0)")
-    with generator_for(generator, device_of(input), "multinomial").drawing() as source:
+    generator = generator_for(generator, device_of(input), "multinomial")
+    with generator.drawing():
+        source = generator.source()
         found = draw.multinomial(source, xp, rows, count, bool(replacement))
     return found if input.ndim == 2 else found[0]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.dispatch.forks import after_fork
 from tensorlike.dispatch.registry import ignore
 
 from .runtime import quiet
@@ -93,8 +94,7 @@ def _forget() -> None:
     _pool, _busy = None, threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+after_fork(_forget)
 
 
 def _silently(work: Callable[[int, int], object], start: int, stop: int) -> None:

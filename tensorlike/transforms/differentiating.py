@@ -9,7 +9,7 @@ from typing import Any
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
-from tensorlike.dispatch.state import STATE
+from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual
@@ -85,6 +85,7 @@ def _replaced(args: tuple[Any, ...], argnums: ArgNums, values: Sequence[Any]) ->
 class _Recorded:
     """A function called on inputs that are differentiated with respect to."""
 
+    @restoring
     def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, kwargs: Any) -> None:
         chosen = args if argnums is None else _chosen(args, argnums, "")
         recording = grad_enabled()
@@ -116,6 +117,7 @@ class _Recorded:
         """Return a result for the caller: see Note [Who else is differentiating]."""
         return value if self.outside else _detached(value)
 
+    @restoring
     def gradients(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool, create: bool | None) -> Any:
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         create = self.outside if create is None else create
@@ -255,6 +257,7 @@ def _tensors_of(output: Any, name: str) -> list[Any]:
     return found
 
 
+@restoring
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.
 
@@ -467,6 +470,7 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
+@restoring
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return `func(*primals)` and the linear function that maps tangents of the primals to those of the output.
 

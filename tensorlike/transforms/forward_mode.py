@@ -128,7 +128,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 
 
 def _level(number: int | None, name: str) -> Level:
-    entered = STATE.get().dual_levels
+    entered: tuple[Level, ...] = STATE.get().dual_levels
     if not entered:
         raise RuntimeError(
             f"Trying to {name.replace('_', ' ')} tensors for forward AD outside of a level: wrap the code in `with "

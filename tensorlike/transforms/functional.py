@@ -13,7 +13,8 @@ from typing import Any
 from tensorlike.autograd.engine import reached_from
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
-from tensorlike.dispatch.core import STATE, TENSORS
+from tensorlike.dispatch.core import TENSORS
+from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import _basis
@@ -70,6 +71,7 @@ def _vector(v: Any, like: Sequence[Any], several: bool, name: str, of: str) -> t
 class _Call:
     """The function at its inputs, recorded."""
 
+    @restoring
     def __init__(self, func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool) -> None:
         self.name = name
         self.several, values = _tensors(inputs, name, "inputs")
@@ -92,6 +94,7 @@ class _Call:
                     )
         self.strict = strict
 
+    @restoring
     def gradients(self, outputs: Sequence[Any], weights: Sequence[Any], create: bool) -> list[Any]:
         """Return the gradients of the inputs, zeros where there is none."""
         pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
@@ -173,6 +176,7 @@ def jvp(
     return call.packed(call.outputs, call.output_several), call.packed(moved, call.output_several)
 
 
+@restoring
 def _forward(call: _Call, outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """Return the products of the Jacobians of `outputs` with the tangents of the inputs."""
     results = []
@@ -306,6 +310,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
     columns: list[list[Any]] = []
     for index, one in enumerate(values):
 
+        @restoring
         def pushed(tangent: Any, index: int = index) -> tuple[Any, ...]:
             nonlocal output_several
             with running(DualTensor) as level:

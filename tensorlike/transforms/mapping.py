@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import default_generator
 from tensorlike.tensor.tensor import Tensor
 
@@ -141,6 +142,7 @@ def _wrapped(value: Any, dims: list[int | None], level: Level) -> Any:
     return tree_map(wrap_one, value)
 
 
+@restoring
 def _run(
     func: Callable[..., Any],
     name: str,

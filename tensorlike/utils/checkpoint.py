@@ -13,6 +13,7 @@ from typing import Any
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled, no_grad
 from tensorlike.autograd.engine import current_run
 from tensorlike.autograd.saved import innermost_hooks, saved_tensors_hooks
+from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
@@ -190,7 +191,13 @@ def checkpoint(
     frame = _Frame(function, second, determinism_check, debug if _debug is None else _debug, early_stop and _early_stop)
     frame.state = get_rng_state() if preserve else None
     frame.keep(args, kwargs)
-    with _Saving(frame), first:
+    return _saving(frame, first, function, args, kwargs)
+
+
+@restoring
+def _saving(frame: _Frame, context: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function whose saved values are computed again in backward."""
+    with _Saving(frame), context:
         return function(*args, **kwargs)
 
 
@@ -238,19 +245,26 @@ class CheckpointFunction(Function):
 
 # Note [Checkpoints that are not reentrant]
 # In the forward pass a hook takes the place of each saved value by its number. The first that is asked for has the
-# function run again, under hooks which number in the same order and hand the values over. They lie with the numbers,
-# for the length of one backward: a node that is done frees them, and what another backward asks for is computed again.
+# function run again, under hooks which number in the same order and hand the values over. They belong to the run of the
+# graph that asked for them, by weak references to the numbers: a node that is done frees its own, the end of the run
+# frees all, and what another backward asks for is computed again.
 
 
 class _Holder:
     """Stands for one saved value."""
 
-    __slots__ = ("__weakref__", "described", "frame", "number", "run", "value")
+    __slots__ = ("__weakref__", "described", "frame", "number", "value")
 
     def __init__(self, frame: _Frame, number: int, described: Any) -> None:
         self.frame, self.number, self.described = frame, number, described
+        #: What was computed again outside of any run of the graph, until it is read.
         self.value: Any = None
-        self.run: Any = None
+
+
+def _recomputed(run: Any) -> weakref.WeakKeyDictionary[_Holder, Any]:
+    """Return what was computed again in a run of the graph."""
+    found: weakref.WeakKeyDictionary[_Holder, Any] = run.note().setdefault(_Holder, weakref.WeakKeyDictionary())
+    return found
 
 
 def _description(tensor: Any) -> dict[str, Any]:
@@ -302,9 +316,12 @@ class _Frame:
             for reference in self.holders:
                 holder = reference()
                 if holder is not None:
-                    holder.value = holder.run = None
+                    holder.value = None
+                    if run is not None:
+                        _recomputed(run).pop(holder, None)
             raise
 
+    @restoring
     def _rerun(self, again: _Again) -> None:
         args, kwargs = self.arguments()
         try:
@@ -374,13 +391,13 @@ class _Saving(saved_tensors_hooks):
     @staticmethod
     def _unpack(holder: _Holder) -> Any:
         run = current_run()
-        if holder.value is None or holder.run is None or holder.run() is not run:
+        value = None if run is None else _recomputed(run).get(holder)
+        if value is None:
             holder.frame.recompute(run)
-        value = holder.value
+            value = holder.value if run is None else _recomputed(run).get(holder)
         if value is None:
             raise CheckpointError("checkpoint: the recomputation did not save what the forward pass saved")
-        if run is None:
-            holder.value = None
+        holder.value = None
         return value
 
 
@@ -414,34 +431,15 @@ class _Again(saved_tensors_hooks):
             now = frame.describe(tensor)
             if now != holder.described:
                 self.wrong.append((number, holder.described, now))
-            holder.value, holder.run = tensor.detach(), self.run
-            if self.run is not None:
-                _free_after(self.run(), holder)
+            if self.run is None:
+                holder.value = tensor.detach()
+            else:
+                _recomputed(self.run())[holder] = tensor.detach()
         if self.number == len(frame.holders) and frame.early_stop:
             if self.wrong:
                 frame.fail(self)
             raise _Stop(self)
         return tensor
-
-
-class _Freeing:
-    """Frees, with the run that it belongs to, what was computed again in it."""
-
-    def __init__(self) -> None:
-        self.holders: list[weakref.ref[_Holder]] = []
-
-    def __del__(self) -> None:
-        for reference in self.holders:
-            holder = reference()
-            if holder is not None:
-                holder.value = holder.run = None
-
-
-def _free_after(run: Any, holder: _Holder) -> None:
-    notes = run.note()
-    if _Freeing not in notes:
-        notes[_Freeing] = _Freeing()
-    notes[_Freeing].holders.append(weakref.ref(holder))
 
 
 def checkpoint_sequential(

@@ -52,7 +52,9 @@ def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None =
     unknown = xp.isnan(trials) | xp.isnan(chance)
     whole = xp.where(unknown | (trials < 0), trials.dtype.type(0), trials)
     inside = xp.where(unknown, chance.dtype.type(0), xp.clip(chance, 0, 1))
-    with generator_for(generator, check_same_device((count, prob), "binomial"), "binomial").drawing() as source:
+    generator = generator_for(generator, check_same_device((count, prob), "binomial"), "binomial")
+    with generator.drawing():
+        source = generator.source()
         drawn = source.binomial(xp.floor(whole).astype(np.int64), inside.astype(np.float64), shape)
     result = xp.where(inside >= 1, whole, xp.asarray(drawn).astype(dtype))
     return xp.where(unknown, dtype.type(np.nan), result)

@@ -31,7 +31,9 @@ __all__ = ["bernoulli_"]
 
 def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any], *parameters: Any) -> Any:
     """Return what `sample` draws for `array`."""
-    with generator_for(generator, device_of(array), function).drawing() as source:
+    generator = generator_for(generator, device_of(array), function)
+    with generator.drawing():
+        source = generator.source()
         return sample(source, namespace_of(array), *parameters, array.shape, array.dtype)
 
 

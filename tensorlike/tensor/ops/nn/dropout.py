@@ -35,7 +35,9 @@ def _check(p: float) -> None:
 
 def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
     """Return which places are kept, each with probability `1 - p`."""
-    with default_generator_of(device_of(array)).drawing() as source:
+    generator = default_generator_of(device_of(array))
+    with generator.drawing():
+        source = generator.source()
         return source.random(shape, dtype=np.float32) >= p
 
 
