@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
@@ -108,8 +108,6 @@ class _GradContext(Switch):
 
 
 class _PlainGradContext(_GradContext):
-    _value: ClassVar[bool]
-
     def __new__(cls, function: Any = None) -> Any:
         context = object.__new__(cls)
         if function is None:
@@ -120,9 +118,6 @@ class _PlainGradContext(_GradContext):
 
     def __init__(self, function: Any = None) -> None:
         self._entered = []
-
-    def _switched(self, state: State) -> State:
-        return state.recording_as(self._value and not state.inference)
 
 
 class no_grad(_PlainGradContext):
@@ -138,7 +133,8 @@ class no_grad(_PlainGradContext):
     Same as PyTorch's class of that name.
     """
 
-    _value = False
+    def _switched(self, state: State) -> State:
+        return (state._off or state.recording_as(False)) if state.recording else state
 
 
 class enable_grad(_PlainGradContext):
@@ -154,7 +150,8 @@ class enable_grad(_PlainGradContext):
     Same as PyTorch's class of that name.
     """
 
-    _value = True
+    def _switched(self, state: State) -> State:
+        return state.recording_as(not state.inference)
 
 
 class _Recording(_GradContext):

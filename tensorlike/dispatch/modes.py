@@ -63,7 +63,12 @@ class TorchFunctionMode:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            left, activation = _left(self)
+            state = STATE.get()
+            activation = state.modes[-1] if state.modes else None
+            if activation is not None and activation.mode is self and not self._observes:
+                left = state._without_mode or state.without_mode()
+            else:
+                left, activation = _left(self)
         except BaseException:
             # An interrupt: nothing is changed yet.
             left, activation = _left(self)

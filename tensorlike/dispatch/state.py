@@ -60,8 +60,8 @@ class State:
     """What is switched on and off for the calls of one thread or task. Never changed once it was set."""
 
     __slots__ = (
-        "_off", "_on", "_silenced", "_without_mode", "all_disabled", "anomaly", "caller", "clear", "converting",
-        "dual_levels", "inference", "levels", "modes", "multithreading", "observers", "recording", "run",
+        "_off", "_on", "_outside", "_silenced", "_without_mode", "all_disabled", "anomaly", "caller", "clear",
+        "converting", "dual_levels", "inference", "levels", "modes", "multithreading", "observers", "recording", "run",
         "saving_refused", "subclasses_disabled", "trace",
     )  # fmt: skip
 
@@ -97,6 +97,7 @@ class State:
     _off: State | None
     _silenced: State | None
     _without_mode: State | None
+    _outside: tuple[int, State] | None
 
     def _copy(self) -> State:
         """Return a copy whose fields may still be changed."""
@@ -118,7 +119,7 @@ class State:
         copy.dual_levels = self.dual_levels
         copy.converting = self.converting
         copy.multithreading = self.multithreading
-        copy._on = copy._off = copy._silenced = copy._without_mode = None
+        copy._on = copy._off = copy._silenced = copy._without_mode = copy._outside = None
         return copy
 
     def but(self, **changes: Any) -> State:
@@ -177,6 +178,13 @@ class State:
         copy.levels = levels
         return copy
 
+    def outside_level(self, depth: int) -> State:
+        """Return the State without the transform level of this depth, counted from 1, and those inside of it."""
+        found = self._outside
+        if found is None or found[0] != depth:
+            found = self._outside = (depth, self.with_levels(self.levels[: depth - 1]))
+        return found[1]
+
     def within_run(self, run: Any, recording: bool) -> State:
         """Return the State in which the formulas of a run of the graph are computed: without modes and guards."""
         copy = self._copy()
@@ -192,8 +200,13 @@ class State:
 
     def entering(self, activation: Activation, **changes: Any) -> State:
         """Return the State with a mode more."""
-        inner = self.but(modes=(*self.modes, activation), **changes)
-        if not changes:
+        inner = self._copy()
+        inner.modes = (*self.modes, activation)
+        inner.clear = False
+        if changes:
+            for name, value in changes.items():
+                setattr(inner, name, value)
+        else:
             inner._without_mode = self
         return inner
 
@@ -218,7 +231,7 @@ def _clear_state() -> State:
     state.subclasses_disabled = state.all_disabled = state.inference = False
     state.clear = state.recording = state.multithreading = True
     state.trace = state.saving_refused = state.anomaly = state.run = state.caller = None
-    state._on = state._off = state._silenced = state._without_mode = None
+    state._on = state._off = state._silenced = state._without_mode = state._outside = None
     return state
 
 
@@ -248,12 +261,10 @@ class Switch:
         """Return the State for the block."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it switches")
 
-    def _given(self, inner: State) -> Any:
-        """Return the value of the `with` statement, given the State for the block."""
-        return None
-
-    def _after(self, inner: State, found: State) -> None:
-        """Do what follows once the fields were given back; the block has left the State `found`."""
+    #: `_given(inner)`: the value of the `with` statement, given the State for the block.
+    _given: ClassVar[Callable[[Any, State], Any] | None] = None
+    #: `_after(inner, found)`: what follows once the fields were given back; the block has left the State `found`.
+    _after: ClassVar[Callable[[Any, State, State], None] | None] = None
 
     def _left(self, state: State, found: State) -> State:
         """Return the State after the block, given the one before it and the one that the block has left."""
@@ -279,7 +290,7 @@ class Switch:
         # interrupt comes too early or too late.
         state = STATE.get()
         inner = self._switched(state)
-        given = self._given(inner)
+        given = None if self._given is None else self._given(inner)
         self._entered.append((state, inner))
         try:
             STATE.set(inner)
@@ -300,7 +311,8 @@ class Switch:
         finally:
             STATE.set(left)
             del self._entered[-1]
-        self._after(inner, found)
+        if self._after is not None:
+            self._after(inner, found)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -363,9 +375,6 @@ def add_plain_types(*types: type, tensors: bool = False) -> None:
 def fill_sets() -> None:
     """Fill the sets of plain types unless a mode is on."""
     with _lock:
-        for reference in tuple(ALIVE):
-            if reference() is None:  # An interrupt came when it died.
-                ALIVE.pop(reference, None)
         if not ALIVE:
             PLAIN.update(PLAIN_TYPES)
             TENSORS.update(TENSOR_TYPES)
@@ -383,6 +392,9 @@ def _forget(reference: weakref.ref[Activation]) -> None:
 def activate(activation: Activation) -> None:
     """Note that a mode is on: the sets of plain types are empty until it is over."""
     with _lock:
+        for reference in tuple(ALIVE) if ALIVE else ():
+            if reference() is None:  # An interrupt came when it died.
+                ALIVE.pop(reference, None)
         ALIVE[weakref.ref(activation, _forget)] = None
         OPTIONAL_TENSORS.clear()
         TENSORS.clear()
@@ -392,6 +404,7 @@ def activate(activation: Activation) -> None:
 def deactivate(activation: Activation) -> None:
     """Note that a mode was left, in all Contexts that have it."""
     activation.over = True
+    # Equal to the one with a callback, which goes with it.
     _forget(weakref.ref(activation))
 
 
