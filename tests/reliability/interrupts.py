@@ -305,7 +305,8 @@ def _where(error: BaseException) -> dict[str, Any]:
         frames.pop()
     last = frames[-1]
     frame, code = last.tb_frame, last.tb_frame.f_code
-    found = {"where": f"{place(frame).split(':')[0]}:{last.tb_lineno} {code.co_qualname}", "event": "signal", "with": ""}
+    where = f"{place(frame).split(':')[0]}:{last.tb_lineno} {code.co_qualname}"
+    found = {"where": where, "event": "signal", "with": "", "callers": []}
     if len(frames) > 1 and frames[-2].tb_frame.f_code.co_filename == _SCENARIOS:
         at_call = dis.opname[code.co_code[last.tb_lasti]] == "RESUME"
         if code.co_name == "__exit__" and at_call:

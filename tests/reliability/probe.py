@@ -60,9 +60,12 @@ class Probe:
         if hasattr(core, "STATE"):
             state = core.STATE.get()
             self.checks.append(("the dispatch state is another", lambda: core.STATE.get() == state))
+        threads = sys.modules.get(f"{tl.__name__}.tensor.threads")
+        if hasattr(threads, "_busy"):
+            self.checks.append(("large work counts as going on", lambda: not threads._busy.locked()))
         if hasattr(tl._C, "_functorch"):
-            self.checks.append(("a level of functorch is entered", lambda: tl._C._functorch.maybe_get_level(self.one) == -1
-                                and tl._C._functorch.peek_interpreter_stack() is None))  # fmt: skip
+            functorch = tl._C._functorch
+            self.checks.append(("a level of functorch is entered", lambda: functorch.peek_interpreter_stack() is None))
         self.before: dict[str, Any] = {"printed": repr(self.printed), "settings": self._settings()}
         wrong = self()
         if wrong:

@@ -574,3 +574,15 @@ def printing(tl: Any) -> Program:
         return found
 
     return program
+
+
+@scenario
+def large_work(tl: Any) -> Program:
+    # As many elements as are cut over threads.
+    x = tl.ones(1 << 19)
+    tl.set_num_threads(2)
+
+    def program() -> Any:
+        return [(x + x)[-1].item(), (x * 3.0).sum().item()]
+
+    return program
