@@ -1,6 +1,7 @@
 """Forks while other threads compute: the child's ordinary calls must neither hang nor find what is not its own.
 
-`python -m tests.reliability.forks [--module torch] [--parents N] [--forks N]` prints how many children failed, and in which call.
+`python -m tests.reliability.forks [--module torch] [--parents N] [--forks N]` prints how many children failed, and in
+which call.
 """
 
 from __future__ import annotations
