@@ -209,7 +209,7 @@ def _names(behaviour: dict[type, str]) -> str:
 
 
 def _text(log: Log) -> str:
-    return str([e if isinstance(e, str) else (getattr(e[0], "__name__", e[0]), *(t.__name__ for t in e[1])) for e in log])
+    return str([e if type(e) is str else (getattr(e[0], "__name__", e[0]), *(t.__name__ for t in e[1])) for e in log])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
