@@ -11,6 +11,7 @@ import contextlib
 import copy
 import importlib
 import io
+import json
 import pickle
 import random
 import resource
@@ -132,7 +133,7 @@ def memory(module: str, sizes: int, seed: int = 0) -> Result:
         warnings.simplefilter("ignore")
         tl.set_num_threads(1)
         calls = list(hungry(tl).items())
-        for name, call in calls:
+        for _, call in calls:
             with contextlib.suppress(NotImplementedError):  # The mode without a handler.
                 call(4096)
         # BLAS takes memory of its own once, without which it ends the process.
@@ -326,8 +327,9 @@ def hostile_values(tl: Any) -> list[Any]:
     for _ in range(70):
         nested = [nested]
     return [
-        0, -1, 1, 2, -0.0, 0.5, float("nan"), float("inf"), -float("inf"), 2**31, 2**63 - 1, 2**63, -(2**63) - 1, 2**70,
-        10**400, -(10**10), 1e308, 5e-324, True, None, "float32", "", "\udcff", b"x", 1j, complex("nan"), ..., slice(None),
+        0, -1, 1, 2, -0.0, 0.5, float("nan"), float("inf"), -float("inf"), 2**31, 2**63 - 1, 2**63, -(2**63) - 1,
+        2**70, 10**400, -(10**10), 1e308, 5e-324, True, None, "float32", "", "\udcff", b"x", 1j, complex("nan"), ...,
+        slice(None),
         slice(0, 0, 0), slice(None, None, -1), (), (0,), (-1,), (2**40, 2**40), (2**62, 4), (-1, -1), (0, 2**62), [1.5],
         [[]], [[1], [1, 2]], ["a"], {}, {"a": 1}, {1, 2}, range(3), object(), int, _Strange(), nested, lambda *a: a,
         tl.float32, tl.int64, tl.bool, tl.complex64, tl.device("cpu"), tl.device("meta"), tl.strided,
@@ -444,6 +446,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", type=int, default=4, help="how many sizes of each call that needs memory")
     parser.add_argument("--nodes", type=int, default=100_000, help="how many nodes deep graphs have")
     parser.add_argument("--only", default="", help="a single function for hostile values")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON, one line for each part")
     options = parser.parse_args(arguments)
     parts = options.part or ("memory", "depth", "hostile")
     failed = False
@@ -454,6 +457,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = depth(options.module, options.nodes)
         else:
             result = hostile(options.module, options.calls, only=options.only)
+        if options.json:
+            print(json.dumps(vars(result)))
+            continue
         ends = ", ".join(f"{end} {count}" for end, count in result.errors.most_common())
         print(f"{result.part:16} tried {result.tried:7}  wrong {len(result.wrong):5}  {ends}")
         for text in result.wrong:

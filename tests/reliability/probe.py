@@ -142,9 +142,11 @@ class Probe:
 
     def _settings(self) -> list[Any]:
         tl = self.tl
+        # SciPy adds filters for warnings of its own when it is imported.
+        filters = [f for f in warnings.filters if f[2].__module__ == "builtins"]
         return [
-            str(tl.get_default_dtype()), tl.get_num_threads(), np.geterr(),
-            len(warnings.filters), gc.isenabled(), sys.getrecursionlimit(),
+            str(tl.get_default_dtype()), tl.get_num_threads(), np.geterr(), len(filters), gc.isenabled(),
+            sys.getrecursionlimit(),
         ]  # fmt: skip
 
     def _other_thread(self) -> bool:

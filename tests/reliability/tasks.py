@@ -12,6 +12,7 @@ import contextlib
 import contextvars
 import gc
 import importlib
+import json
 import random
 import sys
 import threading
@@ -21,10 +22,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .children import Report, in_children
+from .children import Report, in_children, one_child
 from .probe import Probe
 
-__all__ = ["CHECKS", "Expected", "Worker", "checks", "programs"]
+__all__ = ["CHECKS", "Expected", "Worker", "one", "programs"]
 
 
 # The model.
@@ -538,9 +539,21 @@ def draws_of_one_generator_from_many_threads(tl: Any) -> list[str]:
     return [] if sorted(found) == expected else ["numbers were drawn twice or never"]
 
 
-def checks(tl: Any) -> dict[str, list[str]]:
-    """Run the single checks; return what is wrong by name."""
-    return {name: function(tl) for name, function in CHECKS.items()}
+def one(module: str, name: str) -> list[str]:
+    """Run one of the single checks in a child; return what is wrong."""
+
+    def work(report: Report) -> None:
+        warnings.simplefilter("ignore")
+        # What a thread of the check raises is told here, not on standard error.
+        threading.excepthook = lambda args: report({"wrong": [f"a thread raised {args.exc_type.__name__}"]})
+        report({"wrong": CHECKS[name](importlib.import_module(module))})
+
+    wrong: list[str] = []
+    for value in one_child(work, 30.0):
+        wrong += value.get("wrong", [])
+        if value.get("end", "done") != "done":
+            wrong.append(value["end"].splitlines()[-1])
+    return wrong
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -548,18 +561,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--module", default="tensorlike", help="the library: tensorlike, or torch")
     parser.add_argument("--programs", type=int, default=300, help="how many random programs")
     parser.add_argument("--check", action="append", help="a single check by name, instead of everything")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     options = parser.parse_args(arguments)
-    tl = importlib.import_module(options.module)
+    module = options.module
+    importlib.import_module(module)
+    if options.json:
+        found = {"looks": 0, "errors": []}
+        if options.programs:
+            found["looks"], found["errors"] = programs(module, options.programs)
+        else:
+            found["errors"] = [f"{name}: {text}" for name in options.check or CHECKS for text in one(module, name)]
+        print(json.dumps(found))
+        return 0
     failed = False
     for name in options.check or CHECKS:
-        try:
-            wrong = CHECKS[name](tl)
-        except Exception as error:
-            wrong = [f"{type(error).__name__}: {error}"]
+        wrong = one(module, name)
         failed = failed or bool(wrong)
         print(f"{'FAILED' if wrong else 'ok    '} {name}", *wrong, sep="\n         ")
     if not options.check:
-        looks, errors = programs(options.module, options.programs)
+        looks, errors = programs(module, options.programs)
         print(f"{options.programs} programs, {looks} looks, {len(errors)} not as expected")
         for text in errors[:20]:
             print(f"    {text}")
