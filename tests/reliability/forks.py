@@ -1,6 +1,7 @@
 """Forks while other threads compute: the child's ordinary calls must neither hang nor find what is not its own.
 
-`python -m tests.reliability.forks [--module torch] [--parents N] [--forks N]` prints how many children failed, and in which call.
+`python -m tests.reliability.forks [--module torch] [--parents N] [--forks N]` prints how many children failed, and in
+which call.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import faulthandler
 import importlib
 import io
+import json
 import os
 import random
 import sys
@@ -377,8 +379,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--module", default="tensorlike", help="the library: tensorlike, or torch")
     parser.add_argument("--parents", type=int, default=1, help="how many parents for each kind of work")
     parser.add_argument("--forks", type=int, default=8, help="how often each of them forks")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     options = parser.parse_args(arguments)
     failed = False
+    if options.json:
+        results = measure(options.module, options.parents, options.forks)
+        print(json.dumps([vars(result) for result in results]))
+        return 0
     for result in measure(options.module, options.parents, options.forks):
         print(
             f"{result.kind:12} children {result.children:5}  hangs {len(result.hangs):4}  "

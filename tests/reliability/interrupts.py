@@ -90,10 +90,15 @@ def at_with(frame: FrameType, event: str) -> str:
 
 
 class _Injector:
-    """A profile function that raises at the `number`-th event, or counts them when that is never reached."""
+    """A profile function that raises at the `number`-th event, or counts them when that is never reached.
 
-    def __init__(self, number: int) -> None:
+    It keeps the numbers of those in `firsts` that are the first at their place, called from the same place.
+    """
+
+    def __init__(self, number: int, firsts: list[int] | None = None) -> None:
         self.number = number
+        self.firsts = firsts
+        self.met: set[Any] = set()
         self.count = 0
         self.found: dict[str, Any] | None = None
 
@@ -102,6 +107,11 @@ class _Injector:
             return
         self.count += 1
         if self.count <= self.number:
+            if self.firsts is not None:
+                key = (event, *((f.f_code, f.f_lasti) for f in (frame, frame.f_back) if f is not None))
+                if key not in self.met:
+                    self.met.add(key)
+                    self.firsts.append(self.count - 1)
             return
         what = f"{event} of {argument.__qualname__}" if event == "c_return" else event
         callers, outer = [], frame.f_back
@@ -134,8 +144,11 @@ def _prepare() -> None:
     warnings.simplefilter("ignore")
 
 
-def warm(module: str, name: str, first: int = 0) -> Result:
-    """Interrupt a scenario that ran twice before at each of its points, one after the other."""
+def warm(module: str, name: str, every: bool = True) -> Result:
+    """Interrupt a scenario that ran twice before at each of its points, one after the other.
+
+    Without `every`, of the points at the same place, called from the same places, only at the first.
+    """
     tl = importlib.import_module(module)
 
     def work(start: int, report: Report) -> None:
@@ -144,12 +157,17 @@ def warm(module: str, name: str, first: int = 0) -> Result:
         program()
         expected = program()
         probe = Probe(tl)
-        number = start
-        while True:
+        points: list[int] = []
+        counting = _Injector(1 << 60, points)
+        sys.setprofile(counting)
+        program()
+        sys.setprofile(None)
+        for number in range(counting.count + 1) if every else points:
+            if number < start:
+                continue
             found, ended = _injected(program, number)
             if found is None:
-                report({"last": True})
-                return
+                continue
             # The point is reported before the probe, which may hang.
             report({"at": number, **found})
             if ended:
@@ -162,7 +180,7 @@ def warm(module: str, name: str, first: int = 0) -> Result:
             if wrong:
                 report({"wrong": wrong})
                 return
-            number += 1
+        report({"last": True})
 
     result = Result(name, "warm")
     _collect(result, in_children(work))
@@ -198,11 +216,11 @@ def cold(module: str, name: str, count: int, seed: int = 0) -> Result:
     def reference(report: Report) -> None:
         _prepare()
         program = SCENARIOS[name](tl)
-        injector = _Injector(1 << 60)
-        sys.setprofile(injector)
+        points: list[int] = []
+        sys.setprofile(_Injector(1 << 60, points))
         value = program()
         sys.setprofile(None)
-        report({"points": injector.count, "value": repr(value)})
+        report({"points": points, "value": repr(value)})
 
     for value in one_child(reference, 60.0):
         expected.update(value)
@@ -231,9 +249,10 @@ def cold(module: str, name: str, count: int, seed: int = 0) -> Result:
         return run
 
     result = Result(name, "cold")
-    points = range(expected["points"])
+    # Most of a first use are imports and generated code, the same places over and over: each place once.
+    points = expected["points"]
     if count < len(points):
-        points = sorted(random.Random(seed).sample(points, count))  # type: ignore[assignment]
+        points = sorted(random.Random(seed).sample(points, count))
     for number in points:
         reports = one_child(work(number), 20.0)
         _collect(result, ({"died": v["end"]} if v.get("end", "done") != "done" else v for v in reports))
@@ -314,10 +333,10 @@ def _where(error: BaseException) -> dict[str, Any]:
     return found
 
 
-def measure(module: str, names: Sequence[str], kind: str, count: int) -> list[Result]:
+def measure(module: str, names: Sequence[str], kind: str, count: int, every: bool = True) -> list[Result]:
     """Return the results of several scenarios, each of whose processes starts from this one."""
     run = {
-        "warm": lambda name: warm(module, name),
+        "warm": lambda name: warm(module, name, every),
         "cold": lambda name: cold(module, name, count),
         "signals": lambda name: signals(module, name, count),
     }[kind]
@@ -330,6 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scenario", action="append", help="a scenario; several times for several; all without")
     parser.add_argument("--kind", choices=("warm", "cold", "signals"), default="warm")
     parser.add_argument("--count", type=int, default=200, help="how many points of cold, or signals, for a scenario")
+    parser.add_argument("--first", action="store_true", help="of the points of warm, only the first at each place")
     parser.add_argument("--json", action="store_true", help="print one line of JSON for each scenario")
     parser.add_argument("--callers", action="store_true", help="print the callers of each place that leaks")
     options = parser.parse_args(arguments)
@@ -338,7 +358,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     total = Result("all", options.kind)
     places: Counter[str] = Counter()
     for name in options.scenario or SCENARIOS:
-        (result,) = measure(options.module, [name], options.kind, options.count)
+        (result,) = measure(options.module, [name], options.kind, options.count, not options.first)
         if options.json:
             print(json.dumps(vars(result)), flush=True)
             continue

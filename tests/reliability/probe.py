@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import gc
 import sys
 import threading
@@ -57,9 +58,7 @@ class Probe:
         core = sys.modules.get(f"{tl.__name__}.dispatch.core")
         if hasattr(core, "PLAIN"):
             self.checks.append(("the fast paths are off", lambda: bool(core.PLAIN)))
-        if hasattr(core, "STATE"):
-            state = core.STATE.get()
-            self.checks.append(("the dispatch state is another", lambda: core.STATE.get() == state))
+        self.checks.append(("a context variable of the library is changed", self._variables))
         threads = sys.modules.get(f"{tl.__name__}.tensor.threads")
         if hasattr(threads, "_busy"):
             self.checks.append(("large work counts as going on", lambda: not threads._busy.locked()))
@@ -67,6 +66,7 @@ class Probe:
             functorch = tl._C._functorch
             self.checks.append(("a level of functorch is entered", lambda: functorch.peek_interpreter_stack() is None))
         self.before: dict[str, Any] = {"printed": repr(self.printed), "settings": self._settings()}
+        self.variables = self._own_variables()
         wrong = self()
         if wrong:
             raise RuntimeError(f"the probe does not hold where nothing is switched: {wrong}")
@@ -127,11 +127,26 @@ class Probe:
         self.tl.rand(1)
         return self.func.vmap(_double)(self.one).tolist() == [2.0, 2.0]
 
+    def _own_variables(self) -> dict[Any, Any]:
+        """Return the context variables of the library that were set, with their values."""
+        return {v: value for v, value in contextvars.copy_context().items() if v.name.startswith(self.tl.__name__)}
+
+    def _variables(self) -> bool:
+        for variable, value in self._own_variables().items():
+            if variable in self.variables:
+                if value != self.variables[variable]:
+                    return False
+            elif type(value) is tuple and value:
+                return False  # A stack that nothing was on before.
+        return True
+
     def _settings(self) -> list[Any]:
         tl = self.tl
+        # SciPy adds filters for warnings of its own when it is imported.
+        filters = [f for f in warnings.filters if f[2].__module__ == "builtins"]
         return [
-            str(tl.get_default_dtype()), tl.get_num_threads(), np.geterr(),
-            len(warnings.filters), gc.isenabled(), sys.getrecursionlimit(),
+            str(tl.get_default_dtype()), tl.get_num_threads(), np.geterr(), len(filters), gc.isenabled(),
+            sys.getrecursionlimit(),
         ]  # fmt: skip
 
     def _other_thread(self) -> bool:
