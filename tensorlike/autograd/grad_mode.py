@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
+from tensorlike.dispatch.state import STATE, Activation, Scoped, State, Switch, activate, deactivate
 
 __all__ = [
     "enable_grad",
@@ -19,6 +19,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "recording_block",
     "set_grad_enabled",
 ]
 
@@ -84,17 +85,17 @@ class _GradContext(Switch):
                 # The mode holds while the generator runs, not while its consumer does.
                 generator = function(*args, **kwargs)
                 try:
-                    value = self._fresh().run(generator.send, None)
+                    value = self._fresh()._run(generator.send, None)
                     while True:
                         try:
                             sent = yield value
                         except GeneratorExit:
-                            self._fresh().run(generator.close)
+                            self._fresh()._run(generator.close)
                             raise
                         except BaseException as error:
-                            value = self._fresh().run(generator.throw, error)
+                            value = self._fresh()._run(generator.throw, error)
                         else:
-                            value = self._fresh().run(generator.send, sent)
+                            value = self._fresh()._run(generator.send, sent)
                 except StopIteration as stop:
                     return stop.value
 
@@ -102,7 +103,7 @@ class _GradContext(Switch):
 
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
-            return self._fresh().run(function, *args, **kwargs)
+            return self._fresh()._run(function, *args, **kwargs)
 
         return cast(F, decorated)
 
@@ -154,8 +155,8 @@ class enable_grad(_PlainGradContext):
         return state.recording_as(not state.inference)
 
 
-class _Recording(_GradContext):
-    """What `set_grad_enabled` is as a decorator: made without switching anything."""
+class recording_block(Scoped, _GradContext):
+    """A block of the library's own that records or does not, and what `set_grad_enabled` is as a decorator."""
 
     def __init__(self, value: bool) -> None:
         super().__init__()
@@ -188,7 +189,7 @@ class set_grad_enabled(_GradContext):
             raise
 
     def _fresh(self) -> _GradContext:
-        return _Recording(self._value)
+        return recording_block(self._value)
 
     def __call__(self, function: F) -> F:
         # Used as a decorator it must not leave the mode switched where the decoration happens.
@@ -303,7 +304,7 @@ class inference_mode(_GradContext):
         # An interrupt before the end leaves it to the death of what was entered.
         self._inferences.pop().leave()
 
-    def run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return `call(*args, **kwargs)`, called inside the context."""
         entered = _Inference(STATE.get(), self._mode)
         try:

@@ -45,6 +45,8 @@ def refuse_write(name: str) -> None:
 class InferenceMarker(TorchFunctionMode):
     """Marks what calls return while inference mode is on."""
 
+    _internal = True
+
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

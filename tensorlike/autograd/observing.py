@@ -29,7 +29,7 @@ def observed(node: Node) -> None:
 class NodeObserver(TorchFunctionMode, abc.ABC):
     """A mode that changes nothing and calls `saw` with each node that a call adds to the graph."""
 
-    _observes = True
+    _observes = _internal = True
 
     @abc.abstractmethod
     def saw(self, node: Node) -> None:

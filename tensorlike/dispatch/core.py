@@ -288,7 +288,14 @@ def dispatch(
 
             return traced(entry.function, entry, plan, state, operands, args, kwargs)
         if state.all_disabled:
-            return entry.run_undispatched(args, kwargs)
+            own = tuple(a for a in state.modes if a.mode._internal and not a.over)
+            if not own:
+                return entry.run_undispatched(args, kwargs)
+            # What the library builds on modes, such as saved-tensor hooks, is not the guard's to switch off.
+            try:
+                return _ask_mode(entry.function, _NOBODY, state.but(modes=own), operands, args, kwargs)
+            finally:
+                STATE.set(state)
         if state.modes:
             if state.modes[-1].over:
                 STATE.set(_without_finished_modes(state))

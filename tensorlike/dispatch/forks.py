@@ -3,17 +3,23 @@
 # Note [After a fork]
 A child has one thread, the one that forked. A lock which another thread held stays locked there for ever, and what that
 thread was in the middle of is never finished. So each lock of the library is replaced in the child, and each table is
-written so that a build that was cut off is begun anew.
+written so that a build that was cut off is begun anew. Imports have locks that cannot be replaced: a fork waits for
+those of this library and of the arrays beneath it that are under way.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
+import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["after_fork", "renew_after_fork"]
+
+_IMPORTED_LATE: Final = frozenset(("tensorlike", "numpy", "scipy"))
 
 
 def after_fork(function: Callable[[], None]) -> None:
@@ -29,3 +35,18 @@ def renew_after_fork(namespace: dict[str, Any], name: str, make: Callable[[], An
         namespace[name] = make()
 
     after_fork(renew)
+
+
+def _finish_imports() -> None:
+    """Wait for the imports that other threads are in the middle of."""
+    for name, module in tuple(sys.modules.items()):
+        if name.partition(".")[0] in _IMPORTED_LATE:
+            spec = getattr(module, "__spec__", None)
+            # importlib's own note of a module whose import has not ended.
+            if getattr(spec, "_initializing", False):
+                with contextlib.suppress(Exception):  # The import's error is for the thread that imports.
+                    importlib.import_module(name)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_finish_imports)

@@ -32,6 +32,8 @@ class TorchFunctionMode:
 
     #: Whether the mode is among `State.observers`: see NodeObserver.
     _observes: ClassVar[bool] = False
+    #: Whether the mode is a part of the library, which `DisableTorchFunction` does not switch off.
+    _internal: ClassVar[bool] = False
 
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

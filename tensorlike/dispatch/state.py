@@ -43,6 +43,7 @@ __all__ = [
     "TENSORS",
     "TENSOR_TYPES",
     "Activation",
+    "Scoped",
     "State",
     "Switch",
     "activate",
@@ -245,7 +246,8 @@ STATE: Final[contextvars.ContextVar[State]] = contextvars.ContextVar("tensorlike
 class Switch:
     """A context that changes fields of the State for a block: see Note [One State, one write].
 
-    Leaving it gives these fields back and leaves others as the block has set them. The library itself uses `run`.
+    Leaving it gives these fields back and leaves others as the block has set them. The library itself uses `_run`, or
+    a `Scoped` one.
     """
 
     __slots__ = ("_entered",)
@@ -270,7 +272,7 @@ class Switch:
         """Return the State after the block, given the one before it and the one that the block has left."""
         return found.but(**{name: getattr(state, name) for name in self._fields})
 
-    def run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return `call(*args, **kwargs)`, called inside the context."""
         state = STATE.get()
         try:
@@ -313,6 +315,21 @@ class Switch:
             del self._entered[-1]
         if self._after is not None:
             self._after(inner, found)
+
+
+class Scoped(Switch):
+    """A context of the library's own blocks, which gives the State back when it dies without being left.
+
+    Not for contexts that users may enter for good, as in `no_grad().__enter__()`.
+    """
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        while self._entered:
+            state, inner = self._entered.pop()
+            if STATE.get() is inner:
+                STATE.set(state)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

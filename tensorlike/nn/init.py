@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch import overridable
 from tensorlike.dispatch.registry import ignore as _ignore
 from tensorlike.tensor import Tensor
@@ -73,7 +74,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
     Same as PyTorch's function of that name.
     """
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.uniform_(a, b, generator=generator)
 
 
@@ -87,7 +88,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
     Same as PyTorch's function of that name.
     """
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.normal_(mean, std, generator=generator)
 
 
@@ -114,7 +115,7 @@ def trunc_normal_(
             stacklevel=2,
         )
     lower, upper = math.erf((a - mean) / (std * math.sqrt(2.0))), math.erf((b - mean) / (std * math.sqrt(2.0)))
-    with tl.no_grad():
+    with recording_block(False):
         # The inverse of the distribution function, in float64: in float32 it has steps near the ends.
         values = tl.empty(tensor.shape, dtype=tl.float64, device=tensor.device)
         values.uniform_(lower, upper, generator=generator).erfinv_()
@@ -134,7 +135,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.fill_(val)
 
 
@@ -148,7 +149,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.fill_(1.0)
 
 
@@ -162,7 +163,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.zero_()
 
 
@@ -179,7 +180,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    with tl.no_grad():
+    with recording_block(False):
         tensor.zero_().diagonal().fill_(1.0)
     return tensor
 
@@ -202,7 +203,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("dim 0 must be divisible by groups")
     channels = tensor.shape[0] // groups
     center = tuple(size // 2 for size in tensor.shape[2:])
-    with tl.no_grad():
+    with recording_block(False):
         tensor.zero_()
         for group in range(groups):
             for channel in range(min(channels, tensor.shape[1])):
@@ -240,7 +241,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6.0 / float(fan_in + fan_out))
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.uniform_(-bound, bound, generator=generator)
 
 
@@ -257,7 +258,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Same as PyTorch's function of that name.
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
 
 
@@ -293,7 +294,7 @@ def kaiming_uniform_(
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.uniform_(-bound, bound, generator=generator)
 
 
@@ -318,7 +319,7 @@ def kaiming_normal_(
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
-    with tl.no_grad():
+    with recording_block(False):
         return tensor.normal_(0.0, std, generator=generator)
 
 
@@ -342,7 +343,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    with tl.no_grad():
+    with recording_block(False):
         matrix = tl.empty((rows, columns), dtype=tensor.dtype, device=tensor.device)
         matrix.normal_(0.0, 1.0, generator=generator)
         q, r = tl.linalg.qr(matrix.mT if rows < columns else matrix)
@@ -367,7 +368,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    with tl.no_grad():
+    with recording_block(False):
         tensor.normal_(0.0, std, generator=generator)
         for column in range(columns):
             tensor[tl.randperm(rows, generator=generator)[:zeros], column] = 0.0

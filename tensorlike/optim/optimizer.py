@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
@@ -115,7 +116,7 @@ class Optimizer:
         if closure is not None:
             with tl.enable_grad():
                 loss = closure()
-        with tl.set_grad_enabled(bool(self.defaults.get("differentiable"))):
+        with recording_block(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 for parameter in group["params"]:
                     gradient = parameter.grad

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled, no_grad
+from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
 from tensorlike.autograd.engine import current_run
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.saved import innermost_hooks, saved_tensors_hooks
 from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
@@ -215,7 +216,7 @@ class CheckpointFunction(Function):
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.positions))
-        with no_grad():
+        with recording_block(False):
             return run_function(*args)
 
     @staticmethod

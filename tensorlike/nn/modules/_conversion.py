@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
@@ -31,7 +32,7 @@ class ConversionMethods:
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
-            with tl.no_grad():
+            with recording_block(False):
                 data = fn(parameter)
             gradient = parameter.grad
             if data.is_meta != parameter.is_meta:
@@ -40,7 +41,7 @@ class ConversionMethods:
             elif data is not parameter:
                 parameter.data = data
             if gradient is not None:
-                with tl.no_grad():
+                with recording_block(False):
                     changed = fn(gradient)
                 if changed.is_meta != gradient.is_meta:
                     parameter.grad = changed

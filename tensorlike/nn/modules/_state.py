@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn.parameter import is_lazy
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
@@ -263,7 +263,7 @@ class StateMethods:
                 stacklevel=2,
             )
         try:
-            with tl.no_grad():
+            with recording_block(False):
                 if not assign:
                     value.copy_(loaded)
                 else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, ClassVar
 
-import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn.parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]
@@ -73,7 +73,7 @@ class LazyModuleMixin:
         for name, value in itertools.chain(this._parameters.items(), this._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if loaded is not None and is_lazy(value) and not is_lazy(loaded):
-                with tl.no_grad():
+                with recording_block(False):
                     value.materialize(loaded.shape)
         super()._load_from_state_dict(state_dict, prefix, *rest)  # type: ignore[misc]
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
@@ -35,7 +36,7 @@ class _Table(Module):
         """Fill the table anew."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            with tl.no_grad():
+            with recording_block(False):
                 self.weight[self.padding_idx].fill_(0)
 
 

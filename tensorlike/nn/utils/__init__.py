@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
@@ -37,7 +38,7 @@ def clip_grad_norm_(
     """
     gradients = _gradients(parameters)
     max_norm, norm_type = float(max_norm), float(norm_type)
-    with tl.no_grad():
+    with recording_block(False):
         if not gradients:
             return tl.tensor(0.0)
         device = gradients[0].device
@@ -69,7 +70,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     Same as PyTorch's function of that name.
     """
     bound = float(clip_value)
-    with tl.no_grad():
+    with recording_block(False):
         for gradient in _gradients(parameters):
             gradient.clamp_(min=-bound, max=bound)
 

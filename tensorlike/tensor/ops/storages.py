@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.autograd.grad_mode import no_grad
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import edge_of
 from tensorlike.tensor.attributes import data_ptr, stride
 from tensorlike.tensor.declare import composite, tensor_method
@@ -200,5 +200,5 @@ def _setstate(self: Tensor, state: Any) -> None:
         return
     if not isinstance(state, tuple) or len(state) != 4:
         raise TypeError(f"__setstate__(): expected (storage, storage_offset, size, stride) or a dict, got {state!r}")
-    with no_grad():
+    with recording_block(False):
         direct(set_)(self, *state)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.grad_mode import no_grad
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import dtype_name
@@ -124,7 +124,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
 
 def shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows that `indices` names down to the norm `max_norm`, in place and unrecorded."""
-    with no_grad():
+    with recording_block(False):
         rows = indices.reshape(-1).unique()
         chosen = weight.detach()[rows]
         norms = chosen.norm(norm_type, 1, keepdim=True)

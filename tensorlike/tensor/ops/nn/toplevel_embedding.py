@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.grad_mode import grad_enabled, no_grad
+from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -144,7 +144,7 @@ def embedding_bag(
         bag = bag.long()
     counted = None if row is None else indices != row
     output = functions.bags_of(values, bag, counted, len(starts), _MODES[mode], per_sample_weights)
-    with no_grad():
+    with recording_block(False):
         if mode == 0:
             size = bag.new_zeros((len(starts) if weight.requires_grad else offsets.shape[0],))
             quick = padding_idx is None and weight._data.dtype.itemsize < 8
