@@ -79,7 +79,12 @@ def _opcode(frame: FrameType) -> str:
 def at_with(frame: FrameType, event: str) -> str:
     """Return whose `with` statement is being entered or left in this very moment: "scenario", "library" or ""."""
     name, caller = frame.f_code.co_name, frame.f_back
-    if caller is None or (name, event) not in (("__enter__", "return"), ("__exit__", "call")):
+    if caller is None:
+        return ""
+    if "set_" in frame.f_code.co_qualname and (name, event) in (("__init__", "return"), ("__enter__", "call")):
+        # What switches at once, such as set_grad_enabled, has done so before `with` knows of it.
+        return "scenario" if caller.f_code.co_filename == _SCENARIOS else ""
+    if (name, event) not in (("__enter__", "return"), ("__exit__", "call")):
         return ""
     if name == "__enter__":
         if _opcode(caller) != "BEFORE_WITH":
@@ -191,7 +196,7 @@ def warm(module: str, name: str, every: bool = True) -> Result:
         report({"last": True})
 
     result = Result(name, "warm")
-    _collect(result, in_children(work))
+    _collect(result, in_children(work, patience=10.0))
     return result
 
 
@@ -317,7 +322,7 @@ def signals(module: str, name: str, count: int, seed: int = 0) -> Result:
         report({"last": True})
 
     result = Result(name, "signals")
-    _collect(result, in_children(work, limit=count))
+    _collect(result, in_children(work, patience=10.0, limit=count))
     return result
 
 
