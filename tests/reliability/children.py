@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,6 +30,9 @@ def one_child(work: Callable[[Report], None], patience: float) -> Iterator[dict[
         status = 0
         try:
             os.close(reading)
+            if sys.platform == "linux":
+                # A child that hangs must not outlive a parent that was stopped: PR_SET_PDEATHSIG.
+                ctypes.CDLL(None).prctl(1, signal.SIGKILL)
             # Ends of the child that are no errors, such as os._exit of what is tested, are told apart by the mark.
             work(lambda value: _write(writing, value))
             _write(writing, {"done": True})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import random
 import sys
 from collections.abc import Sequence
@@ -216,8 +217,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.reliability.dispatch", description=__doc__.split("\n")[0])
     parser.add_argument("--module", default="tensorlike", help="the library: tensorlike, or torch")
     parser.add_argument("--calls", type=int, default=5000, help="how many random calls")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     options = parser.parse_args(arguments)
     done, errors = calls(importlib.import_module(options.module), options.calls)
+    if options.json:
+        print(json.dumps({"calls": done, "errors": errors}))
+        return 0
     print(f"{done} calls, {len(errors)} not as the model says")
     for text in errors[:10]:
         print(f"    {text}")

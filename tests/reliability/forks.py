@@ -27,14 +27,14 @@ from .children import Report, one_child
 from .probe import Probe
 from .scenarios import CALLED, SCENARIOS, SHARED, logging_mode, part
 
-__all__ = ["Result", "measure"]
+__all__ = ["KINDS", "Result", "measure"]
 
 #: Elements of what is cut over threads.
 LARGE = 1 << 20
 #: How long a child may take for all its calls.
 PATIENCE = 10.0
 #: What a call with too few arguments may raise.
-ERRORS = (TypeError, RuntimeError, ValueError, IndexError, NotImplementedError, AttributeError)
+ERRORS = (TypeError, RuntimeError, ValueError, IndexError, NotImplementedError, AttributeError, AssertionError)
 
 
 @dataclass
@@ -125,6 +125,8 @@ WORK = {
     "draws": _draws, "backward": _backward, "modes": _modes, "large work": _large, "first calls": _first_calls,
     "printing": _prints,
 }  # fmt: skip
+#: The kinds of parents: one for each work, and one whose threads do all of it.
+KINDS = (*WORK, "all")
 
 
 def ordinary_calls(tl: Any) -> list[tuple[str, Callable[[], Any]]]:
@@ -350,11 +352,13 @@ def _foreign_import(where: str) -> bool:
     return len(places) < where.count(" <- ") + 1 and bool(places) and "/tensorlike/" not in places[0]
 
 
-def measure(module: str, parents: int, forks: int = 8, seed: int = 0) -> list[Result]:
+def measure(
+    module: str, parents: int, forks: int = 8, seed: int = 0, only: Sequence[str] = KINDS
+) -> list[Result]:
     """Return what became of the children of `parents` processes for each kind of work, and of all kinds together."""
     tl = importlib.import_module(module)
     results = []
-    for kind in (*WORK, "all"):
+    for kind in only:
         result = Result(kind)
         results.append(result)
         kinds = list(WORK) if kind == "all" else [kind]
@@ -379,14 +383,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--module", default="tensorlike", help="the library: tensorlike, or torch")
     parser.add_argument("--parents", type=int, default=1, help="how many parents for each kind of work")
     parser.add_argument("--forks", type=int, default=8, help="how often each of them forks")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="what the threads do; every kind without")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     options = parser.parse_args(arguments)
     failed = False
     if options.json:
-        results = measure(options.module, options.parents, options.forks)
+        results = measure(options.module, options.parents, options.forks, only=options.kind or KINDS)
         print(json.dumps([vars(result) for result in results]))
         return 0
-    for result in measure(options.module, options.parents, options.forks):
+    for result in measure(options.module, options.parents, options.forks, only=options.kind or KINDS):
         print(
             f"{result.kind:12} children {result.children:5}  hangs {len(result.hangs):4}  "
             f"in imports of others {len(result.imports):4}  wrong {len(result.wrong):4}"

@@ -6,6 +6,7 @@ import contextvars
 import gc
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -165,8 +166,15 @@ class Probe:
             ended.append(tl.is_grad_enabled())
 
         # A daemon: a thread that waits for ever must not keep the process from ending.
-        thread = threading.Thread(target=calls, daemon=True)
-        thread.start()
+        for attempt in range(5):
+            thread = threading.Thread(target=calls, daemon=True)
+            try:
+                thread.start()
+                break
+            except RuntimeError:  # The machine has no thread left, which is no state of the library's.
+                if attempt == 4:
+                    raise
+                time.sleep(0.2)
         thread.join(PATIENCE)
         return ended == [True]
 

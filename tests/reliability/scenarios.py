@@ -563,11 +563,10 @@ def printing(tl: Any) -> Program:
     def program() -> Any:
         x = tl.tensor([[1.123456789, 2e-9], [3.0, float("nan")]])
         found = [repr(x), repr(tl.arange(2000)), str(x.requires_grad_())]
-        tl.set_printoptions(precision=2)
-        try:
-            found.append(repr(x))
-        finally:
-            tl.set_printoptions(profile="default")
+        # The options that are in force anyway: a half of them would be seen.
+        tl.set_printoptions(precision=4, threshold=1000, edgeitems=3, linewidth=80)
+        found.append(repr(x))
+        tl.set_printoptions(profile="default")
         return found
 
     return program
