@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -144,6 +146,86 @@ def test_a_file_reaches_nothing_else(data):
     with pytest.raises((pickle.UnpicklingError, AttributeError)):
         tl.load(written(data))
     assert tl.Size([2, 3]).numel() == 6
+
+
+def attributes(owner, **values):
+    """Return the opcodes that make an object and set attributes of it."""
+    items = (b"S'" + name.encode() + b"'\n" + value + b"s" for name, value in values.items())
+    return owner + b"}" + b"".join(items) + b"b"
+
+
+ORDERED_DICT = b"ccollections\nOrderedDict\n)R"
+TYPED_STORAGE = b"(S'storage'\nctorch\nFloatStorage\nS'0'\nS'cpu'\nI2\ntQ"
+UNTYPED_STORAGE = b"(S'storage'\nS'0'\nI8\ntQ"
+
+
+def interface(address):
+    return b"}S'data'\n(I%d\nI00\ntsS'shape'\n(I8\ntsS'typestr'\nS'|u1'\nsS'version'\nI3\ns" % address
+
+
+def hostile(name):
+    """Return the pickle of a file that asks for memory that is not in the file."""
+    memory = b"ctensorlike.tensor.storage\nrebuild_storage\n(" + attributes(
+        ORDERED_DICT, __array_interface__=interface(secret.ctypes.data if name == "read" else 8)
+    ) + b"tR"  # fmt: skip
+    # An array of eight bytes of the file as if they were the address of an object.
+    objects = attributes(ORDERED_DICT, itemsize=b"I8\n", numpy_dtype=b"S'O'\n")
+    if name == "object_dtype":
+        return (
+            b"ctensorlike.tensor.serialization\nrebuild_tensor\n(ctensorlike.tensor.tensor\nTensor\n"
+            + UNTYPED_STORAGE + objects + b"I0\n(I1\nt(I8\ntS'cpu'\nI00\n}tR."
+        )  # fmt: skip
+    if name == "object_dtype_v3":
+        return (
+            b"ctorch._utils\n_rebuild_tensor_v3\n(" + TYPED_STORAGE + b"I0\n(I1\nt(I1\ntI00\n" + ORDERED_DICT
+            + objects + b"tR."
+        )  # fmt: skip
+    if name == "false_storage":
+        return (
+            b"ctorch._utils\n_rebuild_tensor_v2\n("
+            + attributes(ORDERED_DICT, storage=UNTYPED_STORAGE, location=b"S'cpu'\n", dtype=objects)
+            + b"I0\n(I1\nt(I1\ntI00\n" + ORDERED_DICT + b"tR."
+        )  # fmt: skip
+    return memory + b"."
+
+
+secret = np.frombuffer(b"a secret", np.uint8)
+
+#: What a file could do before its arguments were checked: read any address, or crash the process.
+HOSTILE = ("read", "address", "object_dtype", "object_dtype_v3", "false_storage")
+
+
+def with_storage(data):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", data)
+        archive.writestr("archive/data/0", bytes(8 * [255]))
+    file.seek(0)
+    return file
+
+
+def test_a_file_reads_no_memory_of_the_process():
+    with pytest.raises(pickle.UnpicklingError):
+        tl.load(with_storage(hostile("read")))
+    with pytest.raises(TypeError, match="flat array of bytes"):
+        pickle.loads(hostile("read"))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_does_not_crash_the_process(name, tmp_path):
+    path = tmp_path / "hostile.pt"
+    path.write_bytes(with_storage(hostile(name)).getvalue())
+    program = (
+        "import pickle, sys, tensorlike as tl\n"
+        "try:\n"
+        "    found = tl.load(sys.argv[1])\n"
+        "except pickle.UnpicklingError as error:\n"
+        "    print('refused')\n"
+        "else:\n"
+        "    print(found.tolist())\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout) == (0, "refused\n"), found.stderr
 
 
 def test_what_a_user_allows():

@@ -113,7 +113,6 @@ class _Allowed:
             "tensorlike.tensor.tensor.Tensor": Tensor, "tensorlike.tensor.parameter.Parameter": Parameter,
             "tensorlike.tensor.size.Size": Size, "tensorlike.tensor.device.device": Device,
             "tensorlike.tensor.serialization.rebuild_tensor": self.rebuild,
-            "tensorlike.tensor.storage.rebuild_storage": rebuild_storage,
             # PyTorch's.
             "torch.Size": Size, "torch.device": Device, "torch.Tensor": Tensor, "torch._tensor.Tensor": Tensor,
             "torch.nn.parameter.Parameter": Parameter,
@@ -154,14 +153,28 @@ class _Allowed:
         """Return a tensor of our own files, on the device that it is to be on."""
         *geometry, device, requires_grad, attributes = place
         dtype, offset, shape, strides = geometry
+        if type(storage) is not UntypedStorage or type(dtype) is not dtypes.dtype:
+            raise pickle.UnpicklingError(
+                f"load(): the file makes a tensor of a {type(storage).__name__} and a {type(dtype).__name__}, which "
+                "are no storage and dtype"
+            )
         where = self.place(storage, device)
         return rebuild_tensor(kind, storage, dtype, offset, shape, strides, where, requires_grad, attributes)
+
+    def _check(self, storage: Any, dtype: Any) -> None:
+        # Exactly these types: a file may hand over any object that it can make, with any attributes.
+        if type(storage) is not _Typed or type(dtype) is not dtypes.dtype:
+            raise pickle.UnpicklingError(
+                f"load(): the file makes a tensor of a {type(storage).__name__} and a {type(dtype).__name__}, which "
+                "are no storage and dtype"
+            )
 
     def rebuild_v2(
         self, storage: _Typed, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any,
         metadata: Any = None,
     ) -> Any:  # fmt: skip
         """Return a tensor of PyTorch's files."""
+        self._check(storage, getattr(storage, "dtype", None))
         return self.rebuild_v3(storage, offset, size, stride, requires_grad, hooks, storage.dtype, metadata)
 
     def rebuild_v3(
@@ -169,6 +182,7 @@ class _Allowed:
         metadata: Any = None,
     ) -> Any:  # fmt: skip
         """Return a tensor of PyTorch's files whose dtype is not that of its storage."""
+        self._check(storage, dtype)
         if metadata:
             raise pickle.UnpicklingError(f"load(): tensors with metadata {metadata!r} cannot be represented")
         width = dtype.itemsize

@@ -253,8 +253,13 @@ class UntypedStorage:
 
 
 def rebuild_storage(array: Any) -> UntypedStorage:
-    """Return the storage that was pickled."""
-    return storage_of(np.asarray(array, dtype=np.uint8))
+    """Return the storage that was pickled: its bytes as a flat array, and nothing that only acts as an array.
+
+    NumPy reads the memory at any address that an object's `__array_interface__` names.
+    """
+    if type(array) is not np.ndarray or array.dtype != np.uint8 or array.ndim != 1:
+        raise TypeError(f"rebuild_storage(): argument 'array' must be a flat array of bytes, not {type(array)}")
+    return storage_of(array)
 
 
 def storage_of(array: Any) -> UntypedStorage:
