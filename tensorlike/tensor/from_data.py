@@ -77,7 +77,7 @@ def _shape_of(data: Any, function: str) -> tuple[int, ...]:
         # A list that contains itself has no end.
         if len(shape) == MAX_DIMS:
             raise ValueError(
-                f"too many dimensions '{type(item).__name__}': {function}() makes tensors of at most {MAX_DIMS} dimensions"
+                f"too many dimensions '{type(item).__name__}': {function}() takes at most {MAX_DIMS}"
             )
         shape.append(len(item))
         if not len(item):
