@@ -138,7 +138,8 @@ class Archive:
                 _wrong("its directory is malformed")
             raw_name = data[name_at:extra_at]
             size, packed, header = _wide(data[extra_at : extra_at + extra_size], size, packed, header)
-            name = raw_name.decode("utf-8" if flags & _UTF_8 else "cp437", "backslashreplace")
+            # Names that matter are ASCII. Those of old tools are in code page 437, which Python would have to import.
+            name = raw_name.decode("utf-8" if flags & _UTF_8 else "latin1", "backslashreplace")
             yield name, Record(header, raw_name, method, flags, crc, packed, size)
 
     def place(self, name: str) -> int:

@@ -123,6 +123,9 @@ class _AnyUnpickler(pickle.Unpickler):
         return Bound(found, self.allowed) if type(found).__name__ == "_Function" else found
 
     def persistent_load(self, pid: Any) -> Any:
+        # PyTorch's first format has the source of a module's class beside it, to warn when that has changed.
+        if isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
+            return pid[1]
         return self.allowed.persistent(pid)
 
 
@@ -152,6 +155,8 @@ def _opened(f: Any) -> Iterator[_Source]:
         f.seek(start)
         yield _Source(f, start, stop, shown, None)
         return
+    if isinstance(f, io.TextIOBase):
+        raise TypeError(f"load(): {shown} is a file of text: open it as binary, with the mode 'rb'")
     # Pipes cannot seek, and compressed files only by reading everything again: such a stream is read once, to its end.
     try:
         data = f.read()

@@ -37,7 +37,9 @@ class _Storages:
 
     def persistent(self, pid: Any) -> Any:
         """Return the storage that a reference means: of our own files, or with the type that PyTorch's have."""
-        if type(pid) is not tuple or len(pid) not in (3, 5, 6) or pid[0] != "storage" or type(pid[0]) is not str:
+        if type(pid) is not tuple or len(pid) not in (3, 5, 6) or type(pid[0]) is not str or (
+            pid[0] != "storage"
+        ):
             _refused(f"something that is no storage, by a {described(pid)}")
         if len(pid) == 3:
             _, key, nbytes = pid
@@ -155,6 +157,8 @@ class _Survey:
 
     def find(self, name: str) -> Any:
         found = self.known(name)
+        if found is None and name.startswith("torch.") and name.endswith("Storage"):
+            _refused(f"storages of the type {name[:100]}, which do not exist here")
         return found if type(found) is StorageType else _NOTHING
 
     def persistent(self, pid: Any) -> Any:
@@ -210,7 +214,7 @@ def survey(data: bytes, at: int, known: Callable[[str], Any]) -> tuple[dict[str,
     for key in keys:
         kind = rules.kinds.get(key)
         if kind is None or key in places:
-            _refused(f"the storage {key[:100]!r} twice, or only after its pickle")
+            _refused(f"the storage {key[:100]!r} {'only after its pickle' if kind is None else 'twice'}")
         count = int.from_bytes(data[at : at + 8], "little", signed=True)
         size = count * (kind.dtype.itemsize if kind.dtype_name else 1)
         at += 8
