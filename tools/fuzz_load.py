@@ -140,7 +140,8 @@ def words() -> list[bytes]:
     own = b"(X\7\0\0\0storageX\1\0\0\0000K\x08tQ"
     typed = b"(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\2tQ"
     legacy = b"(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\2NtQ"
-    found += [own, typed, legacy, b"ccollections\nOrderedDict\n)R", b"PK\3\4", b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7"]
+    found += [own, typed, legacy, b"ccollections\nOrderedDict\n)R"]
+    found += [b"PK\3\4", b"PK\1\2", b"PK\5\6", b"PK\6\6", b"PK\6\7"]
     found += [b"\x85", b"\x86", b"\x87", b"K\0", b"K\1", b"\x89", b"\x88", b"tR", b"\x8a\x08" + b"\xff" * 7 + b"\x7f"]
     return found
 
@@ -156,7 +157,7 @@ def main() -> int:
     options = parser.parse_args()
     wrap = TARGETS[options.target]
     if options.replay:
-        import tensorlike  # noqa: F401
+        import tensorlike
 
         files = sorted(path for path in options.replay.iterdir() if path.is_file())
         for path in files:

@@ -145,11 +145,11 @@ class Archive:
     def place(self, name: str) -> int:
         """Return the position in the file where the bytes of a record begin, whose local header is checked."""
         record = self.records[name]
-        header = self._bytes(record.header, _LOCAL.size)
-        mark, _, flags, method, _, _, _, _, _, name_size, extra_size = _LOCAL.unpack(header)
+        header = self._bytes(record.header, _LOCAL.size + len(record.raw_name))
+        mark, _, flags, method, _, _, _, _, _, name_size, extra_size = _LOCAL.unpack_from(header)
         begin = record.header + _LOCAL.size + name_size + extra_size
         shown = name[:200]
-        if mark != b"PK\3\4" or self._bytes(record.header + _LOCAL.size, name_size) != record.raw_name:
+        if mark != b"PK\3\4" or (name_size, header[_LOCAL.size :]) != (len(record.raw_name), record.raw_name):
             _wrong(f"the record {shown!r} is not where the directory says")
         if (record.flags | flags) & _ENCRYPTED:
             _wrong(f"the record {shown!r} is encrypted")
