@@ -429,6 +429,11 @@ def test_deep_nesting_does_not_exhaust_the_stack(name, tmp_path):
     assert (done.returncode, done.stdout) == (0, f"{name == 'marks'}\n"), done.stderr
 
 
+@pytest.mark.parametrize("items", [b"(K\1)t", b"\x88\x85", integers(2**63), b"N\x85"])
+def test_sizes_of_something_else_than_integers(items):
+    refused(named("torch.Size") + items + b"\x85R.")
+
+
 def test_slices_of_slices_are_refused():
     refused(named("builtins.slice") + b"(" + named("builtins.slice") + b"(NNNtRNNtR.", "int | None")
 

@@ -92,6 +92,7 @@ _DTYPE, _STORAGE, _TYPED = map(_exactly, (dtypes.dtype, UntypedStorage, TypedSto
 _LATIN_1 = _Kind("'latin1'", lambda value, allowed: type(value) is str and value in ("latin1", "latin-1"))
 _INDEX = _Kind("int | None", lambda value, allowed: value is None or type(value) is int)
 _SIZES = _Kind(f"tuple of at most {MAX_DIMS} int", _is_sizes)
+_INTS = _Kind("tuple of int", lambda value, allowed: type(value) is tuple and all(type(n) is int for n in value))
 _PAIRS = _Kind("list of pairs", _is_pairs)
 # PyTorch writes no hooks either: this is where they were in its first files.
 _HOOKS = _Kind("None | empty OrderedDict", lambda value, allowed: value is None or (
@@ -314,7 +315,7 @@ _FUNCTIONS: Final = {
         _Function("collections.OrderedDict", [(), (_PAIRS,)], _ordered),
         _Function("collections.Counter", [(_DICT,)], _counter),
         _Function("_codecs.encode", [(_STR, _LATIN_1)], _encode),
-        _Function("tensorlike.tensor.size.Size", [(_SIZES,), (_TUPLE,)], _size),
+        _Function("tensorlike.tensor.size.Size", [(_INTS,)], _size),
         _Function("tensorlike.tensor.device.device", [(_STR,), (_STR, _INT)], _device),
         _Function(
             "tensorlike.tensor.serialization.rebuild_tensor",
