@@ -146,6 +146,17 @@ def words() -> list[bytes]:
     return found
 
 
+def prepare() -> None:
+    """Do what is done when it is first needed, and set the tripwires and the limit: from now on, it would be a find."""
+    for target, form in TARGETS.items():
+        for path in sorted((CORPUS / target).iterdir()):
+            check(form(path.read_bytes()))
+    codecs.lookup("raw-unicode-escape")
+    sys.addaudithook(audit)
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzz tensorlike.load.")
     parser.add_argument("target", choices=TARGETS)
@@ -159,17 +170,18 @@ def main() -> int:
     if options.replay:
         import tensorlike
 
+        prepare()
         files = sorted(path for path in options.replay.iterdir() if path.is_file())
         for path in files:
             check(wrap(path.read_bytes()))
-        print(f"{len(files)} files loaded or refused as documented")
+        print(f"{len(files)} files are loaded, or refused as documented")
         return 0 if files else 1
 
     import atheris
 
     # Everything else is imported first: only the code that reads files is worth the fuzzer's attention.
     import tensorlike
-    from tensorlike.tensor import storage  # noqa: F401
+    from tensorlike import serialization  # noqa: F401
 
     with atheris.instrument_imports(include=["tensorlike.serialization"]):
         for name in [name for name in sys.modules if name.startswith("tensorlike.serialization")]:
@@ -177,14 +189,7 @@ def main() -> int:
         import tensorlike.serialization.loading
 
     tensorlike.load = tensorlike.serialization.loading.load
-    # What is loaded and compiled when it is first needed: after this, to do so is a find.
-    for target, form in TARGETS.items():
-        for path in sorted((CORPUS / target).iterdir()):
-            check(form(path.read_bytes()))
-    codecs.lookup("raw-unicode-escape")
-    sys.addaudithook(audit)
-    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    prepare()
     with tempfile.TemporaryDirectory() as folder:
         dictionary = Path(folder, "words")
         quoted = ("".join(f"\\x{byte:02x}" for byte in word) for word in words())
