@@ -1,6 +1,6 @@
 """Fuzz `tensorlike.load`: bytes of a file, pickles of a ZIP file, and streams of PyTorch's first format.
 
-    python tools/fuzz_load.py pickle --runs 1000000 --corpus /tmp/corpus
+    python tools/fuzz_load.py pickle --runs 1000000 --corpus corpus
 
 Needs atheris (`pip install -e ".[dev]"`). An input counts as a find if loading it
 
