@@ -10,6 +10,7 @@ import random
 import struct
 import subprocess
 import sys
+import threading
 import tracemalloc
 import zipfile
 import zlib
@@ -664,6 +665,13 @@ def test_files_of_many_kinds(tmp_path):
     with os.fdopen(end, "rb") as file:
         assert tl.load(file).equal(value)
 
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
+        writer.start()
+        assert tl.load(tmp_path / "pipe").equal(value)
+        writer.join()
+
     class Reader:
         def read(self):
             return data
@@ -772,6 +780,25 @@ def test_errors_of_what_the_user_allows():
     with pytest.raises(TypeError, match="expected classes and functions"):
         tl.serialization.add_safe_globals([1])
     assert tl.serialization.get_safe_globals() == []
+
+
+def test_keys_of_the_user():
+    made = named(f"{__name__}.Plain") + b")\x81}" + text("value") + b"K\1sb"
+    with tl.serialization.safe_globals([Plain]):
+        assert unpickled(made + b".").value == 1
+        refused(b"}" + made + b"Ns.", "unhashable")
+        refused(b"\x8f(" + made + b"\x90.", "unhashable")
+        refused(b"(" + made + b"\x91.", "unhashable")
+        refused(named("builtins.set") + b"]" + made + b"a\x85R.", "unhashable")
+    tensors = unpickled(b"}" + tensor_pickle() + b"Ns.")
+    assert [key.tolist() for key in tensors] == [[0, 0]]
+
+
+def test_other_names_of_what_is_declared():
+    with tl.serialization.safe_globals([(OrderedDict, "other.Ordered"), (tl.Tensor, "other.Tensor")]):
+        assert type(unpickled(named("other.Ordered") + b")R.")) is OrderedDict
+        refused(named("other.Tensor") + integer(2**40) + b"\x85R.", "not allowed")
+        refused(named("other.Tensor") + integer(2**40) + b"\x85\x81.", "not allowed")
 
 
 def test_what_is_declared_is_checked_whatever_the_user_allows():

@@ -154,8 +154,8 @@ class _Unlimited:
     def charge(self, count: int) -> None:
         pass
 
-    def check_key(self, key: Any) -> None:
-        pass
+    def hashed(self, kind: Callable[[Any], Any], items: Sequence[Any]) -> Any:
+        return kind(items)
 
     def set_items(self, owner: Any, items: list[Any]) -> None:
         for at in range(0, len(items), 2):
@@ -167,15 +167,14 @@ _UNLIMITED: Final[Any] = _Unlimited()
 # What the functions of the table return. `allowed` are the rules, `machine` is the interpreter.
 
 
-def _set(allowed: Allowed, machine: Unpickler, items: list[Any]) -> set[Any]:
+def _set(allowed: Allowed, machine: Unpickler, items: list[Any]) -> Any:
     machine.charge(len(items))
-    for item in items:
-        machine.check_key(item)
-    return set(items)
+    return machine.hashed(set, items)
 
 
-def _frozenset(allowed: Allowed, machine: Unpickler, items: list[Any]) -> frozenset[Any]:
-    return frozenset(_set(allowed, machine, items))
+def _frozenset(allowed: Allowed, machine: Unpickler, items: list[Any]) -> Any:
+    machine.charge(len(items))
+    return machine.hashed(frozenset, items)
 
 
 def _ordered(allowed: Allowed, machine: Unpickler, pairs: Sequence[Any] = ()) -> OrderedDict[Any, Any]:
@@ -406,6 +405,8 @@ _GLOBALS: Final[dict[str, Any]] = {
 #: The declarations of the types that may be called, by identity: what a file calls need not be hashable.
 _CALLS: Final = {id(kind): _FUNCTIONS[name] for name, kind in _TYPES.items() if name in _FUNCTIONS}
 
+_DECLARED: Final = frozenset(map(id, _TYPES.values()))
+
 #: Python 2's names, which protocols 0 to 2 write.
 _RENAMED: Final = {"__builtin__.xrange": "builtins.range"}
 
@@ -434,10 +435,9 @@ class Allowed:
         self.named: dict[str, Any] = {}
         for item in users:
             value, name = item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
-            # What is declared here stays as it is declared, with all checks.
-            if value is not _GLOBALS.get(name) and id(value) not in _CALLS:
-                self.named[name] = value
-        self.users = {id(value) for value in self.named.values()}
+            self.named[name] = value
+        # What is declared here stays as it is declared, with all checks.
+        self.users = {id(value) for value in self.named.values()} - _DECLARED
 
     def is_users(self, value: Any) -> bool:
         """Return whether the user allowed this class or function."""

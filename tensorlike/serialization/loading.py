@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import pickle
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -130,7 +131,10 @@ class _AnyUnpickler(pickle.Unpickler):
 
 
 class _Source(NamedTuple):
-    """The file to load: a binary file that can seek, where in it the data begin and end, and its name for messages."""
+    """The file to load: a binary file that can seek, where in it the data begin and end, and its name for messages.
+
+    `path` is that of a file that can be mapped, or None.
+    """
 
     file: Any
     start: int
@@ -145,7 +149,12 @@ def _opened(f: Any) -> Iterator[_Source]:
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         with open(path, "rb") as file:
-            yield _Source(file, 0, os.fstat(file.fileno()).st_size, str(path), path)
+            found = os.fstat(file.fileno())
+            if stat.S_ISREG(found.st_mode):
+                yield _Source(file, 0, found.st_size, str(path), path)
+            else:
+                data = file.read()
+                yield _Source(io.BytesIO(data), 0, len(data), str(path), None)
         return
     name = getattr(f, "name", None)
     shown = name if isinstance(name, str) else f"<{type(f).__name__}>"
@@ -204,7 +213,7 @@ def _load_archive(source: _Source, users: Sequence[Any], place: Any, trusting: b
         order = archive.array(f"{root}/byteorder").tobytes()[:80].decode("latin1")
         if order not in ("little", "big"):
             raise RuntimeError(f"Unknown endianness type: {order!r}")
-    mapping = _mapping(source) if mapped else None
+    mapping = _mapping(source) if mapped and source.path is not None else None
     storages = ArchiveStorages(archive, root, order, mapping)
     allowed = Allowed(users, place, storages.persistent, storages.location, trusting)
     data = archive.array(f"{root}/data.pkl").tobytes()

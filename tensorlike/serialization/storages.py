@@ -28,7 +28,8 @@ class _Storages:
     def __init__(self) -> None:
         self.found: dict[str, UntypedStorage] = {}
         self.typed: dict[str, TypedStorage] = {}
-        #: By the identity of a storage in `found`.
+        self.parts: dict[str, UntypedStorage] = {}
+        #: By the identity of a storage in `found` or `parts`.
         self.locations: dict[int, str] = {}
 
     def location(self, storage: UntypedStorage) -> str:
@@ -55,7 +56,7 @@ class _Storages:
         if view is not None:
             storage = self._part(storage, kind, view)
             self.locations.setdefault(id(storage), location)
-            key = view[0]
+            key = f"{view[0]} of {key}"
         if kind.dtype_name is None:
             return storage
         typed = self.typed.get(key)
@@ -77,14 +78,15 @@ class _Storages:
         if type(view) is not tuple or len(view) != 3 or type(view[0]) is not str:
             _refused("a part of a storage by something else than (key, offset, size)")
         key, offset, count = view
+        key = f"{key} of {id(storage)}"
         width = kind.dtype.itemsize
         if type(offset) is not int or type(count) is not int or offset < 0 or count < 0:
             _refused("a part of a storage by an offset or size that is no int")
         if (offset + count) * width > len(storage):
             _refused(f"{count} elements from {offset} on of a storage of {len(storage)} bytes")
-        found = self.found.get(key)
+        found = self.parts.get(key)
         if found is None:
-            found = self.found[key] = storage[offset * width : (offset + count) * width]
+            found = self.parts[key] = storage[offset * width : (offset + count) * width]
         if len(found) != count * width:
             _refused(f"a part of {count} elements, which has {len(found)} bytes")
         return found

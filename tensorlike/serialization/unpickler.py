@@ -22,7 +22,7 @@ from __future__ import annotations
 import pickle
 import struct
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 __all__ = ["MAX_KEY", "Rules", "Unpickler", "described", "users_code"]
@@ -47,6 +47,8 @@ def users_code(work: Callable[[], Any]) -> Any:
     """
     try:
         return work()
+    except (pickle.UnpicklingError, MemoryError):
+        raise
     except Exception as error:
         raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
 
@@ -184,17 +186,28 @@ class Unpickler:
             self.wrong("a key has no value")
         kind = type(owner)
         if kind is dict or kind is OrderedDict or kind is Counter:
-            for at in range(0, len(items), 2):
-                key = items[at]
-                if type(key) is not str or len(key) > 4096:
-                    self.check_key(key)
-                owner[key] = items[at + 1]
+            # Keys may be of the user's classes, which hash and compare themselves.
+            users_code(lambda: self._set_each(owner, items))
         elif self.rules.may_hold(owner):
             users_code(lambda: [owner.__setitem__(items[at], items[at + 1]) for at in range(0, len(items), 2)])
         else:
             self.wrong(f"keys can be set in dicts, not in {described(owner)}")
 
+    def _set_each(self, owner: Any, items: list[Any]) -> None:
+        for at in range(0, len(items), 2):
+            key = items[at]
+            if type(key) is not str or len(key) > 4096:
+                self.check_key(key)
+            owner[key] = items[at + 1]
+
+    def hashed(self, kind: Callable[[Any], Any], items: Sequence[Any]) -> Any:
+        """Return what `kind`, which makes or fills a set, returns for items."""
+        for item in items:
+            self.check_key(item)
+        return users_code(lambda: kind(items))
+
     def check_key(self, key: Any) -> None:
+        """Raise UnpicklingError for what cannot be a key, or is too large: see Note [What a pickle may cost]."""
         left = MAX_KEY
         todo = [key]
         while todo:
@@ -320,9 +333,7 @@ class Unpickler:
 
     def _frozenset(self) -> None:
         items = self.marked()
-        for item in items:
-            self.check_key(item)
-        self.stack.append(frozenset(items))
+        self.stack.append(self.hashed(frozenset, items))
 
     def _append(self) -> None:
         item = self.stack.pop()
@@ -345,9 +356,7 @@ class Unpickler:
         items = self.marked()
         owner = self.stack[-1]
         if type(owner) is set:
-            for item in items:
-                self.check_key(item)
-            owner.update(items)
+            self.hashed(owner.update, items)
         elif self.rules.may_hold(owner):
             users_code(lambda: [owner.add(item) for item in items])
         else:
