@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 import tensorlike as tl
 from tensorlike.serialization import allowed
 from tensorlike.serialization.archive import MAX_EXPANSION, MIN_EXPANSION
+from tensorlike.tensor import dtypes
 
 DOCUMENTED = (pickle.UnpicklingError, RuntimeError)
 
@@ -780,6 +781,14 @@ def test_errors_of_what_the_user_allows():
     with pytest.raises(TypeError, match="expected classes and functions"):
         tl.serialization.add_safe_globals([1])
     assert tl.serialization.get_safe_globals() == []
+
+
+@pytest.mark.parametrize("name", ["tensorlike.tensor.dtypes.bfloat16", "torch.bfloat16"])
+def test_a_dtype_whose_package_is_missing(name, monkeypatch):
+    monkeypatch.delitem(vars(dtypes), "bfloat16", raising=False)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(RuntimeError, match="load.*<BytesIO>.*needs the package ml_dtypes"):
+        unpickled(named(name) + b".")
 
 
 def test_keys_of_the_user():

@@ -331,7 +331,8 @@ def load(
             if mmap:
                 raise RuntimeError(f"{_NO_FILE} that mmap can be used with: they are ZIP archives")
             return _load_legacy(source, users, place, trusting)
-        except (pickle.UnpicklingError, RuntimeError) as error:
+        # ImportError: of bfloat16, which comes from another package.
+        except (pickle.UnpicklingError, RuntimeError, ImportError) as error:
             # A new error, since some are raised by what the message does not name: a device, or the user's own class.
             what = str(error)[:4000]
             if not isinstance(error, pickle.UnpicklingError):
