@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -120,6 +122,10 @@ def test_a_file_runs_no_code(call):
     assert ran == []
 
 
+def text(value):
+    return b"X" + len(value).to_bytes(4, "little") + value.encode()
+
+
 def written(data):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -132,18 +138,102 @@ def written(data):
     "data",
     [
         # Attributes of a class that is allowed, and of a function.
-        b"ctensorlike.tensor.size\nSize\n(N}S'numel'\nNstb.",
-        b"ctensorlike.tensor.serialization\nrebuild_tensor\n}S'x'\nNsb.",
+        b"ctensorlike.tensor.size\nSize\n(N}" + text("numel") + b"Nstb.",
+        b"ctensorlike.tensor.serialization\nrebuild_tensor\n}" + text("x") + b"Nsb.",
         # A dotted name that leads out of what is allowed.
         b"\x80\x04\x8c\x16tensorlike.tensor.size\x8c\x19Size.__init__.__globals__\x93.",
-        b"c_codecs\nencode\n(S'a'\nS'zip'\ntR.",
-        b"S'a'\nQ.",
+        b"c_codecs\nencode\n(" + text("a") + text("zip") + b"tR.",
+        text("a") + b"Q.",
+        b"S'a'\n.",
     ],
 )
 def test_a_file_reaches_nothing_else(data):
-    with pytest.raises((pickle.UnpicklingError, AttributeError)):
+    with pytest.raises(pickle.UnpicklingError):
         tl.load(written(data))
     assert tl.Size([2, 3]).numel() == 6
+
+
+def attributes(owner, **values):
+    """Return the opcodes that make an object and set attributes of it."""
+    items = (text(name) + value + b"s" for name, value in values.items())
+    return owner + b"}" + b"".join(items) + b"b"
+
+
+ORDERED_DICT = b"ccollections\nOrderedDict\n)R"
+TYPED_STORAGE = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + b"K\x02tQ"
+UNTYPED_STORAGE = b"(" + text("storage") + text("0") + b"K\x08tQ"
+
+
+def interface(address):
+    items = {"data": b"(I%d\n\x89t" % address, "shape": b"(K\x08t", "typestr": text("|u1"), "version": b"K\x03"}
+    return b"}" + b"".join(text(name) + value + b"s" for name, value in items.items())
+
+
+def hostile(name):
+    """Return the pickle of a file that asks for memory that is not in the file."""
+    memory = b"ctensorlike.tensor.storage\nrebuild_storage\n(" + attributes(
+        ORDERED_DICT, __array_interface__=interface(secret.ctypes.data if name == "read" else 8)
+    ) + b"tR"  # fmt: skip
+    # An array of eight bytes of the file as if they were the address of an object.
+    objects = attributes(ORDERED_DICT, itemsize=b"K\x08", numpy_dtype=text("O"))
+    if name == "object_dtype":
+        return (
+            b"ctensorlike.tensor.serialization\nrebuild_tensor\n(ctensorlike.tensor.tensor\nTensor\n"
+            + UNTYPED_STORAGE + objects + b"K\x00K\x01\x85K\x08\x85" + text("cpu") + b"\x89}tR."
+        )  # fmt: skip
+    if name == "object_dtype_v3":
+        return (
+            b"ctorch._utils\n_rebuild_tensor_v3\n(" + TYPED_STORAGE + b"K\x00K\x01\x85K\x01\x85\x89" + ORDERED_DICT
+            + objects + b"tR."
+        )  # fmt: skip
+    if name == "false_storage":
+        return (
+            b"ctorch._utils\n_rebuild_tensor_v2\n("
+            + attributes(ORDERED_DICT, storage=UNTYPED_STORAGE, location=text("cpu"), dtype=objects)
+            + b"K\x00K\x01\x85K\x01\x85\x89" + ORDERED_DICT + b"tR."
+        )  # fmt: skip
+    return memory + b"."
+
+
+secret = np.frombuffer(b"a secret", np.uint8)
+
+#: What a file could do before its arguments were checked: read any address, or crash the process.
+HOSTILE = ("read", "address", "object_dtype", "object_dtype_v3", "false_storage")
+
+
+def with_storage(data):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", data)
+        archive.writestr("archive/data/0", bytes(8 * [255]))
+    file.seek(0)
+    return file
+
+
+def test_a_file_reads_no_memory_of_the_process():
+    with pytest.raises(pickle.UnpicklingError, match="__array_interface__"):
+        tl.load(with_storage(hostile("read").replace(b"ctensorlike.tensor.storage\nrebuild_storage\n", b"")))
+    with pytest.raises(pickle.UnpicklingError, match="rebuild_storage, which is not an allowed global"):
+        tl.load(with_storage(hostile("read")))
+    with pytest.raises(TypeError, match="flat array of bytes"):
+        pickle.loads(hostile("read"))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_does_not_crash_the_process(name, tmp_path):
+    path = tmp_path / "hostile.pt"
+    path.write_bytes(with_storage(hostile(name)).getvalue())
+    program = (
+        "import pickle, sys, tensorlike as tl\n"
+        "try:\n"
+        "    found = tl.load(sys.argv[1])\n"
+        "except pickle.UnpicklingError as error:\n"
+        "    print('refused')\n"
+        "else:\n"
+        "    print(found.tolist())\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout) == (0, "refused\n"), found.stderr
 
 
 def test_what_a_user_allows():
@@ -177,7 +267,7 @@ def test_own_state_is_not_set_by_attributes():
         (lambda: tl.save(1, 3), AttributeError, "write"),
         (lambda: tl.load(3), AttributeError, "read"),
         (lambda: tl.load(io.BytesIO(b"abc")), RuntimeError, "no file"),
-        (lambda: tl.load(written(b""), mmap=True), RuntimeError, "mmap"),
+        (lambda: tl.load(written(b""), mmap=True), ValueError, "mmap"),
         (lambda: tl.load(written(b""), pickle_module=np), ValueError, "pickle_module"),
     ],
 )

@@ -6,22 +6,20 @@ import contextlib
 import io
 import os
 import pickle
-import sys
-import zipfile
-from collections import Counter, OrderedDict
+import stat
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.tensor import Parameter, Tensor, dtypes, layouts
 from tensorlike.tensor.backends import cuda_device_count
 from tensorlike.tensor.device import device as Device
-from tensorlike.tensor.serialization import rebuild_tensor
-from tensorlike.tensor.size import Size
-from tensorlike.tensor.storage import UntypedStorage, rebuild_storage
 
+from .allowed import Allowed, Bound
+from .archive import Archive, read_exactly
 from .saving import check_pickle_module
+from .storages import ArchiveStorages, LegacyStorages, plain_rules, survey
+from .unpickler import Unpickler
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals"]
 
@@ -43,7 +41,18 @@ def add_safe_globals(safe_globals: Sequence[Any]) -> None:
 
     Same as PyTorch's function of that name.
     """
-    _safe.extend(safe_globals)
+    _safe.extend(map(_checked, safe_globals))
+
+
+def _checked(item: Any) -> Any:
+    if isinstance(item, tuple):
+        if len(item) != 2:
+            raise ValueError(f"Expected tuple of length 2 (global, str of callable full path), got length {len(item)}")
+        if type(item[1]) is not str:
+            raise TypeError(f"Expected second item in tuple to be str of callable full path, got: {type(item[1])}")
+    elif not (hasattr(item, "__module__") and hasattr(item, "__qualname__")):
+        raise TypeError(f"add_safe_globals(): expected classes and functions, got {item!r}; pass (it, its name)")
+    return item
 
 
 def get_safe_globals() -> list[Any]:
@@ -69,197 +78,11 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
     Same as PyTorch's class of that name.
     """
     before = list(_safe)
-    _safe.extend(safe_globals)
+    add_safe_globals(safe_globals)
     try:
         yield
     finally:
         _safe[:] = before
-
-
-def _encode(text: str, encoding: str) -> bytes:
-    """Return the bytes that protocol 2 writes as a text; other encodings would load code to find them."""
-    if encoding.replace("-", "").replace("_", "").lower() not in ("latin1", "iso88591"):
-        raise pickle.UnpicklingError(f"load(): a file asks for the encoding {encoding!r}, and only latin1 is allowed")
-    return text.encode("latin1")
-
-
-class _Typed:
-    """A storage as PyTorch's files have it: with the dtype of its elements."""
-
-    def __init__(self, storage: UntypedStorage, dtype: Any, location: str) -> None:
-        self.storage, self.dtype, self.location = storage, dtype, location
-
-
-_STORAGE_DTYPES: Final = {
-    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
-    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8",
-    "ByteStorage": "uint8", "BoolStorage": "bool", "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-}  # fmt: skip
-
-#: The names of dtypes, in files of both libraries.
-_DTYPES: Final = (*_STORAGE_DTYPES.values(), "uint16", "uint32", "uint64")
-
-
-class _Allowed:
-    """What a file may name: by default, with what the user added."""
-
-    def __init__(self, place: Callable[[Any, str], str]) -> None:
-        self.place = place
-        self.found: dict[str, Any] = {
-            "builtins.set": set, "builtins.frozenset": frozenset, "builtins.complex": complex,
-            "builtins.bytearray": bytearray, "builtins.slice": slice, "builtins.range": range,
-            "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": _encode,
-            "tensorlike.tensor.tensor.Tensor": Tensor, "tensorlike.tensor.parameter.Parameter": Parameter,
-            "tensorlike.tensor.size.Size": Size, "tensorlike.tensor.device.device": Device,
-            "tensorlike.tensor.serialization.rebuild_tensor": self.rebuild,
-            "tensorlike.tensor.storage.rebuild_storage": rebuild_storage,
-            # PyTorch's.
-            "torch.Size": Size, "torch.device": Device, "torch.Tensor": Tensor, "torch._tensor.Tensor": Tensor,
-            "torch.nn.parameter.Parameter": Parameter,
-            "torch._utils._rebuild_tensor_v2": self.rebuild_v2,
-            "torch._utils._rebuild_tensor_v3": self.rebuild_v3,
-            "torch._utils._rebuild_parameter": _parameter,
-            "torch._utils._rebuild_parameter_with_state": _parameter,
-            "torch._tensor._rebuild_from_type_v2": _retyped,
-            "torch.storage.UntypedStorage": "uint8",
-        }  # fmt: skip
-        self.found |= {f"torch.{name}": dtype for name, dtype in _STORAGE_DTYPES.items()}
-        #: The classes that the user allowed.
-        self.users = {item[0] if isinstance(item, tuple) else item for item in _safe}
-        for item in _safe:
-            value, name = item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
-            self.found[name] = value
-
-    def find(self, name: str) -> Any:
-        """Return what the dotted `name` stands for; raise UnpicklingError when a file must not ask for it."""
-        # Protocol 2 has the names of Python 2.
-        name = name.replace("__builtin__.", "builtins.")
-        if name in self.found:
-            return self.found[name]
-        space, _, last = name.rpartition(".")
-        if space in ("tensorlike.tensor.dtypes", "torch") and last in _DTYPES:
-            return getattr(dtypes, last)
-        if space == "tensorlike.tensor.layouts" and isinstance(
-            getattr(layouts, last, None), (layouts.memory_format, layouts.layout)
-        ):
-            return getattr(layouts, last)
-        raise pickle.UnpicklingError(
-            f"Weights only load failed: the file names {name}, which is not an allowed global by default. If you trust "
-            "the file, load it with weights_only=False, which can run any code that it holds; or allow this one with "
-            "tensorlike.serialization.add_safe_globals([...])"
-        )
-
-    def rebuild(self, kind: Any, storage: Any, *place: Any) -> Any:
-        """Return a tensor of our own files, on the device that it is to be on."""
-        *geometry, device, requires_grad, attributes = place
-        dtype, offset, shape, strides = geometry
-        where = self.place(storage, device)
-        return rebuild_tensor(kind, storage, dtype, offset, shape, strides, where, requires_grad, attributes)
-
-    def rebuild_v2(
-        self, storage: _Typed, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any,
-        metadata: Any = None,
-    ) -> Any:  # fmt: skip
-        """Return a tensor of PyTorch's files."""
-        return self.rebuild_v3(storage, offset, size, stride, requires_grad, hooks, storage.dtype, metadata)
-
-    def rebuild_v3(
-        self, storage: _Typed, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, dtype: Any,
-        metadata: Any = None,
-    ) -> Any:  # fmt: skip
-        """Return a tensor of PyTorch's files whose dtype is not that of its storage."""
-        if metadata:
-            raise pickle.UnpicklingError(f"load(): tensors with metadata {metadata!r} cannot be represented")
-        width = dtype.itemsize
-        where = self.place(storage.storage, storage.location)
-        strides = tuple(int(n) * width for n in stride)
-        return rebuild_tensor(
-            Tensor, storage.storage, dtype, int(offset) * width, tuple(size), strides, where, bool(requires_grad), {}
-        )
-
-
-def _parameter(data: Any, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
-    result = Parameter(data, requires_grad)
-    if state:
-        result.__setstate__(dict(state))
-    return result
-
-
-def _retyped(function: Any, kind: type, args: tuple[Any, ...], state: Any) -> Any:
-    result = function(*args)
-    if kind is not type(result):
-        result = result.as_subclass(kind)
-    if isinstance(state, dict) and state:
-        result.__setstate__(state)
-    return result
-
-
-class _Reader:
-    """The files in an archive that the references of its pickle mean."""
-
-    def __init__(self, archive: zipfile.ZipFile, root: str) -> None:
-        self.archive, self.root = archive, root
-        self.storages: dict[str, UntypedStorage] = {}
-
-    def storage(self, pid: Any) -> Any:
-        """Return the storage that a reference of the pickle means."""
-        if not isinstance(pid, tuple) or pid[:1] != ("storage",) or len(pid) not in (3, 5):
-            raise pickle.UnpicklingError(f"load(): the file refers to {pid!r}, which is no storage")
-        key = pid[1] if len(pid) == 3 else pid[2]
-        storage = self.storages.get(key)
-        if storage is None:
-            data = bytearray(self.archive.read(f"{self.root}/data/{key}"))
-            storage = self.storages[key] = rebuild_storage(np.frombuffer(data, np.uint8))
-        if len(pid) == 3:
-            return storage
-        name = pid[1] if isinstance(pid[1], str) else "uint8"
-        return _Typed(storage, getattr(dtypes, name), str(pid[3]))
-
-
-class _AnyUnpickler(pickle.Unpickler):
-    """Unpickles what a trusted file names."""
-
-    def __init__(self, data: bytes, reader: _Reader, allowed: _Allowed) -> None:
-        super().__init__(io.BytesIO(data))
-        self.reader, self.allowed = reader, allowed
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return self.allowed.find(f"{module}.{name}")
-        except pickle.UnpicklingError:
-            return super().find_class(module, name)
-
-    def persistent_load(self, pid: Any) -> Any:
-        return self.reader.storage(pid)
-
-
-# Python's own implementation, because that of C has no place to check whose attributes a file sets.
-_PythonUnpickler: Any = pickle._Unpickler
-
-
-class _SafeUnpickler(_PythonUnpickler):  # type: ignore[misc]
-    """Unpickles what is allowed, and sets no attributes but those of tensors, and of what the user allowed."""
-
-    def __init__(self, data: bytes, reader: _Reader, allowed: _Allowed) -> None:
-        super().__init__(io.BytesIO(data))
-        self.reader, self.allowed = reader, allowed
-
-    def find_class(self, module: str, name: str) -> Any:
-        return self.allowed.find(f"{module}.{name}")
-
-    def persistent_load(self, pid: Any) -> Any:
-        return self.reader.storage(pid)
-
-    def load_build(self) -> None:
-        owner = self.stack[-2]
-        if not isinstance(owner, (Tensor, OrderedDict)) and type(owner) not in self.allowed.users:
-            raise pickle.UnpicklingError(
-                f"Weights only load failed: the file sets attributes of a {type(owner).__name__}, which is not allowed"
-            )
-        super().load_build()
-
-    dispatch: ClassVar[dict[int, Any]] = {**_PythonUnpickler.dispatch, pickle.BUILD[0]: load_build}
 
 
 def _placing(map_location: Any) -> Callable[[Any, str], str]:
@@ -285,6 +108,181 @@ def _placing(map_location: Any) -> Callable[[Any, str], str]:
     return place
 
 
+class _AnyUnpickler(pickle.Unpickler):
+    """Unpickles what a trusted file names."""
+
+    def __init__(self, data: bytes, allowed: Allowed, at: int = 0) -> None:
+        file = io.BytesIO(data)
+        file.seek(at)
+        super().__init__(file)
+        self.allowed = allowed
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = self.allowed.known(f"{module}.{name}")
+        if found is None or (isinstance(found, type) and not module.startswith("torch")):
+            return super().find_class(module, name)
+        return Bound(found, self.allowed) if type(found).__name__ == "_Function" else found
+
+    def persistent_load(self, pid: Any) -> Any:
+        # PyTorch's first format has the source of a module's class beside it, to warn when that has changed.
+        if isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
+            return pid[1]
+        return self.allowed.persistent(pid)
+
+
+class _Source(NamedTuple):
+    """The file to load: a binary file that can seek, where in it the data begin and end, and its name for messages.
+
+    `path` is that of a file that can be mapped, or None.
+    """
+
+    file: Any
+    start: int
+    stop: int
+    name: str
+    path: Any
+
+
+@contextlib.contextmanager
+def _opened(f: Any) -> Iterator[_Source]:
+    """Open a path, or take what a file object has from its position on."""
+    if isinstance(f, (str, os.PathLike)):
+        path = os.fspath(f)
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
+            if stat.S_ISREG(found.st_mode):
+                yield _Source(file, 0, found.st_size, str(path), path)
+            else:
+                data = file.read()
+                yield _Source(io.BytesIO(data), 0, len(data), str(path), None)
+        return
+    name = getattr(f, "name", None)
+    shown = name if isinstance(name, str) else f"<{type(f).__name__}>"
+    if isinstance(f, (io.BytesIO, io.BufferedReader, io.BufferedRandom, io.FileIO)) and f.seekable():
+        start = f.tell()
+        stop = f.seek(0, os.SEEK_END)
+        f.seek(start)
+        yield _Source(f, start, stop, shown, None)
+        return
+    if isinstance(f, io.TextIOBase):
+        raise TypeError(f"load(): {shown} is a file of text: open it as binary, with the mode 'rb'")
+    # Pipes cannot seek, and compressed files only by reading everything again: such a stream is read once, to its end.
+    try:
+        data = f.read()
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise RuntimeError(f"load(): {shown}: cannot be read: {error}") from None
+    except ValueError:
+        raise  # A closed file.
+    except Exception as error:
+        raise RuntimeError(f"load(): {shown}: cannot be read: {type(error).__name__}: {error}") from None
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"load(): {shown}: read() returned {type(data).__name__} instead of bytes; open it as binary")
+    yield _Source(io.BytesIO(data), 0, len(data), shown, None)
+
+
+#: What files of other kinds begin with, and what to do with them.
+_OTHERS: Final = (
+    (b"\x93NUMPY", "an array of NumPy's: read it with tensorlike.from_numpy(numpy.load(file))"),
+    (b"\x89HDF\r\n", "a file of HDF5: read it with h5py"),
+    (b"\x1f\x8b", "compressed with gzip: load(gzip.open(file))"),
+    (b"BZh", "compressed with bzip2: load(bz2.open(file))"),
+    (b"\xfd7zXZ", "compressed with xz: load(lzma.open(file))"),
+)
+
+_NO_FILE: Final = "this is no file of tensorlike.save or of PyTorch's"
+
+#: What a stream of PyTorch's first format begins with: pickles of this number, and of the version.
+_MAGIC_NUMBER: Final = 0x1950A86A20F9469CFC6C
+_PROTOCOL_VERSION: Final = 1001
+
+
+def _load_archive(source: _Source, users: Sequence[Any], place: Any, trusting: bool, mapped: bool) -> Any:
+    archive = Archive(source.file, source.start, source.stop)
+    names = archive.records
+    root = next((name.removesuffix("/data.pkl") for name in names if name.endswith("/data.pkl")), None)
+    if root is None:
+        if any(name.endswith(".npy") for name in names):
+            raise RuntimeError("arrays of NumPy's (.npz): read them with numpy.load(file)")
+        raise RuntimeError(f"{_NO_FILE}: the archive holds no data.pkl, but {[name[:80] for name in names][:4]}")
+    if f"{root}/constants.pkl" in names:
+        raise RuntimeError("a TorchScript archive, which holds code: load it with torch.jit.load")
+    order = "little"
+    if f"{root}/byteorder" in names:
+        order = archive.array(f"{root}/byteorder").tobytes()[:80].decode("latin1")
+        if order not in ("little", "big"):
+            raise RuntimeError(f"Unknown endianness type: {order!r}")
+    mapping = _mapping(source) if mapped and source.path is not None else None
+    storages = ArchiveStorages(archive, root, order, mapping)
+    allowed = Allowed(users, place, storages.persistent, storages.location, trusting)
+    data = archive.array(f"{root}/data.pkl").tobytes()
+    return _unpickled(data, allowed, 0)
+
+
+def _mapping(source: _Source) -> np.ndarray[Any, Any]:
+    """Return the bytes of a file, mapped into memory so that what is written to them does not reach the file."""
+    import mmap
+
+    return np.frombuffer(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+
+
+def _load_legacy(source: _Source, users: Sequence[Any], place: Any, trusting: bool) -> Any:
+    data = read_exactly(source.file, source.start, source.stop - source.start).tobytes()
+    machine = Unpickler(data, plain_rules())
+    magic = version = None
+    with contextlib.suppress(pickle.UnpicklingError):
+        magic = machine.load()
+        version = machine.load()
+    if type(magic) is not int or magic != _MAGIC_NUMBER:
+        raise RuntimeError(f"{_NO_FILE}: Invalid magic number; corrupt file?")
+    if type(version) is not int or version != _PROTOCOL_VERSION:
+        raise RuntimeError(f"{_NO_FILE}: Invalid protocol version: {str(version)[:20]}")
+    # The sizes of numbers on the machine that wrote it, which have no bearing on anything.
+    machine.load()
+    at = machine.at
+    tables = Allowed((), place, _no_storage, lambda storage: "cpu")
+    places, end = survey(data, at, tables.known)
+    storages = LegacyStorages(data, places)
+    allowed = Allowed(users, place, storages.persistent, storages.location, trusting)
+    found = _unpickled(data, allowed, at)
+    # The next object of the stream can be loaded from here.
+    source.file.seek(source.start + end)
+    return found
+
+
+def _no_storage(pid: Any) -> NoReturn:
+    raise pickle.UnpicklingError("a reference where none can be")
+
+
+def _unpickled(data: bytes, allowed: Allowed, at: int) -> Any:
+    if not allowed.trusting:
+        return Unpickler(data, allowed, at).load()
+    try:
+        return _AnyUnpickler(data, allowed, at).load()
+    except (pickle.UnpicklingError, RuntimeError):
+        raise
+    except Exception as error:
+        raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
+
+
+def _check_other(beginning: bytes, size: int) -> None:
+    """Raise RuntimeError for a file of another kind, saying which."""
+    for mark, what in _OTHERS:
+        if beginning.startswith(mark):
+            raise RuntimeError(f"{_NO_FILE}, but {what}")
+    if beginning[257:262] == b"ustar":
+        raise RuntimeError(
+            "this is a file of PyTorch's tar format, which its versions before 0.1.10 wrote: load it with PyTorch, "
+            "weights_only=False, and save it again"
+        )
+    if beginning[8:9] == b"{" and int.from_bytes(beginning[:8], "little") <= size - 8:
+        raise RuntimeError(
+            "this is a file of the safetensors format: read it with safetensors.numpy.load_file(file), which returns "
+            "arrays, and make tensors of them with tensorlike.from_numpy"
+        )
+
+
 def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True, mmap: bool | None = None
 ) -> Any:
@@ -292,7 +290,14 @@ def load(
 
     `map_location` says where tensors are to be: a device, a dict from devices to devices, or a function of (storage,
     device) that returns a storage. With `weights_only`, what the file names beside tensors, Python's containers and
-    what `add_safe_globals` allows is refused with UnpicklingError; without it, a file can run any code.
+    what `add_safe_globals` allows is refused; without it, a file can run any code. With `mmap`, the file of a path is
+    mapped into memory: elements are read when they are first used, and what is written to them does not reach the file.
+
+    A file object is read from its position on. One that cannot seek, as a pipe, is read to its end.
+
+    Raises UnpicklingError or RuntimeError, naming the file and what is wrong, for a file that is broken, that holds
+    what is not allowed, or that is of another format; `open`'s errors for a path that cannot be read; ValueError for
+    `mmap` with a file object.
 
     >>> import io
     >>> import tensorlike as tl
@@ -302,28 +307,36 @@ def load(
     >>> tl.load(file)
     [tensor([1., 1.]), 'text']
 
-    Same as PyTorch's function of that name, for files of its ZIP format; `mmap` must not be True.
+    Same as PyTorch's function of that name, for files of its ZIP format and of the format before that.
     """
     check_pickle_module(pickle_module, "load")
-    if mmap:
-        raise RuntimeError("load(): mmap=True is not supported; the file is read into memory")
-    if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "read") and hasattr(f, "seek")):
+    is_path = isinstance(f, (str, os.PathLike))
+    if not is_path and not hasattr(f, "read"):
         raise AttributeError(
-            "load(): expected 'f' to be string, path, or a file-like object with 'read' and 'seek' attributes, got "
+            "load(): expected 'f' to be string, path, or a file-like object with a 'read' attribute, got "
             f"{type(f).__name__}"
         )
-    try:
-        archive = zipfile.ZipFile(f)
-    except zipfile.BadZipFile as error:
-        raise RuntimeError(f"load(): no file of tensorlike.save or of PyTorch's ZIP format: {error}") from None
-    with archive:
-        names = archive.namelist()
-        root = next((name.removesuffix("/data.pkl") for name in names if name.endswith("/data.pkl")), None)
-        if root is None:
-            raise RuntimeError(f"load(): no file of tensorlike.save: the archive holds no data.pkl, but {names[:4]}")
-        order = f"{root}/byteorder"
-        if order in names and archive.read(order).decode() != sys.byteorder:
-            raise RuntimeError("load(): the file was written on a machine of another byte order")
-        unpickler = _SafeUnpickler if weights_only else _AnyUnpickler
-        data = archive.read(f"{root}/data.pkl")
-        return unpickler(data, _Reader(archive, root), _Allowed(_placing(map_location))).load()
+    if mmap and not is_path:
+        raise ValueError("load(): f must be a file path in order to use the mmap argument")
+    place, users, trusting = _placing(map_location), get_safe_globals(), not weights_only
+    with _opened(f) as source:
+        try:
+            size = source.stop - source.start
+            beginning = read_exactly(source.file, source.start, max(0, min(size, 512))).tobytes()
+            if not beginning:
+                raise RuntimeError(f"{_NO_FILE}: there is nothing to read from position {source.start} on")
+            if beginning[:4] in (b"PK\3\4", b"PK\5\6"):
+                return _load_archive(source, users, place, trusting, bool(mmap))
+            _check_other(beginning, size)
+            if mmap:
+                raise RuntimeError(f"{_NO_FILE} that mmap can be used with: they are ZIP archives")
+            return _load_legacy(source, users, place, trusting)
+        # ImportError: of bfloat16, which comes from another package.
+        except (pickle.UnpicklingError, RuntimeError, ImportError) as error:
+            # A new error, since some are raised by what the message does not name: a device, or the user's own class.
+            what = str(error)[:4000]
+            if not isinstance(error, pickle.UnpicklingError):
+                raise RuntimeError(f"load(): {source.name}: {what}") from error.__cause__
+            if weights_only:
+                what = f"Weights only load failed: {what}"
+            raise pickle.UnpicklingError(f"load(): {source.name}: {what}") from error.__cause__

@@ -19,7 +19,7 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
-from .storage import borrowed
+from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
 __all__ = [
@@ -74,6 +74,11 @@ def _shape_of(data: Any, function: str) -> tuple[int, ...]:
     shape: list[int] = []
     item = data
     while _is_sequence(item):
+        # A list that contains itself has no end.
+        if len(shape) == MAX_DIMS:
+            raise ValueError(
+                f"too many dimensions '{type(item).__name__}': {function}() takes at most {MAX_DIMS}"
+            )
         shape.append(len(item))
         if not len(item):
             break

@@ -52,6 +52,11 @@ def rebuild_tensor(
     """Return the tensor that was pickled: where it lies in its storage is given in bytes."""
     if not (isinstance(kind, type) and issubclass(kind, TensorBase)):
         raise TypeError(f"rebuild_tensor(): argument 'kind' must be a subclass of Tensor, got {kind!r}")
+    # Exactly these types: a file may hand over any object that it can make, with any attributes.
+    if type(storage) is not UntypedStorage:
+        raise TypeError(f"rebuild_tensor(): argument 'storage' must be UntypedStorage, not {type(storage).__name__}")
+    if type(dtype) is not Dtype:
+        raise TypeError(f"rebuild_tensor(): argument 'dtype' must be a tensorlike.dtype, not {type(dtype).__name__}")
     where = Device(device)
     array = view_in(storage, dtype.numpy_dtype, offset, tuple(shape), tuple(strides))
     tensor: Any = object.__new__(kind)

@@ -9,6 +9,7 @@ something larger: `borrowed` cuts the chain.
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 import weakref
@@ -25,6 +26,10 @@ from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
 
 __all__ = ["TypedStorage", "UntypedStorage", "borrowed", "owner_of", "shared_copy", "storage_of", "writable_alias"]
+
+
+#: NumPy's limit, and so that of tensors.
+MAX_DIMS: Final = 64
 
 
 class _Memory:
@@ -253,8 +258,13 @@ class UntypedStorage:
 
 
 def rebuild_storage(array: Any) -> UntypedStorage:
-    """Return the storage that was pickled."""
-    return storage_of(np.asarray(array, dtype=np.uint8))
+    """Return the storage that was pickled: its bytes as a flat array, and nothing that only acts as an array.
+
+    NumPy reads the memory at any address that an object's `__array_interface__` names.
+    """
+    if type(array) is not np.ndarray or array.dtype != np.uint8 or array.ndim != 1:
+        raise TypeError(f"rebuild_storage(): argument 'array' must be a flat array of bytes, not {type(array)}")
+    return storage_of(array)
 
 
 def storage_of(array: Any) -> UntypedStorage:
@@ -269,13 +279,28 @@ def storage_of(array: Any) -> UntypedStorage:
     return found
 
 
+_LARGEST: Final = 2**63 - 1
+
+
 def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """Return the raw array of that geometry, in bytes, in a storage.
 
-    Raises RuntimeError when it would leave the memory.
+    Raises RuntimeError when it would leave the memory, and for a geometry that no array has: more than 64 dimensions,
+    another number of strides than of sizes, a negative size or stride, more than 2**63 bytes.
     """
-    last = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
-    if min(strides, default=0) < 0 or offset < 0 or offset + last > len(storage):
+    # Without the sizes of 0, as NumPy counts, so that it does not raise what is not checked here.
+    nbytes = dtype.itemsize * math.prod([n for n in shape if n])
+    last = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, strides)) + dtype.itemsize
+    if (
+        len(shape) != len(strides)
+        or len(shape) > MAX_DIMS
+        or min(shape, default=0) < 0
+        or min(strides, default=0) < 0
+        or max(strides, default=0) > _LARGEST
+        or nbytes > _LARGEST
+        or offset < 0
+        or offset + last > len(storage)
+    ):
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, byte strides {list(strides)} and byte offset {offset} are out of bounds "
             f"for storage of size {len(storage)}"
@@ -310,6 +335,13 @@ def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return copy
 
 
+def typed_storage(storage: UntypedStorage, dtype: Dtype) -> TypedStorage:
+    """Return a storage of elements of `dtype` without the warning: what files of PyTorch refer to."""
+    made = object.__new__(TypedStorage)
+    made._wrap(storage, dtype)
+    return made
+
+
 _DEPRECATED: Final = (
     "TypedStorage is deprecated. UntypedStorage is the storage class to use. This matters only to code that uses "
     "storages directly: call tensor.untyped_storage() instead of tensor.storage()"
@@ -334,9 +366,12 @@ class TypedStorage:
 
     def __init__(self, *, wrap_storage: UntypedStorage, dtype: Dtype) -> None:
         warnings.warn(_DEPRECATED, UserWarning, stacklevel=3)
-        self._untyped = wrap_storage
+        self._wrap(wrap_storage, dtype)
+
+    def _wrap(self, storage: UntypedStorage, dtype: Dtype) -> None:
+        self._untyped = storage
         width = dtype.itemsize
-        self._elements = view_in(wrap_storage, dtype.numpy_dtype, 0, (len(wrap_storage) // width,), (width,))
+        self._elements = view_in(storage, dtype.numpy_dtype, 0, (len(storage) // width,), (width,))
 
     @property
     def dtype(self) -> Dtype:
