@@ -93,3 +93,18 @@ def test_arguments_are_found_by_position_and_by_name():
         check_options("Tensor.function", parameters, (x, "q"), {})
     with pytest.raises(TypeError, match=r"argument 'flag' must be bool, not str"):
         check_options("function", parameters, (x,), {"k": 1, "flag": "q", "unknown": 2})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tl.empty(tl.ones(2, 2)),
+        lambda: tl.full((tl.tensor([2, 3]),), 1.0),
+        lambda: tl.ones(2).new_zeros(tl.ones(2, 2)),
+        lambda: tl.nn.functional.max_pool1d(tl.ones(1, 1, 8), tl.tensor([2, 2])),
+    ],
+)
+def test_a_tensor_of_several_elements_is_no_size(call):
+    # It has an __index__, which raises.
+    with pytest.raises(TypeError, match="must be tuple of ints, but found element of type Tensor"):
+        call()

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["dim_tuple", "one_dim", "shape_of", "size_argument"]
+__all__ = ["dim_tuple", "first_that_is_no_integer", "one_dim", "shape_of", "size_argument"]
 
 
 def one_dim(dim: Any, ndim: int) -> int:
@@ -47,6 +47,16 @@ def dim_tuple(dim: Any, ndim: int) -> tuple[int, ...] | None:
     return () if ndim == 0 else (found,)
 
 
+def first_that_is_no_integer(values: Sequence[Any]) -> int:
+    """Return the position of the first value that `operator.index` refuses, as it does a tensor of several elements."""
+    for position, value in enumerate(values):
+        try:
+            operator.index(value)
+        except TypeError:
+            return position
+    raise ValueError("all of them are integers")
+
+
 def size_argument(size: Any, function: str) -> tuple[int, ...]:
     """Return a shape given as one integer, a sequence, or the arguments of a variadic function.
 
@@ -59,7 +69,7 @@ def size_argument(size: Any, function: str) -> tuple[int, ...]:
     try:
         return tuple(operator.index(n) for n in size)
     except TypeError:
-        bad = next(n for n in size if not hasattr(n, "__index__"))
+        bad = size[first_that_is_no_integer(size)]
         raise TypeError(
             f"{function}(): argument 'size' must be tuple of ints, but found element of type {type(bad).__name__} "
             f"({bad!r})"

@@ -11,8 +11,13 @@ from tensorlike.tensor.types import Number, Tensor
 __all__: list[str] = []
 
 
+#: Degrees from which on Chebyshev polynomials are computed by their closed forms: SciPy takes n steps for degree n.
+_LARGE = 100_000
+
+
 def _degree(xp: Any, n: Any) -> Any:
-    return xp.trunc(n).astype("int64")
+    # Clipped to what the difference of two degrees does not take out of the range of integers.
+    return xp.clip(xp.trunc(n), -1.0, 2.0**62).astype("int64")
 
 
 def _evaluate(xp: Any, name: str, input: Any, n: Any) -> Any:
@@ -22,12 +27,34 @@ def _evaluate(xp: Any, name: str, input: Any, n: Any) -> Any:
     return xp.where(xp.less(degree, 0), 0.0, result)
 
 
+def _chebyshev(xp: Any, name: str, input: Any, n: Any) -> Any:
+    """Return a Chebyshev polynomial of the first or second kind, of any degree."""
+    degree = _degree(xp, n)
+    large = xp.greater(degree, _LARGE)
+    result = _evaluate(xp, name, input, xp.where(large, 0, degree))
+    if not bool(xp.any(large)):
+        return result
+    x, count = input.astype("float64"), degree.astype("float64")
+    inside = xp.less_equal(xp.abs(x), 1)
+    angle = xp.arccos(xp.clip(x, -1, 1))
+    growth = xp.arccosh(xp.maximum(xp.abs(x), 1))
+    sign = xp.where(xp.logical_and(xp.less(x, 0), xp.not_equal(degree % 2, 0)), -1.0, 1.0)
+    if name == "eval_chebyt":
+        closed = xp.where(inside, xp.cos(count * angle), sign * xp.cosh(count * growth))
+    else:
+        count = count + 1
+        # At 1 and -1 both forms are 0 / 0, and the limit is the degree and one.
+        within = xp.where(xp.equal(xp.abs(x), 1), sign * count, xp.sin(count * angle) / xp.sin(angle))
+        closed = xp.where(inside, within, sign * xp.sinh(count * growth) / xp.sinh(growth))
+    return xp.where(large, xp.where(xp.isnan(x), x, closed), result)
+
+
 def _first(xp: Any, input: Any, n: Any) -> Any:
-    return _evaluate(xp, "eval_chebyt", input, n)
+    return _chebyshev(xp, "eval_chebyt", input, n)
 
 
 def _second(xp: Any, input: Any, n: Any) -> Any:
-    return _evaluate(xp, "eval_chebyu", input, n)
+    return _chebyshev(xp, "eval_chebyu", input, n)
 
 
 # Those of the third and fourth kind are differences and sums of two of the second.

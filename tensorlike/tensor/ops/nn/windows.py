@@ -8,6 +8,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tensorlike.tensor.dims import first_that_is_no_integer
+
 __all__ = [
     "accumulate_windows",
     "crop",
@@ -32,7 +34,7 @@ def sizes(value: Any, count: int, name: str, function: str) -> Sizes:
     try:
         found = tuple(operator.index(v) for v in items)
     except TypeError:
-        position = next(i for i, v in enumerate(items) if not hasattr(v, "__index__"))
+        position = first_that_is_no_integer(items)
         bad = items[position]
         raise TypeError(
             f"{function}(): argument '{name}' must be tuple of ints, but found element of type {type(bad).__name__} at "
