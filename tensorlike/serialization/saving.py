@@ -70,11 +70,12 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
 
     Tensors on the same memory are on the same memory again when they are loaded. What is no tensor is pickled.
 
-    A file at that path is replaced when the new one is complete and on the disk: an error, a full disk, a killed process
-    or a reader at the same moment find the old file or the new one, never part of one. Its permissions are kept, and
-    symbolic links are followed; other hard links, and processes that have it open, keep the old file. A killed process
-    may leave a file `.tensorlike-*.tmp` beside the target. What cannot be replaced, such as a pipe, a device, or a file
-    in a directory without write permission, is written in place. Raises the OSError of `open(path, "wb")`.
+    A file at that path is replaced when the new one is complete and on the disk: an error, a full disk, a killed
+    process or a reader at the same moment find the old file or the new one, never part of one. Its permissions are
+    kept, and symbolic links are followed; other hard links, and processes that have it open, keep the old file. A
+    killed process may leave a file `.tensorlike-*.tmp` beside the target. What cannot be replaced, such as a pipe, a
+    device, or a file in a directory without write permission, is written in place. Raises the OSError of
+    `open(path, "wb")`.
 
     >>> import io
     >>> import tensorlike as tl
@@ -148,7 +149,7 @@ def _write_path(path: str, write: Callable[[IO[bytes]], None]) -> None:
     """Write to a path: see Note [Files are replaced]. `write` may be called again when a file cannot be replaced."""
     try:
         # What must not be written to is refused here, with the error of `open`.
-        file = open(path, "wb", opener=_existing)
+        file = open(path, "wb", opener=_existing)  # noqa: SIM115
     except FileNotFoundError:
         target, before = _followed(path), None
     else:
@@ -189,7 +190,7 @@ def _replace(target: str, before: os.stat_result | None, write: Callable[[IO[byt
     mode = 0o666 if before is None else 0o600
     try:
         try:
-            file = open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode))
+            file = open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode))  # noqa: SIM115
         except OSError as error:
             if error.errno in _NO_OTHER_FILE:
                 return False
