@@ -221,6 +221,8 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtype_name(index.dtype)}.")
     if index.ndim > 1:
         raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of shape {list(index.shape)}")
+    if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     number = single_value(
         value,
         input.dtype,
