@@ -258,9 +258,7 @@ def repeat_interleave(
         tensor, dim = _reshape(tensor, (tensor._data.size,)), 0
     where = one_dim(dim, tensor._data.ndim)
     if tensor._data.ndim == 0:
-        if isinstance(repeats, TensorBase):
-            raise IndexError(f"repeat_interleave(): Dimension specified as {dim} but tensor has no dimensions")
-        tensor = _reshape(tensor, (1,))
+        raise IndexError(f"repeat_interleave(): Dimension specified as {dim} but tensor has no dimensions")
     size = tensor._data.shape[where]
     if isinstance(repeats, TensorBase):
         counts = _counts(repeats)

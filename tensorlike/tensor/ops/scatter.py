@@ -117,7 +117,7 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
             f"{dim}"
         )
     mine, others = (tuple(n for d, n in enumerate(a.shape) if d != dim) for a in (input, source))
-    if mine != others:
+    if mine != others or (function == "index_add" and not input.ndim and source.ndim):
         raise RuntimeError(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"

@@ -498,7 +498,8 @@ def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
     per_group = shape[1] // num_groups * math.prod(shape[2:])
     grouped = input.reshape((shape[0], num_groups, per_group))
     result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
-    return scaled_channels(result, weight, bias)
+    scaled = scaled_channels(result, weight, bias)
+    return scaled if scaled._data.dtype == input._data.dtype else scaled.type_as(input)
 
 
 def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
