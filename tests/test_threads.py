@@ -130,6 +130,12 @@ def test_wrong_numbers_of_threads():
         with pytest.raises(RuntimeError, match="positive integer"):
             tl.set_num_threads(wrong)
     for wrong in (1.5, "2", True, None):
-        with pytest.raises(TypeError, match="expects an int"):
+        with pytest.raises(RuntimeError, match="expects an int"):
+            tl.set_num_threads(wrong)
+    for wrong in (10**6, 2**31 - 1):
+        with pytest.raises(RuntimeError, match="at most"):
+            tl.set_num_threads(wrong)
+    for wrong in (2**31, 10**30, -(2**40)):
+        with pytest.raises(ValueError, match="Overflow when unpacking long"):
             tl.set_num_threads(wrong)
     assert tl.get_num_threads() == before

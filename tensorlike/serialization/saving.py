@@ -1,13 +1,32 @@
-"""Write objects, and the tensors in them, to files."""
+"""Write objects, and the tensors in them, to files.
+
+# Note [Files are replaced]
+A path is written through a temporary file in the same directory, `.tensorlike-<16 hexadecimal digits>.tmp`, which takes
+the place of the target when it is complete and on the disk. So a process that is killed, a full disk or an error leaves
+the old file whole, and a reader has either the old file or the new one. A killed process may leave its temporary file
+behind; it is never taken for the target, and may be deleted when no process is saving.
+
+The file that takes the target's place has the target's permissions, extended attributes and, where the system allows
+it, owner; a new file has those that `open(path, "wb")` gives. Symbolic links stay, and the file that they lead to is
+replaced. Other hard links to the target keep the old file, as do processes that have it open or mapped.
+
+Where there is no regular file to replace (a pipe, a device, an entry of /proc such as the one behind /dev/stdout), or
+the directory cannot take another file although the target can be written (a directory without write permission, a mount
+point), the target is written in place, as `open(path, "wb")` does: there, an interruption leaves part of a file.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import os
 import pickle
+import stat
 import sys
 import zipfile
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import IO, Any, Final
 
 from tensorlike.tensor.storage import UntypedStorage
 
@@ -15,6 +34,21 @@ __all__ = ["DEFAULT_PROTOCOL", "check_pickle_module", "save"]
 
 #: PyTorch's, for files that old versions of Python can read.
 DEFAULT_PROTOCOL: Final = 2
+
+#: The bytes to which the start of each storage is aligned in a file, as in PyTorch's, for files that are mapped.
+_ALIGNMENT: Final = 64
+
+#: The bytes of a storage that are copied at a time. A piece is copied first, so that its checksum is that of what is
+#: written even while another thread writes to the tensor.
+_PIECE: Final = 1 << 22
+
+#: Errors of a directory that takes no other file, though the target may take other bytes.
+_NO_OTHER_FILE: Final = frozenset(
+    (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR)
+)
+
+#: Errors of a target whose place no other file can take: it is mounted, or in a directory where files belong to users.
+_NO_OTHER_PLACE: Final = frozenset((errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV))
 
 
 class _Pickler(pickle.Pickler):
@@ -36,6 +70,13 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
 
     Tensors on the same memory are on the same memory again when they are loaded. What is no tensor is pickled.
 
+    A file at that path is replaced when the new one is complete and on the disk: an error, a full disk, a killed
+    process or a reader at the same moment find the old file or the new one, never part of one. Its permissions are
+    kept, and symbolic links are followed; other hard links, and processes that have it open, keep the old file. A
+    killed process may leave a file `.tensorlike-*.tmp` beside the target. What cannot be replaced, such as a pipe, a
+    device, or a file in a directory without write permission, is written in place. Raises the OSError of
+    `open(path, "wb")`.
+
     >>> import io
     >>> import tensorlike as tl
     >>> file = io.BytesIO()
@@ -47,22 +88,170 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
     Same as PyTorch's function of that name, but for `pickle_module`, which must be None or Python's `pickle`.
     """
     check_pickle_module(pickle_module, "save")
-    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
+    path = os.fsdecode(f) if isinstance(f, (str, os.PathLike)) else None
+    if path is None and not hasattr(f, "write"):
         raise AttributeError(
             "save(): expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "
             f"{type(f).__name__}"
         )
+    # All is pickled before a file is touched.
     pickled = io.BytesIO()
     pickler = _Pickler(pickled, pickle_protocol)
     pickler.dump(obj)
+    storages = list(pickler.storages.values())
+    # What was made for pickling alone, which its memo holds, is freed before the elements are written.
+    del pickler
+
+    def write(file: Any) -> None:
+        _write_archive(file, pickled, storages)
+
+    if path is None:
+        write(f)
+    else:
+        _write_path(path, write)
+
+
+def _write_archive(file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str, UntypedStorage]]) -> None:
+    """Write the archive: the pickle, and the bytes of the storages."""
     # Not compressed, as PyTorch's are: the elements of a trained network hardly compress.
-    with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("archive/data.pkl", pickled.getvalue())
-        archive.writestr("archive/format", "tensorlike 1")
-        archive.writestr("archive/byteorder", sys.byteorder)
-        for key, storage in pickler.storages.values():
-            archive.writestr(f"archive/data/{key}", storage.cpu()._host().tobytes())
-        archive.writestr("archive/version", "3\n")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        _write_member(archive, "archive/data.pkl", pickled.getbuffer())
+        _write_member(archive, "archive/format", b"tensorlike 1")
+        _write_member(archive, "archive/.storage_alignment", str(_ALIGNMENT).encode())
+        _write_member(archive, "archive/byteorder", sys.byteorder.encode())
+        for key, storage in storages:
+            _write_member(archive, f"archive/data/{key}", memoryview(storage.cpu()._host()))
+        _write_member(archive, "archive/version", b"3\n")
+
+
+def _write_member(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
+    """Write one file of an archive such that its bytes start at a multiple of `_ALIGNMENT`."""
+    member = zipfile.ZipInfo(name)
+    wide = len(data) > zipfile.ZIP64_LIMIT
+    assert archive.fp is not None
+    # A header has 30 bytes, the name, 20 bytes for sizes in 64 bits, and 4 bytes before the padding.
+    padding = -(archive.fp.tell() + 30 + len(name) + 20 * wide + 4) % _ALIGNMENT
+    # PyTorch's field for this, with its identifier.
+    member.extra = b"FB" + padding.to_bytes(2, "little") + bytes(padding)
+    with archive.open(member, "w", force_zip64=wide) as stream:
+        for first in range(0, len(data), _PIECE):
+            stream.write(bytes(data[first : first + _PIECE]))
+    # The directory at the end of the archive does without.
+    member.extra = b""
+
+
+def _existing(path: str, flags: int) -> int:
+    """Open a file that exists as `open` does, but leave what is in it."""
+    return os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC))
+
+
+def _write_path(path: str, write: Callable[[IO[bytes]], None]) -> None:
+    """Write to a path: see Note [Files are replaced]. `write` may be called again when a file cannot be replaced."""
+    try:
+        # What must not be written to is refused here, with the error of `open`.
+        file = open(path, "wb", opener=_existing)  # noqa: SIM115
+    except FileNotFoundError:
+        target, before = _followed(path), None
+    else:
+        with file:
+            before = os.fstat(file.fileno())
+            regular = stat.S_ISREG(before.st_mode)
+            target = _followed(path) if regular else None
+            if target is None:
+                if regular:
+                    file.truncate(0)
+                write(file)
+                return
+    if target is None or not _replace(target, before, write):
+        with open(path, "wb") as file:
+            write(file)
+
+
+def _followed(path: str) -> str | None:
+    """Return where symbolic links lead from a path; None where that is no place in a directory."""
+    while True:
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder)
+        path = os.path.join(folder, name)
+        if not name or folder.startswith("/proc/"):
+            # Links in /proc lead to files that are open, whatever their text says.
+            return None
+        # Links that lead back to themselves were refused by `open`.
+        if not os.path.islink(path):
+            return path
+        path = os.path.join(folder, os.readlink(path))
+
+
+def _replace(target: str, before: os.stat_result | None, write: Callable[[IO[bytes]], None]) -> bool:
+    """Replace a file, or make a new one where `before` is None; return False when the directory does not take it."""
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".tensorlike-{os.urandom(8).hex()}.tmp")
+    # Until it has the permissions of the old file, nobody else may open the new one.
+    mode = 0o666 if before is None else 0o600
+    try:
+        try:
+            file = open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode))  # noqa: SIM115
+        except OSError as error:
+            if error.errno in _NO_OTHER_FILE:
+                return False
+            error.filename = target
+            raise
+        with file:
+            if before is not None:
+                _take_over(file.fileno(), target, before)
+            write(file)
+            file.flush()
+            _to_disk(file.fileno())
+        try:
+            os.replace(temporary, target)
+        except OSError as error:
+            if os.name == "nt" or error.errno not in _NO_OTHER_PLACE:
+                raise
+            os.unlink(temporary)
+            return False
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    # The new entry of the directory reaches the disk as well, where directories can be opened.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return True
+
+
+def _take_over(descriptor: int, target: str, before: os.stat_result) -> None:
+    """Give an open file the owner, permissions and extended attributes of the one that it replaces."""
+    if not hasattr(os, "fchown"):
+        return
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        try:
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+        except OSError:
+            # Only the superuser gives files away, but their group may be any of the user's.
+            with contextlib.suppress(OSError):
+                os.fchown(descriptor, -1, before.st_gid)
+    # Without the bits for set-user-ID and set-group-ID, which a write clears.
+    os.fchmod(descriptor, before.st_mode & 0o777)
+    if hasattr(os, "listxattr"):
+        # Access control lists are among them. Not every file system has them, and some are for the superuser alone.
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(target):
+                with contextlib.suppress(OSError):
+                    os.setxattr(descriptor, name, os.getxattr(target, name))
+
+
+def _to_disk(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems cannot say when bytes are on a disk. That a disk failed to take them is raised.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
 
 
 def check_pickle_module(module: Any, function: str) -> None:

@@ -33,10 +33,16 @@ _pool: Any = None
 _busy = threading.Lock()
 
 
+def _most() -> int:
+    """Return the largest number of threads that is no mistake."""
+    return max(1024, os.cpu_count() or 1)
+
+
 def _available() -> int:
     wish = os.environ.get("OMP_NUM_THREADS", "")
-    if wish.isdecimal() and int(wish):
-        return int(wish)
+    # Of a number with more digits than any count of threads has, Python may not even make an integer.
+    if wish.isdecimal() and len(wish) < 10 and int(wish):
+        return min(int(wish), _most())
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -60,8 +66,10 @@ def get_num_threads() -> int:
 def set_num_threads(num: int) -> None:
     """Set how many threads large elementwise operations are cut over; 1 keeps to the thread of the caller.
 
-    Products of matrices are BLAS's, which reads OMP_NUM_THREADS when NumPy is imported. Raises TypeError for what is no
-    integer and RuntimeError for numbers below 1.
+    Products of matrices are BLAS's, which reads OMP_NUM_THREADS when NumPy is imported. Raises RuntimeError for what is
+    no integer, for numbers below 1, and for more than 1024 threads or as many as there are cores, if these are more:
+    every thread takes memory, and PyTorch, which has no such limit, may end in a segmentation fault. Raises ValueError
+    for what is no 32-bit integer.
 
     >>> import tensorlike as tl
     >>> before = tl.get_num_threads()
@@ -74,9 +82,13 @@ def set_num_threads(num: int) -> None:
     """
     global _threads, _pool
     if isinstance(num, bool) or not isinstance(num, int):
-        raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__} ({num!r})")
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__} ({num!r})")
+    if not -(2**31) <= num < 2**31:
+        raise ValueError(f"set_num_threads: Overflow when unpacking long: {num} is no 32-bit integer")
     if num < 1:
         raise RuntimeError(f"set_num_threads expects a positive integer, but got {num}")
+    if num > _most():
+        raise RuntimeError(f"set_num_threads expects at most {_most()} threads, but got {num}")
     with _busy:
         if num != _threads and _pool is not None:
             _pool.shutdown(wait=False)
@@ -97,9 +109,11 @@ def _forget() -> None:
 after_fork(_forget)
 
 
-def _silently(work: Callable[[int, int], object], start: int, stop: int) -> None:
-    with np.errstate(all="ignore"):
-        work(start, stop)
+def _silently(work: Callable[[int, int], object], start: int, stop: int, claim: Any) -> None:
+    # Where starting a thread failed, the part is in the queue all the same, and the caller has taken it back.
+    if claim.acquire(blocking=False):
+        with np.errstate(all="ignore"):
+            work(start, stop)
 
 
 def in_parts(work: Callable[[int, int], object], count: int, size: int) -> None:
@@ -114,13 +128,24 @@ def in_parts(work: Callable[[int, int], object], count: int, size: int) -> None:
         work(0, count)
         return
     try:
-        if _pool is None:
-            from concurrent.futures import ThreadPoolExecutor  # 8 ms
-
-            _pool = ThreadPoolExecutor(threads - 1, "tensorlike")
         bounds = [count * i // threads for i in range(threads + 1)]
-        parts = [_pool.submit(_silently, work, *bounds[i : i + 2]) for i in range(1, threads)]
+        parts: list[Any] = []
+        claim: Any = None
         try:
+            try:
+                if _pool is None:
+                    from concurrent.futures import ThreadPoolExecutor  # 8 ms
+
+                    _pool = ThreadPoolExecutor(threads - 1, "tensorlike")
+                for i in range(1, threads):
+                    claim = threading.Lock()
+                    parts.append(_pool.submit(_silently, work, *bounds[i : i + 2], claim))
+            except (RuntimeError, ImportError):
+                # No thread is started any more: the system has no more of them, or the main thread has ended and the
+                # interpreter is about to. This thread does the rest, unless one that runs already has taken the part.
+                if claim is not None and not claim.acquire(blocking=False):
+                    raise
+                work(bounds[len(parts) + 1], count)
             work(bounds[0], bounds[1])
         finally:
             errors = [part.exception() for part in parts]

@@ -18,6 +18,8 @@ from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
 
+from .foreign import let_through
+
 if TYPE_CHECKING:
     from tensorlike.testing.samples import SampleInput, Samples
 
@@ -247,7 +249,8 @@ class TensorlikeApi:
         try:
             shape = tuple(map(int, Tensor.shape.__get__(instance)))
             kind = Tensor.dtype.__get__(instance)
-        except Exception:  # Whatever the type does with the question: it does not say.
+        except BaseException as error:  # Whatever the type does with the question: it does not say.
+            let_through(error)
             return None
         if not isinstance(kind, dtype):
             return None

@@ -23,6 +23,7 @@ from tensorlike.overrides.introspection import public_rows
 from tensorlike.overrides.trace_torch import dummies, watching_mode
 
 from .api import AuditedFunction, Call, TensorlikeApi, _optional
+from .foreign import let_through
 from .making import AuditError
 from .trace import Trace
 
@@ -263,7 +264,8 @@ class TorchApi:
         try:
             shape = tuple(map(int, instance.shape))
             kind = instance.dtype
-        except Exception:  # Whatever the type does with the question: it does not say.
+        except BaseException as error:  # Whatever the type does with the question: it does not say.
+            let_through(error)
             return None
         if not isinstance(kind, self.torch.dtype):
             return None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
+from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
 from .making import AuditError, evaluated, instances_of, target
 from .model import AuditReport, Regression
 
@@ -91,8 +95,37 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except AuditError as error:
-        print(f"tensorlike audit: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"tensorlike audit: {text_of_error(error)}", file=sys.stderr)
         return 2
+
+
+@contextlib.contextmanager
+def _streams_kept() -> Iterator[None]:
+    """Keep the standard streams open, and errors in threads and `__del__` out of them, whatever an audit runs."""
+    streams = sys.stdout, sys.stderr
+    hooks = threading.excepthook, sys.unraisablehook
+    kept: list[int | None] = []
+    for number in (1, 2):
+        try:
+            kept.append(os.dup(number))
+        except OSError:
+            kept.append(None)
+    threading.excepthook = sys.unraisablehook = _unheard
+    try:
+        yield
+    finally:
+        threading.excepthook, sys.unraisablehook = hooks
+        for number, descriptor, name, stream in zip((1, 2), kept, ("stdout", "stderr"), streams):
+            if descriptor is not None:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            if stream is not None and stream.closed and descriptor is not None:
+                stream = open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
+def _unheard(error: Any) -> None:
+    """Take an exception that has no caller, as `threading.excepthook` and `sys.unraisablehook` do."""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -113,8 +146,21 @@ def _run(options: argparse.Namespace) -> int:
     if options.json not in (None, "-"):
         _check_writable(options.json, "--json")
     baseline = None if options.baseline is None else _baseline(options.baseline)
-    report = _audited(options)
-    report.target = options.target
+    # Relative to the folder that the user is in.
+    for option in ("html", "json", "baseline"):
+        if getattr(options, option) not in (None, "-"):
+            setattr(options, option, os.path.abspath(getattr(options, option)))
+    with _streams_kept(), interrupts_noted(), process_restored():
+        try:
+            report = _audited(options)
+        except AuditError:
+            raise
+        except BaseException as error:
+            # A type that does not even let itself be looked at.
+            let_through(error)
+            raise AuditError(f"{options.target} cannot be audited: {described(error)}") from None
+        let_through()
+    report.target = one_line(options.target)
     regressions: list[Regression] = [] if baseline is None else report.regressions(baseline)
     if options.json is not None:
         _write(options.json, report.to_json())
@@ -149,9 +195,9 @@ def _audited(options: argparse.Namespace) -> AuditReport:
                 given[name] = evaluated(expression, option, module, kind)
         _, maker = instances_of(kind, api=api, **given)
         if options.make is not None:
-            maker.how = options.make
+            maker.how = one_line(options.make)
         elif options.from_dense is not None:
-            maker.how = options.from_dense
+            maker.how = one_line(options.from_dense)
         with progress_bar() as progress:
             return Auditor(kind, maker, only=options.only, progress=progress, api=api).run()
 

@@ -23,10 +23,12 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .foreign import described, let_through, name_of, process_restored, text_of_error
+
 if TYPE_CHECKING:
     from .api import AuditedApi
 
-__all__ = ["FAILURES", "FROM_DENSE", "TO_DENSE", "AuditError", "InstanceMaker", "evaluated", "instances_of", "target"]
+__all__ = ["FROM_DENSE", "TO_DENSE", "AuditError", "InstanceMaker", "evaluated", "instances_of", "target"]
 
 FROM_DENSE = "__tensorlike_from_dense__"
 TO_DENSE = "__tensorlike_to_dense__"
@@ -37,23 +39,14 @@ _HOW = (
 )
 
 
-#: What code of others may raise when it is run: `exit()` in it does not end the audit without a word.
-FAILURES = (Exception, SystemExit)
-
-
 class AuditError(ValueError):
     """Nothing can be audited: a type that is not found, an instance that cannot be made, an unreadable report."""
 
 
-def described(error: BaseException) -> str:
-    """Return an exception's type and text in one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
 def a(kind: type) -> str:
     """Return the name of a type with its article."""
-    return f"{'an' if kind.__name__[:1].lower() in 'aeiou' else 'a'} {kind.__name__}"
+    name = name_of(kind)
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 class InstanceMaker:
@@ -115,22 +108,25 @@ class InstanceMaker:
                 try:
                     instance = self.like(self.api.tensor_of(np.full(shape, 2, dtype=np.float32)))
                     break
-                except FAILURES as error:
+                except BaseException as error:
+                    let_through(error)
                     errors.append(error)
         if self._make is not None:
             try:
                 instance = self.fixed()
-            except FAILURES as error:
+            except BaseException as error:
+                let_through(error)
                 errors.append(error)
                 self._make, self.has_fixed = None, False
         if instance is None:
             first = errors[0]
-            text = str(first) if isinstance(first, AuditError) else f"{self.how} raises {described(first)}"
+            text = text_of_error(first) if isinstance(first, AuditError) else f"{self.how} raises {described(first)}"
             raise AuditError(f"cannot make {a(self.kind)}: {text}; {_HOW}")
         if self._to_dense is not None:
             try:
                 self.dense(instance)
-            except FAILURES as error:
+            except BaseException as error:
+                let_through(error)
                 text = f"to_dense of {a(self.kind)} raises {described(error)}"
                 raise AuditError(f"{text}; it must return the instance's value as a plain tensor") from error
 
@@ -154,7 +150,8 @@ def instances_of(
         make = type_or_maker
         try:
             kind = type(make())
-        except FAILURES as error:
+        except BaseException as error:
+            let_through(error)
             raise AuditError(f"the function that makes an instance raises {described(error)}") from error
     else:
         raise AuditError(f"audit() takes a type, or a function that returns an instance, not {type_or_maker!r}")
@@ -162,7 +159,7 @@ def instances_of(
     how = "make" if make is not None else ""
     if from_dense is None and hasattr(kind, FROM_DENSE):
         from_dense = getattr(kind, FROM_DENSE)
-        how = how or f"{kind.__name__}.{FROM_DENSE}"
+        how = how or f"{name_of(kind)}.{FROM_DENSE}"
     elif from_dense is not None:
         how = "from_dense"
     if to_dense is None:
@@ -173,10 +170,10 @@ def instances_of(
     if from_dense is None and make is None:
         if issubclass(kind, api.tensor):
             from_dense = lambda tensor: api.as_subclass(tensor, kind)
-            how = f"a tensor made a {kind.__name__}"
+            how = f"a tensor made a {name_of(kind)}"
         else:
             make = kind
-            how = f"{kind.__name__}()"
+            how = f"{name_of(kind)}()"
     maker = InstanceMaker(kind, api, make=make, from_dense=from_dense, to_dense=to_dense, how=how)
     maker.check()
     return kind, maker
@@ -185,16 +182,22 @@ def instances_of(
 def _has_protocol(value: Any) -> bool:
     try:
         return isinstance(value, type) and hasattr(value, "__torch_function__")
-    except Exception:  # A metaclass whose __getattr__ raises something else.
+    except BaseException as error:  # A metaclass whose __getattr__ raises something else.
+        let_through(error)
         return False
 
 
 def _check_kind(kind: type, api: AuditedApi) -> None:
     if kind is api.tensor:
-        raise AuditError(f"{kind.__name__} is the plain tensor: audit a subclass, or a type with __torch_function__")
-    if not _has_protocol(kind):
+        raise AuditError(f"{name_of(kind)} is the plain tensor: audit a subclass, or a type with __torch_function__")
+    try:
+        known = hasattr(kind, "__torch_function__")
+    except BaseException as error:
+        let_through(error)
+        raise AuditError(f"{name_of(kind)} cannot be asked for its __torch_function__: {described(error)}") from error
+    if not known:
         raise AuditError(
-            f"{kind.__name__} has no __torch_function__, so no function asks it: define the classmethod "
+            f"{name_of(kind)} has no __torch_function__, so no function asks it: define the classmethod "
             f"__torch_function__(cls, func, types, args=(), kwargs=None)"
         )
 
@@ -208,7 +211,7 @@ def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> A
     except (SyntaxError, ValueError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise AuditError(f"{option} {expression!r} is no expression: {reason}") from error
-    namespace: dict[str, Any] = {"tl": tensorlike, kind.__name__: kind, **vars(module)}
+    namespace: dict[str, Any] = {"tl": tensorlike, name_of(kind): kind, **vars(module)}
 
     def value() -> Any:
         return eval(code, namespace)
@@ -223,7 +226,8 @@ def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> A
         return make
     try:
         function = value()
-    except FAILURES as error:
+    except BaseException as error:
+        let_through(error)
         raise AuditError(f"{option} {expression!r} raises {described(error)}") from error
     if not callable(function):
         raise AuditError(f'{option} {expression!r} is {a(type(function))}, not a function such as "lambda x: x"')
@@ -295,9 +299,10 @@ def _imported_file(path: str) -> tuple[ModuleType, str]:
 def _importing(what: str) -> Iterator[None]:
     # What a module prints while it is imported must not end in the JSON on standard output.
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), process_restored():
             yield
-    except FAILURES as error:
+    except BaseException as error:
+        let_through(error)
         raise AuditError(f"cannot import {what}: {described(error)}") from error
 
 
@@ -306,7 +311,8 @@ def _type_of(module: ModuleType, where: str, name: str) -> type:
     for part in name.split("."):
         try:
             found = getattr(found, part)
-        except Exception:
+        except BaseException as error:
+            let_through(error)
             types = [n for n, v in vars(module).items() if _has_protocol(v)]
             near = difflib.get_close_matches(name, types, n=1)
             known = f"it has {', '.join(types)}" if types else "it has no type with __torch_function__"

@@ -352,7 +352,9 @@ class AuditReport:
         """Return the report as JSON text."""
         import json
 
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        # The same to JSON, and nothing that ends a script element or a line of JavaScript around it.
+        return text.replace("</", "<\\/").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
     @classmethod
     def from_dict(cls, data: Any) -> AuditReport:

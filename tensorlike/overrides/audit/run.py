@@ -31,7 +31,18 @@ from tensorlike.overrides.variants import NAMED
 from tensorlike.overrides.writing import _TABLE, TensorLike
 
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
-from .making import FAILURES, AuditError, InstanceMaker, a, described
+from .foreign import (
+    described,
+    let_through,
+    mro_of,
+    name_of,
+    one_line,
+    printable,
+    process_restored,
+    qualified_name,
+    text_of_error,
+)
+from .making import AuditError, InstanceMaker, a
 from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
 from .signatures import compared, confirmed, is_refusal, refusal
 from .trace import Answering, Trace, handlers_of, is_watched
@@ -144,7 +155,7 @@ class Auditor:
         if self.progress is not None:
             self.progress(len(self.functions), len(self.functions), "")
         return AuditReport(
-            type_name=f"{self.kind.__module__}.{self.kind.__qualname__}",
+            type_name=qualified_name(self.kind),
             rows=rows,
             api=self.api.name,
             version=self.api.version,
@@ -160,7 +171,17 @@ class Auditor:
         calls = sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
         rows: list[AuditRow] = []
         for index, parameter in enumerate(p for p in function.parameters if p.operand):
-            row, answering = self._audit_operand(function, parameter.name, calls)
+            try:
+                row, answering = self._audit_operand(function, parameter.name, calls)
+            except BaseException as error:
+                # What the type says of itself, or its instances of themselves, raised while the call was judged.
+                let_through(error)
+                row = AuditRow(function.name, function.namespace, function.form, parameter.name, Outcome.RAISED)
+                row.error_type, row.error = name_of(type(error)), text_of_error(error)
+                answering = None
+                error.__traceback__ = None
+                rows.append(row)
+                continue
             if index == 0 and row.outcome not in (Outcome.NOT_IMPLEMENTED, Outcome.RECURSED, Outcome.NOT_CALLED):
                 self._audit_parameters(function, parameter.name, calls, row)
             elif answering is not None and index:
@@ -314,7 +335,8 @@ class Auditor:
                     dense = maker.dense(instance)
                 else:
                     dense = sample if from_sample else api.stand_in(instance)
-        except FAILURES as error:
+        except BaseException as error:
+            let_through(error)
             raise _Unusable(f"no instance for this operand: {described(error)}") from error
         fits = dense is not None
         if fits and not from_sample:
@@ -356,20 +378,25 @@ class Auditor:
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
-        nowhere = io.StringIO()
-        with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        nowhere = _Printed()
+        with (
+            process_restored(),
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+        ):
             warnings.simplefilter("ignore")
             yield
 
     def _call(self, function: AuditedFunction, attempt: _Attempt) -> _Answer:
         trace = Trace(self.api, self.kind, self.handlers, function, attempt.args, attempt.kwargs)
-        printed = io.StringIO()
+        printed = _Printed()
         result: Any = None
         error: BaseException | None = None
         # A context of its own: a mode or a guard that the implementation leaves behind ends with the call.
         context = contextvars.copy_context()
-        profile = sys.getprofile()
         with (
+            process_restored(),
             warnings.catch_warnings(record=True) as caught,
             contextlib.redirect_stdout(printed),
             contextlib.redirect_stderr(printed),
@@ -380,12 +407,14 @@ class Auditor:
                     if self.handlers:
                         sys.setprofile(trace)
                     result = context.run(function.key, *attempt.args, **attempt.kwargs)
-            except FAILURES as raised:
+            except BaseException as raised:
                 error = raised
             finally:
-                sys.setprofile(profile)
+                sys.setprofile(None)
+        # Also an interrupt that the implementation has swallowed.
+        let_through(error)
         given = [text for text in dict.fromkeys(map(_warning, caught)) if text not in attempt.warnings]
-        return _Answer(result, error, trace, printed.getvalue()[:_PRINTED], given)
+        return _Answer(result, error, trace, printable(printed.getvalue()[:_PRINTED]), given)
 
     def _judged(
         self, function: AuditedFunction, operand: str, attempt: _Attempt
@@ -405,7 +434,7 @@ class Auditor:
         self.warnings.update(row.warnings)
         row.printed = answer.printed
         if error is not None:
-            row.error_type, row.error = type(error).__name__, " ".join(str(error).split())
+            row.error_type, row.error = name_of(type(error)), text_of_error(error)
             row.outcome = self._failure(trace, error)
             if row.outcome is Outcome.RAISED and is_refusal(error, self.api):
                 row.signature = [refusal(operand, call, f"{row.error_type}: {row.error}")]
@@ -423,7 +452,7 @@ class Auditor:
     def _failure(self, trace: Trace, error: BaseException) -> Outcome:
         if isinstance(error, RecursionError):
             return Outcome.RECURSED
-        if isinstance(error, TypeError) and str(error).startswith(self.api.nobody_answered) and (
+        if isinstance(error, TypeError) and text_of_error(error).startswith(self.api.nobody_answered) and (
             trace.refused or not self.handlers
         ):
             return Outcome.NOT_IMPLEMENTED
@@ -458,7 +487,8 @@ class Auditor:
         try:
             with self._quiet():
                 dense = mapped(actual, self.maker.dense, self.kind)
-        except FAILURES as error:
+        except BaseException as error:
+            let_through(error)
             row.value, row.difference = ValueCheck.DIFFERS, f"{where}to_dense raises {described(error)}"
             return
         found = difference(expected, dense, self.api, values=attempt.call.deterministic, where=where)
@@ -470,6 +500,13 @@ class Auditor:
         if found is not None:
             row.value = ValueCheck.DIFFERS if found else ValueCheck.EQUAL
             row.difference = found
+
+
+class _Printed(io.StringIO):
+    """What is printed during a call, also when that closes the standard output."""
+
+    def close(self) -> None:
+        pass
 
 
 class _Unusable(Exception):
@@ -485,7 +522,7 @@ def _is_written_to(function: AuditedFunction, place: Place) -> bool:
 
 def _entry(kind: type, function: AuditedFunction) -> tuple[type, bool] | None:
     """Return the class in whose table of `overrides.implements` a function is, and whether it was named there."""
-    for base in kind.__mro__:
+    for base in mro_of(kind):
         table = base.__dict__.get(_TABLE, {})
         if function.key in table:
             return base, table[function.key].rank == NAMED
@@ -499,7 +536,7 @@ def _implementer(kind: type, owner: type | None, function: AuditedFunction) -> t
     entry = _entry(kind, function)
     if entry is not None:
         return entry[0]
-    return next((base for base in kind.__mro__ if "_torch_function_policy" in base.__dict__), owner)
+    return next((base for base in mro_of(kind) if "_torch_function_policy" in base.__dict__), owner)
 
 
 def _is_variant(kind: type, owner: type | None, function: AuditedFunction) -> bool:
@@ -512,7 +549,8 @@ def _is_variant(kind: type, owner: type | None, function: AuditedFunction) -> bo
 
 
 def _warning(given: warnings.WarningMessage) -> str:
-    return f"{given.category.__name__}: {' '.join(str(given.message).split())}"
+    message = given.message
+    return f"{name_of(given.category)}: {text_of_error(message) if isinstance(message, Warning) else one_line(message)}"
 
 
 def _is_number(value: Any) -> bool:

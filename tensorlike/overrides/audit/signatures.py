@@ -13,6 +13,7 @@ import numpy as np
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 
+from .foreign import let_through, text_of_error
 from .model import SignatureFault, SignatureProblem
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def _same_default(one: Any, other: Any) -> bool:
         return False
     try:
         return bool(np.all(one == other))
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return False
 
 
@@ -102,7 +104,7 @@ def _passed(parameters: Sequence[Parameter], call: Call) -> set[str]:
 
 def is_refusal(error: BaseException, api: AuditedApi) -> bool:
     """Return whether Python refused the arguments when the type's code called a function."""
-    if not isinstance(error, TypeError) or not _BINDING.search(str(error)):
+    if not isinstance(error, TypeError) or not _BINDING.search(text_of_error(error)):
         return False
     traceback: TracebackType | None = error.__traceback__
     if traceback is None:

@@ -22,6 +22,8 @@ import inspect
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from .foreign import mro_of
+
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction
 
@@ -33,7 +35,7 @@ _VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 def handlers_of(kind: type, api: AuditedApi) -> dict[int, type]:
     """Return the classes that define `__torch_function__`, by the identity of the code; Tensor's own is left out."""
     found: dict[int, type] = {}
-    for owner in reversed(kind.__mro__):
+    for owner in reversed(mro_of(kind)):
         raw = owner.__dict__.get("__torch_function__")
         function = getattr(raw, "__func__", raw)
         for candidate in (function, inspect.unwrap(function) if callable(function) else None):
@@ -45,7 +47,7 @@ def handlers_of(kind: type, api: AuditedApi) -> dict[int, type]:
 
 def is_watched(kind: type, handlers: dict[int, type]) -> bool:
     """Return whether a trace sees that `kind` is asked: its implementation is Python code and no one else's default."""
-    defined = (vars(owner)["__torch_function__"] for owner in kind.__mro__ if "__torch_function__" in vars(owner))
+    defined = (vars(owner)["__torch_function__"] for owner in mro_of(kind) if "__torch_function__" in vars(owner))
     raw = next(defined, None)
     function = getattr(raw, "__func__", raw)
     return id(getattr(function, "__code__", None)) in handlers

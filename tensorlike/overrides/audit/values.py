@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .foreign import let_through, name_of, one_line
+
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction, Call
 
@@ -121,9 +123,10 @@ def fitted(args: Any, kwargs: Any, former: tuple[int, ...], shape: tuple[int, ..
 def text_of(value: Any, limit: int = 200) -> str:
     """Return `repr(value)` in one line of bounded length; a `repr` that fails is named by its type."""
     try:
-        text = " ".join(repr(value).split())
-    except Exception:
-        text = f"<{type(value).__name__}>"
+        text = one_line(repr(value))
+    except BaseException as error:
+        let_through(error)
+        text = f"<{name_of(type(value))}>"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -136,9 +139,13 @@ def shown(value: Any, api: AuditedApi, limit: int = 60) -> str:
         inner = ", ".join(shown(item, api, limit) for item in value)
         return f"[{inner}]" if type(value) is list else f"({inner}{',' if len(value) == 1 else ''})"
     if isinstance(value, type):
-        return value.__name__
-    name = getattr(value, "__name__", None)
-    return name if callable(value) and isinstance(name, str) else text_of(value, limit)
+        return name_of(value)
+    try:
+        name = getattr(value, "__name__", None)
+    except BaseException as error:
+        let_through(error)
+        name = None
+    return one_line(name) if callable(value) and isinstance(name, str) else text_of(value, limit)
 
 
 def shown_call(name: str, args: Any, kwargs: Any, api: AuditedApi) -> str:

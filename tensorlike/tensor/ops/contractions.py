@@ -15,7 +15,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.matrix_kernels import wide_product
 from tensorlike.tensor.ops.products import c_name, check_products
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
+from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 __all__ = ["cdist", "chain_matmul", "cross", "kron", "matrix_power"]
@@ -31,7 +31,7 @@ def _interleaved(shape: tuple[int, ...], other: tuple[int, ...], *, first: bool)
     return [n for size in own for n in ((size, 1) if first else (1, size))]
 
 
-@primitive(out=True, promotion="arithmetic")
+@primitive(out=True)
 def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
 
@@ -45,7 +45,8 @@ def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """
     left = input.reshape(_interleaved(input.shape, other.shape, first=True))
     right = other.reshape(_interleaved(other.shape, input.shape, first=False))
-    result = xp.multiply(left, right)
+    # In these shapes, one without dimensions counts for the dtype as much as the other.
+    result = xp.multiply(*promote_arithmetic("kron", xp, (left, right)))
     sizes = result.shape
     return result.reshape([n * m for n, m in zip(sizes[::2], sizes[1::2])])
 

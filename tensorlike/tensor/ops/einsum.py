@@ -167,7 +167,7 @@ def _program(inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, .
 
 def _sum(xp: Any, array: Any, axes: Labels) -> Any:
     # Integers sum in 64 bits, as everywhere.
-    return xp.sum(array, axis=axes, dtype=np.int64 if array.dtype.kind in "biu" else None)
+    return xp.asarray(xp.sum(array, axis=axes, dtype=np.int64 if array.dtype.kind in "biu" else None))
 
 
 def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
@@ -183,7 +183,7 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
         # What is only multiplied is promoted; of integers, one may have been summed before, and sums have 64 bits.
         first, second = promote_arithmetic("einsum", xp, (first, second))
     if not pair.is_product:
-        return xp.multiply(first, second)
+        return xp.asarray(xp.multiply(first, second))
     check_products("einsum", first, second, "scalars")
     return product(xp, first, second).reshape(pair.shape)
 

@@ -232,7 +232,8 @@ def repeat_interleave(
     """Return `input` with each element along `dim` repeated, all as often or each as often as `repeats` says.
 
     Without `dim` the input is flattened. Given `repeats` alone, it returns the indices, each as often as it says.
-    Raises RuntimeError for negative numbers, and when `repeats` does not have one number for each element.
+    Raises RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when
+    `output_size` is not the size of the result along `dim`.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).repeat_interleave(2)
@@ -246,13 +247,18 @@ def repeat_interleave(
 
     [tensor] = _all_of((input,), "repeat_interleave")
     if repeats is None:
+        if dim is not None:
+            raise TypeError(
+                "repeat_interleave() received an invalid combination of arguments: a dim, but no repeats; give both, "
+                "or neither"
+            )
         counts = _counts(input)
-        return wrap(_repeated(counts, counts.shape[0], counts))
+        return wrap(_sized(_repeated(counts, counts.shape[0], counts), output_size))
     if dim is None:
         tensor, dim = _reshape(tensor, (tensor._data.size,)), 0
     where = one_dim(dim, tensor._data.ndim)
     if tensor._data.ndim == 0:
-        tensor = _reshape(tensor, (1,))
+        raise IndexError(f"repeat_interleave(): Dimension specified as {dim} but tensor has no dimensions")
     size = tensor._data.shape[where]
     if isinstance(repeats, TensorBase):
         counts = _counts(repeats)
@@ -265,7 +271,17 @@ def repeat_interleave(
         counts = operator.index(repeats)
         if counts < 0:
             raise RuntimeError(f"repeat_interleave(): Repeats must be non-negative, got {counts}")
-    return direct(index_select)(tensor, where, wrap(_repeated(tensor._data, size, counts)))
+    return direct(index_select)(tensor, where, wrap(_sized(_repeated(tensor._data, size, counts), output_size)))
+
+
+def _sized(indices: Any, output_size: int | None) -> Any:
+    """Return the indices, of which there must be `output_size` where it is given."""
+    if output_size is not None and indices.shape[0] != output_size:
+        raise RuntimeError(
+            f"repeat_interleave(): allocated size does not match required size: output_size is {output_size}, and the "
+            f"result has the size {indices.shape[0]}"
+        )
+    return indices
 
 
 @guarded

@@ -105,7 +105,11 @@ derivatives(
 @primitive(name="fft_c2r", namespace=INTERNAL, method=False)
 def to_real(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Tensor:
     """Return the real tensor whose transform has `input` for its half over the last of `axes`."""
-    return xp.fft.irfftn(_complexes(input), s=sizes, axes=axes, norm=norm)
+    array = _complexes(input)
+    if not array.size:
+        # NumPy leaves the memory of the result as it finds it.
+        return xp.zeros(_resized(array.shape, sizes, axes), array.real.dtype)
+    return xp.fft.irfftn(array, s=sizes, axes=axes, norm=norm)
 
 
 def _to_real_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Any:

@@ -511,7 +511,8 @@ def normalize(
     Same as PyTorch's function of that name.
     """
     mask = _mask_of("normalize", input, mask)
-    size = _norm(input, ord, (one_dim(dim, input.dim()),) if input.dim() else (), True, dtype, mask)
+    where = one_dim(dim, input.dim())
+    size = _norm(input, ord, (where,) if input.dim() else (), True, dtype, mask)
     return _kept(input, mask, 0) / size.clamp(min=eps)
 
 

@@ -244,7 +244,8 @@ def prod(
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "prod")
     axis = None
     if dim is not None:
-        axis = one_axis(dim, input.ndim, "prod") if input.ndim else ()
+        axis = one_axis(dim, input.ndim, "prod")
+        axis = axis if input.ndim else ()
     return _accumulated(xp, xp.multiply, input, axis, keepdim, wanted)
 
 

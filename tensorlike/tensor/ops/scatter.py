@@ -117,7 +117,7 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
             f"{dim}"
         )
     mine, others = (tuple(n for d, n in enumerate(a.shape) if d != dim) for a in (input, source))
-    if mine != others:
+    if mine != others or (function == "index_add" and not input.ndim and source.ndim):
         raise RuntimeError(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
@@ -221,6 +221,8 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtype_name(index.dtype)}.")
     if index.ndim > 1:
         raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of shape {list(index.shape)}")
+    if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     number = single_value(
         value,
         input.dtype,

@@ -368,9 +368,35 @@ def nanmedian(
     return _overloaded("nanmedian", input, dim, keepdim, out)
 
 
+#: The longest lines that PyTorch sorts by insertion alone.
+_INSERTED = 16
+
+
+def _inserted(xp: Any, lines: Any) -> Any:
+    """Return the order in which insertion by `<` leaves each line: it takes no element past a NaN but to the front."""
+    ordered = lines
+    places = xp.arange(lines.shape[-1])
+    order = xp.broadcast_to(places, lines.shape)
+    for count in range(1, lines.shape[-1]):
+        element = ordered[..., count : count + 1]
+        smaller = element < ordered[..., :count]
+        # After the last one that is not greater; all the way where it is smaller than the first.
+        place = count - xp.argmax(~smaller[..., ::-1], axis=-1)[..., None]
+        place = xp.where(smaller[..., :1], 0, place)
+        source = xp.where(places < place, places, places - 1)
+        source = xp.where(places == place, count, xp.where(places > count, places, source))
+        ordered = xp.take_along_axis(ordered, source, -1)
+        order = xp.take_along_axis(order, source, -1)
+    return order
+
+
 @primitive(several=("values", "indices"), out=True)
 def mode(xp: Any, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
+
+    A NaN is equal to no other element, so that each counts as one that occurs once. In lines of up to 16 elements, NaN
+    come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
+    where PyTorch's order is not defined, they come last.
 
     >>> import tensorlike as tl
     >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
@@ -384,6 +410,8 @@ def mode(xp: Any, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[
         unsupported("mode", input.dtype)
     lines, axis = _along_last(xp, "mode", input, dim)
     order = xp.argsort(comparable(lines), -1, kind="stable")
+    if 1 < lines.shape[-1] <= _INSERTED and lines.size and lines.dtype.kind not in "biu" and xp.isnan(lines).any():
+        order = _inserted(xp, lines)
     ordered = xp.take_along_axis(lines, order, -1)
     places = xp.arange(lines.shape[-1])
     # How long the run of equal elements is up to each place; the first place of the greatest length ends the run.

@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.ops.products import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -182,6 +183,9 @@ def lobpcg(
         raise NotImplementedError(
             "lobpcg(): a tracker cannot be called, because SciPy iterates without telling; leave tracker=None"
         )
+    for value in (B, X, iK):
+        if value is not None:
+            check_products("lobpcg", A._data, value._data)
     size = A.shape[-1]
     count = (1 if X is None else X.shape[-1]) if k is None else k
     if count < 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import composite
+from tensorlike.tensor.ops.products import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.types import Tensor
 
@@ -72,6 +73,7 @@ def svd_lowrank(
     if count < 0:
         raise RuntimeError(f"svd_lowrank(): q must not be negative, got {q}")
     if M is not None:
+        check_products("svd_lowrank", A._data, M._data)
         A = A - M.expand(A.shape)
     return _decomposed(A, count, 2 if niter is None else niter)
 

@@ -14,6 +14,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import _outside_stacklevel
 from tensorlike.tensor.declare import composite, pointwise, primitive
 from tensorlike.tensor.forms import implementation_of
+from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "INTERNAL",
     "array_of",
     "broadcast_shape",
+    "check_parameters",
     "chosen",
     "counted",
     "functional",
+    "in_dtype_of",
     "inplace_form",
     "internal",
     "internal_pointwise",
@@ -110,6 +113,34 @@ def need_float(name: str, array: Any) -> None:
             f"\"{name}\" not implemented for '{dtype_name(array.dtype)}': convert the input first, "
             "e.g. with .to(tensorlike.float32)"
         )
+
+
+def check_parameters(function: str, array: Any, *parameters: Any) -> None:
+    """Raise unless the parameters of a normalization have the dtype of its input, or float32 beside half precision."""
+    dtype = array.dtype
+    for parameter in parameters:
+        if parameter is None or (found := parameter._data.dtype) is dtype or found == dtype:
+            continue
+        if dtype.itemsize == 2 and all(p is None or p._data.dtype == np.float32 for p in parameters):
+            return
+        expected = "Float" if dtype.itemsize == 2 else dtype_name(dtype)
+        raise RuntimeError(
+            f"{function}(): mixed dtype: expected parameters of scalar type {expected} but found {dtype_name(found)}; "
+            "convert them with .to(dtype)"
+        )
+
+
+def in_dtype_of(function: str, result: Any, like: Any) -> Any:
+    """Return a tensor in the dtype of another, as PyTorch's operations in place leave it; raise where they do."""
+    have, wanted = result._data.dtype, like._data.dtype
+    if have == wanted:
+        return result
+    if not can_cast(have, wanted):
+        raise RuntimeError(
+            f"{function}(): result type {dtype_name(have)} can't be cast to the desired output type "
+            f"{dtype_name(wanted)}"
+        )
+    return result.to(like.dtype)
 
 
 def widened(array: Any) -> Any:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.ops.products import c_name
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional
+from .common import array_of, broadcast_shape, functional
 
 __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -25,6 +27,12 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
             f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the "
             "operands first, e.g. with .float()"
         )
+    if x1._data.dtype != x2._data.dtype:
+        x1, x2 = x1.to(dtype_of(common)), x2.to(dtype_of(common))
+    if x1.shape != x2.shape:
+        # A vector has the length that it has in the common shape.
+        shape = broadcast_shape("cosine_similarity", x1.shape, x2.shape)
+        x1, x2 = x1.expand(shape), x2.expand(shape)
     product = (x1 * x2).sum(dim)
     return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
 
@@ -142,10 +150,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     Same as PyTorch's function of that name.
     """
-    shapes = []
-    for position, (name, value) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), 1):
-        shapes.append(array_of("bilinear", name, position, value).shape)
-    first, second, given = shapes
+    operands = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
+    arrays = [array_of("bilinear", name, position, value) for position, (name, value) in enumerate(operands.items(), 1)]
+    if any(array.dtype != arrays[0].dtype for array in arrays):
+        found = ", ".join(f"{name}: {c_name(array.dtype)}" for name, array in zip(operands, arrays))
+        raise RuntimeError(f"bilinear(): All tensors must have the same dtype, got {found}; convert with .to(dtype)")
+    first, second, given = (array.shape for array in arrays[:3])
     if len(first) != len(second):
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(first)} and {len(second)}")
     if first[:-1] != second[:-1]:

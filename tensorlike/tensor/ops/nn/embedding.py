@@ -112,6 +112,16 @@ def check_indices(function: str, indices: Any, name: str = "indices") -> None:
         )
 
 
+def check_sample_weights(weight: Any, per_sample_weights: Any) -> None:
+    """Raise unless the weights of single rows have the dtype of the table."""
+    if per_sample_weights is not None and per_sample_weights._data.dtype != weight._data.dtype:
+        raise RuntimeError(
+            "embedding_bag(): Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type {dtype_name(weight._data.dtype)} does not equal "
+            f"{dtype_name(per_sample_weights._data.dtype)}"
+        )
+
+
 def _row(padding_idx: int | None, rows: int) -> int:
     if padding_idx is None:
         return -1
@@ -203,6 +213,7 @@ def embedding_bag(
             )
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    check_sample_weights(weight, per_sample_weights)
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if input.dim() == 2:
@@ -216,6 +227,7 @@ def embedding_bag(
         if offsets is None or offsets.dim() != 1:
             given = None if offsets is None else f"the shape {list(offsets.shape)}"
             raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
+        check_indices("embedding_bag", offsets._data, "offsets")
         starts, end = bag_starts(offsets, input.shape[0], include_last_offset)
         input = input[:end]
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]

@@ -15,6 +15,7 @@ from .common import (
     broadcast_shape,
     counted,
     functional,
+    in_dtype_of,
     internal,
     internal_pointwise,
     narrowed,
@@ -189,6 +190,7 @@ def huber_loss(
     error = difference.abs()
     need_float("huber_loss", difference._data)
     losses = (error * error * 0.5).where(error <= delta, (error - 0.5 * delta) * delta)
+    losses = in_dtype_of("huber_loss", losses, input)
     if weight is not None:
         losses = _weighted(losses, input, weight, "none")
     return reduced(losses, reduction)
@@ -242,7 +244,9 @@ def binary_cross_entropy(
         if x.size and not bool(((x >= 0) & (x <= 1)).all()):
             raise RuntimeError("all elements of input should be between 0 and 1: apply sigmoid or use logits")
     losses = _binary_op(input, target)
-    return reduced(losses if weight is None else losses * weight, reduction)
+    if weight is not None:
+        losses = in_dtype_of("binary_cross_entropy", losses * weight, losses)
+    return reduced(losses, reduction)
 
 
 @functional(guard=True)
@@ -270,12 +274,14 @@ def binary_cross_entropy_with_logits(
 
 def binary_losses(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     """Return the cross entropy of each element, written with public operations."""
-    need_float("binary_cross_entropy_with_logits", array_of("binary_cross_entropy_with_logits", "input", 1, input))
+    name = "binary_cross_entropy_with_logits"
+    need_float(name, array_of(name, "input", 1, input))
     log_p = _logsigmoid_op(input)
     if pos_weight is not None:
-        log_p = log_p * ((pos_weight - 1) * target + 1)
-    losses = (1 - target) * input - log_p
-    return losses if weight is None else losses * weight
+        log_p = in_dtype_of(name, log_p * ((pos_weight - 1) * target + 1), input)
+    # PyTorch writes to `1 - target`, which has the dtype of the target.
+    losses = in_dtype_of(name, in_dtype_of(name, (1 - target) * input, target) - log_p, target)
+    return losses if weight is None else in_dtype_of(name, losses * weight, target)
 
 
 @functional(guard=True)
@@ -292,7 +298,7 @@ def soft_margin_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("soft_margin_loss", "input", 1, input)
-    product = target * input
+    product = in_dtype_of("soft_margin_loss", target * input, input)
     if product.is_complex():
         return reduced((-product).exp().log1p(), reduction)
     return reduced(-_logsigmoid_op(product), reduction)

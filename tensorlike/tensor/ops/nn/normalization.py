@@ -18,7 +18,7 @@ from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
-from .common import array_of, functional, internal, narrowed, need_float, raw, widened
+from .common import array_of, check_parameters, functional, internal, narrowed, need_float, raw, widened
 from .padding import pad_with
 
 __all__ = [
@@ -211,6 +211,7 @@ def layer_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, 
     shape = _normalized_shape("layer_norm", input, normalized_shape, ", ")
     need_float("layer_norm", array)
     _check_affine("layer_norm", shape, weight=weight, bias=bias)
+    check_parameters("layer_norm", array, weight, bias)
     return _layer_norm(input, weight, bias, len(shape), eps)
 
 
@@ -238,9 +239,9 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
         eps = float(np.finfo(wide._data.real.dtype).eps)
     dims = tuple(range(-len(shape), 0))
     result = wide * ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
-    if wide is not input:
-        result = result.type_as(input)
-    return result if weight is None else result * weight
+    if weight is not None:
+        result = result * weight
+    return result if result._data.dtype == array.dtype else result.type_as(input)
 
 
 # ---------------------------------------------------------------------------------------------------------- batch_norm
@@ -409,6 +410,7 @@ def batch_normalized(
     _check_channels(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
+    check_parameters("batch_norm", array, weight, bias, running_mean, running_var)
     result = _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if training:
         for running in (running_mean, running_var):
@@ -496,7 +498,8 @@ def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
     per_group = shape[1] // num_groups * math.prod(shape[2:])
     grouped = input.reshape((shape[0], num_groups, per_group))
     result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
-    return scaled_channels(result, weight, bias)
+    scaled = scaled_channels(result, weight, bias)
+    return scaled if scaled._data.dtype == input._data.dtype else scaled.type_as(input)
 
 
 def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
@@ -528,6 +531,7 @@ def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(value.shape)} and input of shape {list(shape)}"
             )
+    check_parameters("group_norm", input._data, weight, bias)
 
 
 # -------------------------------------------------------------------------------------------------------------- others

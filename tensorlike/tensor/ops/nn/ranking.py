@@ -9,7 +9,8 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.runtime import device_guard, guarded
+from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
@@ -233,6 +234,8 @@ def multi_margin_loss(
         raise ValueError(f"weight must be one-dimensional, got {weight.dim()} dimensions")
     _need_tensors("multi_margin_loss", input=input, target=target)
     need_float("multi_margin_loss", input._data)
+    if weight is not None:
+        check_products("multi_margin_loss", input._data, weight._data, "scalars")
     batched = input.dim() == 2
     if input.dim() not in (1, 2) or input.shape[-1] == 0:
         raise RuntimeError(
@@ -277,6 +280,10 @@ def multilabel_margin_loss(
     x = array_of("multilabel_margin_loss", "input", 1, input)
     t = array_of("multilabel_margin_loss", "target", 2, target)
     need_float("multilabel_margin_loss", x)
+    if t.dtype != np.int64:
+        raise RuntimeError(
+            f"multilabel_margin_loss(): expected scalar type Long but found {dtype_name(t.dtype)}: the target's"
+        )
     if x.ndim > 2 or t.shape != x.shape:
         raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(x.shape)}")
     labels = t.reshape((-1, t.shape[-1] if t.ndim else 1))

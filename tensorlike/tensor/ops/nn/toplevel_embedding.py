@@ -106,6 +106,7 @@ def _check_bags(weight: Any, indices: Any, offsets: Any, mode: int, weights: Any
                 f"expected per_sample_weights of the same shape as input, got {list(weights.shape)} and "
                 f"{list(indices.shape)}"
             )
+    functions.check_sample_weights(weight, weights)
 
 
 @composite

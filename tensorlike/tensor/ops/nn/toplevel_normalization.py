@@ -10,7 +10,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from . import normalization
-from .common import array_of, need_float, written_out
+from .common import array_of, check_parameters, need_float, written_out
 
 __all__ = [
     "batch_norm",
@@ -114,6 +114,7 @@ def native_group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(value.shape)} and input of shape {list(array.shape)}"
             )
+    check_parameters("native_group_norm", array, weight, bias)
     size = C // group * HxW
     grouped = input.reshape((N, group, size))
     wide = grouped.float() if array.dtype.itemsize == 2 else grouped
