@@ -104,6 +104,13 @@ _DTYPES: Final = (*_STORAGE_DTYPES.values(), "uint16", "uint32", "uint64")
 class _Allowed:
     """What a file may name: by default, with what the user added."""
 
+    #: Looked up when a file names them: bound methods kept in `found` would make a cycle.
+    METHODS: ClassVar[dict[str, str]] = {
+        "tensorlike.tensor.serialization.rebuild_tensor": "rebuild",
+        "torch._utils._rebuild_tensor_v2": "rebuild_v2",
+        "torch._utils._rebuild_tensor_v3": "rebuild_v3",
+    }
+
     def __init__(self, place: Callable[[Any, str], str]) -> None:
         self.place = place
         self.found: dict[str, Any] = {
@@ -112,13 +119,9 @@ class _Allowed:
             "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": _encode,
             "tensorlike.tensor.tensor.Tensor": Tensor, "tensorlike.tensor.parameter.Parameter": Parameter,
             "tensorlike.tensor.size.Size": Size, "tensorlike.tensor.device.device": Device,
-            "tensorlike.tensor.serialization.rebuild_tensor": self.rebuild,
             "tensorlike.tensor.storage.rebuild_storage": rebuild_storage,
-            # PyTorch's.
             "torch.Size": Size, "torch.device": Device, "torch.Tensor": Tensor, "torch._tensor.Tensor": Tensor,
             "torch.nn.parameter.Parameter": Parameter,
-            "torch._utils._rebuild_tensor_v2": self.rebuild_v2,
-            "torch._utils._rebuild_tensor_v3": self.rebuild_v3,
             "torch._utils._rebuild_parameter": _parameter,
             "torch._utils._rebuild_parameter_with_state": _parameter,
             "torch._tensor._rebuild_from_type_v2": _retyped,
@@ -137,6 +140,8 @@ class _Allowed:
         name = name.replace("__builtin__.", "builtins.")
         if name in self.found:
             return self.found[name]
+        if name in self.METHODS:
+            return getattr(self, self.METHODS[name])
         space, _, last = name.rpartition(".")
         if space in ("tensorlike.tensor.dtypes", "torch") and last in _DTYPES:
             return getattr(dtypes, last)
