@@ -125,8 +125,9 @@ def subclass_misused(T: Any, watch: Watch) -> Any:
 
 @program
 def mode_raises(T: Any, watch: Watch) -> Any:
+    x, y = used(T, watch), used(T, watch)
     with _mode(T, fail)():
-        return T.add(used(T, watch), used(T, watch))
+        return T.add(x, y)
 
 
 @program
@@ -168,7 +169,6 @@ CONTEXTS: dict[str, Callable[[Any], Any]] = {
     "fork_rng": lambda T: T.random.fork_rng(),
     "dual_level": lambda T: T.autograd.forward_ad.dual_level(),
     "set_multithreading_enabled": lambda T: T.autograd.set_multithreading_enabled(False),
-    "device": lambda T: T.device("cpu"),
 }
 for _name, _enter in CONTEXTS.items():
     PROGRAMS[f"error_in_{_name}"] = _in_context(_enter)
