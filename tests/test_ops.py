@@ -10,7 +10,7 @@ import pytest
 
 import tensorlike as tl
 from helpers.ducks import ANSWER, Duck, identical, recorded
-from helpers.gradients import GradientMismatch, check_gradients, outputs_of
+from helpers.gradients import GradientMismatch, check_gradients
 from helpers.rows import IN_PLACE, REFLECTED, calling, cases, families, mutates
 from helpers.values import (
     TOLERANCE,

@@ -71,7 +71,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
             notes = run.note()
             state = notes.get(key)
             if state is None:
-                state = notes[key] = [sum(run.visits(n) for n in (r() for r in nodes) if n is not None), [None] * len(nodes)]
+                alive = [node for node in (reference() for reference in nodes) if node is not None]
+                state = notes[key] = [sum(map(run.visits, alive)), [None] * len(nodes)]
             state[0] -= 1
             state[1][index] = grad
             if state[0] == 0:
