@@ -114,18 +114,18 @@ def in_parts(work: Callable[[int, int], object], count: int, size: int) -> None:
         work(0, count)
         return
     try:
-        from concurrent.futures import ThreadPoolExecutor, wait  # 8 ms
-
         if _pool is None:
+            from concurrent.futures import ThreadPoolExecutor  # 8 ms
+
             _pool = ThreadPoolExecutor(threads - 1, "tensorlike")
         bounds = [count * i // threads for i in range(threads + 1)]
         parts = [_pool.submit(_silently, work, *bounds[i : i + 2]) for i in range(1, threads)]
         try:
             work(bounds[0], bounds[1])
         finally:
-            wait(parts)
-        while parts:
-            parts.pop(0).result()  # No variable keeps the one that raises: Note [Errors in no cycle].
+            passed = [part.exception() is None for part in parts]
+        if not all(passed):
+            parts.pop(passed.index(False)).result()  # Raises, held by no variable: Note [Errors in no cycle].
     finally:
         _busy.release()
 
