@@ -153,6 +153,10 @@ def svg_of(boxes: list[Box], links: list[Link], fills: dict[str, str]) -> str:
         ways.append(way)
     _order(rows)
     _place(rows)
+    for row in rows:
+        for place in row:  # They refer to each other, and only where they are matters from here on.
+            place.above.clear()
+            place.below.clear()
     width = max(p.x + p.width / 2 for row in rows for p in row) + _PADDING
     height = max(p.y + p.height / 2 for row in rows for p in row) + _PADDING
     parts = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -58,7 +59,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
             raise RuntimeError(
                 f"register_multi_grad_hook(): the tensor at index {index} doesn't require gradient: leave it out"
             )
-    nodes = [edge_of(t)[0] for t in tensors]  # type: ignore[index]
+    # The nodes hold the hooks, and the hooks would hold the nodes. One that is gone no gradient reaches.
+    nodes = [weakref.ref(edge_of(t)[0]) for t in tensors]  # type: ignore[index]
     key = object()
 
     def hook_of(index: int) -> Callable[[Any], None]:
@@ -69,7 +71,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
             notes = run.note()
             state = notes.get(key)
             if state is None:
-                state = notes[key] = [sum(map(run.visits, nodes)), [None] * len(nodes)]
+                alive = [node for node in (reference() for reference in nodes) if node is not None]
+                state = notes[key] = [sum(map(run.visits, alive)), [None] * len(nodes)]
             state[0] -= 1
             state[1][index] = grad
             if state[0] == 0:

@@ -38,6 +38,10 @@ class saved_tensors_hooks(NodeObserver):
     Source: PyTorch's `torch.autograd.graph.saved_tensors_hooks`.
     """
 
+    #: Subclasses may have methods of these names instead: their own bound methods, kept here, would be a cycle.
+    pack_hook: Callable[[Any], Any]
+    unpack_hook: Callable[[Any], Any]
+
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
             if not callable(hook):

@@ -378,10 +378,10 @@ def ask_types(
             result = operands[position].__torch_function__(function, types, args, kwargs)
             if result is not NotImplemented:
                 return result
-    except RecursionError as error:
+    except RecursionError:
         from .errors import runaway
 
-        raise runaway(error, function, types, ask_types.__code__) from None
+        raise runaway(function, types, ask_types.__code__) from None
     if _settle is not None:
         result = _settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from .core import Plan
@@ -186,10 +186,12 @@ def inherits_default(kind: type) -> bool:
     return getattr(kind.__torch_function__, "__func__", None) is core._default_implementation  # type: ignore[attr-defined]
 
 
-def runaway(
-    error: RecursionError, function: Callable[..., Any], types: tuple[type, ...], code: CodeType
-) -> RecursionError:
-    """Return `error` itself, or one that names the cure when the same call came back through the same types."""
+def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeType) -> RecursionError:
+    """Return the error being handled, or one that names the cure when the same call came back through the same types.
+
+    The caller has no variable with the error: looking at its frame here would leave it a copy of that.
+    """
+    error = cast(RecursionError, sys.exception())
     if getattr(error, "_names_the_cure", False):
         return error
     depth = 0

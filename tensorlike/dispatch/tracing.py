@@ -75,7 +75,8 @@ class WatchedCall:
         self.asked: list[Asked] = []
         #: Nobody was asked, and the function's own implementation ran.
         self.implementation = False
-        self.error: BaseException | None = None
+        #: What was raised, in words: the error itself would be in a cycle.
+        self.error = ""
         self.start = time.perf_counter()
         self.seconds = 0.0
 
@@ -92,6 +93,11 @@ class WatchedCall:
         finally:
             self.asked.append(Asked(kind, of, operand, position, outcome, start, time.perf_counter() - start))
         return result
+
+    def raised(self, error: BaseException) -> None:
+        """Note what was raised."""
+        text = str(error).strip().partition("\n")[0]
+        self.error = f"{type(error).__name__}: {text}" if text else type(error).__name__
 
     def mode(self, mode: Any) -> _StandIn:
         """Return the stand-in for a mode that is asked."""
@@ -151,7 +157,7 @@ def traced(
         STATE.set(inner)
         return _answered(function, entry, plan, inner, call, args, kwargs)
     except BaseException as error:
-        call.error = error
+        call.raised(error)
         raise
     finally:
         STATE.set(state)

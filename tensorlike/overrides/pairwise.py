@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from tensorlike.dispatch.core import Missing, register_pairwise
 from tensorlike.dispatch.errors import function_name
@@ -241,12 +241,13 @@ def _settle(
         )
     try:
         return rules[0].handler(None, args, kwargs)
-    except RecursionError as error:
-        raise _runaway(error, function, rules[0]) from None
+    except RecursionError:
+        raise _runaway(function, rules[0]) from None
 
 
-def _runaway(error: RecursionError, function: Any, rule: _Rule) -> RecursionError:
-    """Return `error` itself, or one that names the cure when the rule came back to itself."""
+def _runaway(function: Any, rule: _Rule) -> RecursionError:
+    """Return the error being handled, or one that names the cure when the rule came back to itself."""
+    error = cast(RecursionError, sys.exception())
     if getattr(error, "_names_the_rule", False):
         return error
     depth = 0

@@ -119,10 +119,7 @@ class TraceLog:
     def end(self, number: int, parent: int | None, depth: int, call: WatchedCall) -> None:
         """Record a call that has ended."""
         name = self.named(call.function)
-        error = ""
-        if call.error is not None:
-            text = str(call.error).strip().partition("\n")[0]
-            error = f"{type(call.error).__name__}: {text}" if text else type(call.error).__name__
+        error = call.error
         answer = next((a for a in call.asked if a.outcome == "answered"), None) if not error else None
         if error:
             how = ""

@@ -186,7 +186,7 @@ class TorchTrace:
         try:
             yield call
         except BaseException as error:
-            call.error = error
+            call.raised(error)
             raise
         finally:
             self._level = before

@@ -343,8 +343,8 @@ def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
                 return _wrap_raw(formula, *values)
     try:
         result = runtime.quiet(formula, *values)
-    except RuntimeError as error:
-        result = runtime.again(error, formula, *values)
+    except RuntimeError:
+        result = runtime.again(formula, *values)
     except ValueError as error:
         # NumPy's word for shapes that do not fit: a hook unpacked something else than was packed.
         raise RuntimeError(f"backward: {error}") from None

@@ -227,8 +227,8 @@ def _call_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     return [
         "try:",
         f"    result = quiet({kernel}, {arguments})",
-        "except RuntimeError as error:",
-        f"    result = again(error, {kernel}, {arguments})",
+        "except RuntimeError:",
+        f"    result = again({kernel}, {arguments})",
     ]
 
 
@@ -352,8 +352,8 @@ def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     lines += [
         "try:",
         f"    quiet(write, {arguments})",
-        "except RuntimeError as error:",
-        f"    again(error, write, {arguments})",
+        "except RuntimeError:",
+        f"    again(write, {arguments})",
         f"counter = bump({me})",
         "if node is not None:",
         "    keep_result(node, former, counter)",

@@ -148,10 +148,9 @@ def in_parts(work: Callable[[int, int], object], count: int, size: int) -> None:
                 work(bounds[len(parts) + 1], count)
             work(bounds[0], bounds[1])
         finally:
-            errors = [part.exception() for part in parts]
-        for error in errors:
-            if error is not None:
-                raise error
+            passed = [part.exception() is None for part in parts]
+        if not all(passed):
+            parts.pop(passed.index(False)).result()  # Raises, held by no variable: Note [Errors in no cycle].
     finally:
         _busy.release()
 

@@ -50,15 +50,15 @@ def _edge(tensor: Any) -> Any:
 
 def _detached(value: Any) -> Any:
     """Return nested tensors without their history, tangents and batches kept."""
+    return tree_map(_detached_one, value)
 
-    def plain(tensor: Any) -> Any:
-        if type(tensor) is DualTensor:
-            return dual(plain(tensor._primal), plain(tensor._tangent), tensor._level)
-        if not isinstance(tensor, Tensor):
-            return tensor
-        return tensor.detach() if tensor.requires_grad else tensor
 
-    return tree_map(plain, value)
+def _detached_one(tensor: Any) -> Any:
+    if type(tensor) is DualTensor:
+        return dual(_detached_one(tensor._primal), _detached_one(tensor._tangent), tensor._level)
+    if not isinstance(tensor, Tensor):
+        return tensor
+    return tensor.detach() if tensor.requires_grad else tensor
 
 
 def _chosen(args: tuple[Any, ...], argnums: ArgNums, name: str) -> tuple[Any, ...]:

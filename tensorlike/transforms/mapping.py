@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
@@ -78,46 +78,45 @@ def _in_dims(name: str, in_dims: Any, args: tuple[Any, ...]) -> list[int | None]
         )
     if not args and isinstance(in_dims, (tuple, list)) and in_dims:
         raise ValueError(f"{shown}: got no inputs. Maybe you forgot to add inputs.")
-    found: list[int | None] = []
+    return list(_flat_dims(shown, args, tuple(in_dims) if isinstance(in_dims, list) else in_dims))
 
-    def walk(value: Any, dims: Any) -> None:
-        if isinstance(value, (tuple, list, dict)):
-            items = list(value.values()) if isinstance(value, dict) else list(value)
-            if dims is None or isinstance(dims, int):
-                for item in items:
-                    walk(item, dims)
-                return
-            if isinstance(value, dict) != isinstance(dims, dict) or len(dims) != len(items):
-                raise ValueError(
-                    f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} of "
-                    f"{len(items)} has in_dims {dims}."
-                )
-            for item, dim in zip(items, [dims[k] for k in value] if isinstance(value, dict) else dims, strict=True):
-                walk(item, dim)
+
+def _flat_dims(shown: str, value: Any, dims: Any) -> Iterator[int | None]:
+    """Yield the dimension to map over, or None, of each tensor in nested arguments."""
+    if isinstance(value, (tuple, list, dict)):
+        items = list(value.values()) if isinstance(value, dict) else list(value)
+        if dims is None or isinstance(dims, int):
+            for item in items:
+                yield from _flat_dims(shown, item, dims)
             return
-        if isinstance(dims, (tuple, list, dict)):
+        if isinstance(value, dict) != isinstance(dims, dict) or len(dims) != len(items):
             raise ValueError(
-                f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} has "
-                f"in_dims {dims}."
+                f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} of "
+                f"{len(items)} has in_dims {dims}."
             )
-        if dims is not None and not isinstance(dims, int):
-            raise ValueError(f"{shown}: Got in_dim={dims} for an input but in_dim must be either an integer or None.")
-        if dims is not None and not isinstance(value, Tensor):
+        for item, dim in zip(items, [dims[k] for k in value] if isinstance(value, dict) else dims, strict=True):
+            yield from _flat_dims(shown, item, dim)
+        return
+    if isinstance(dims, (tuple, list, dict)):
+        raise ValueError(
+            f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} has "
+            f"in_dims {dims}."
+        )
+    if dims is not None and not isinstance(dims, int):
+        raise ValueError(f"{shown}: Got in_dim={dims} for an input but in_dim must be either an integer or None.")
+    if dims is not None and not isinstance(value, Tensor):
+        raise ValueError(
+            f"{shown}: Got in_dim={dims} for an input but the input is of type {type(value)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
+        )
+    if dims is not None:
+        rank = value.dim()
+        if not -rank <= dims < rank:
             raise ValueError(
-                f"{shown}: Got in_dim={dims} for an input but the input is of type {type(value)}. We cannot vmap over "
-                "non-Tensor arguments, please use None as the respective in_dim"
+                f"{shown}: Got in_dim={dims} for some input, but that input is a Tensor of dimensionality {rank} "
+                f"so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
             )
-        if dims is not None:
-            rank = value.dim()
-            if not -rank <= dims < rank:
-                raise ValueError(
-                    f"{shown}: Got in_dim={dims} for some input, but that input is a Tensor of dimensionality {rank} "
-                    f"so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
-                )
-        found.append(dims)
-
-    walk(args, tuple(in_dims) if isinstance(in_dims, list) else in_dims)
-    return found
+    yield dims
 
 
 def _size(pairs: list[tuple[Any, int | None]]) -> int:
@@ -163,6 +162,8 @@ def _run(
 
 
 def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
+    """Return nested results with the batch of each where `out_dims` says."""
+
     def out_of(value: Any, dim: Any) -> Any:
         if dim is None:
             if is_batched(value, level):
@@ -185,26 +186,29 @@ def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
             )
         return inner if dim in (0, -rank) else inner.movedim(0, dim)
 
-    def walk(value: Any, dims: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            if dims is None or isinstance(dims, int):
-                items = [walk(v, dims) for v in value]
-            else:
-                if not isinstance(dims, (tuple, list)) or len(dims) != len(value):
-                    raise ValueError(
-                        f"vmap({name}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of "
-                        f"`outputs`: {len(value)} results have out_dims {dims}."
-                    )
-                items = [walk(v, d) for v, d in zip(value, dims, strict=True)]
-            kind: Any = type(value)
-            return kind._make(items) if hasattr(kind, "_make") else kind(items)
-        if isinstance(value, dict):
-            return type(value)((k, walk(v, dims[k] if isinstance(dims, dict) else dims)) for k, v in value.items())
-        if isinstance(dims, (tuple, list)) and len(dims) == 1:
-            dims = dims[0]
-        return out_of(value, dims)
+    return _each_with_dim(out_of, result, out_dims, f"vmap({name}, ..., out_dims={out_dims})")
 
-    return walk(result, out_dims)
+
+def _each_with_dim(change: Callable[[Any, Any], Any], value: Any, dims: Any, shown: str) -> Any:
+    """Return nested results with `change(result, dim)` in the place of each."""
+    if isinstance(value, (tuple, list)):
+        if dims is None or isinstance(dims, int):
+            items = [_each_with_dim(change, v, dims, shown) for v in value]
+        else:
+            if not isinstance(dims, (tuple, list)) or len(dims) != len(value):
+                raise ValueError(
+                    f"{shown}: out_dims is not compatible with the structure of `outputs`: {len(value)} results have "
+                    f"out_dims {dims}."
+                )
+            items = [_each_with_dim(change, v, d, shown) for v, d in zip(value, dims, strict=True)]
+        kind: Any = type(value)
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
+    if isinstance(value, dict):
+        each = dims if isinstance(dims, dict) else dict.fromkeys(value, dims)
+        return type(value)((k, _each_with_dim(change, v, each[k], shown)) for k, v in value.items())
+    if isinstance(dims, (tuple, list)) and len(dims) == 1:
+        dims = dims[0]
+    return change(value, dims)
 
 
 def _in_chunks(
@@ -219,8 +223,6 @@ def _in_chunks(
     randomness: str,
     chunk_size: int,
 ) -> Any:
-    from tensorlike.tensor.ops.joining import cat
-
     def part(value: Any, of: list[int | None], start: int, stop: int) -> Any:
         rest = iter(of)
 
@@ -240,20 +242,24 @@ def _in_chunks(
             )
         )  # fmt: skip
 
-    def joined(values: list[Any], dims: Any) -> Any:
-        first = values[0]
-        if isinstance(first, (tuple, list)):
-            each = dims if isinstance(dims, (tuple, list)) else [dims] * len(first)
-            items = [joined([v[i] for v in values], each[i]) for i in range(len(first))]
-            kind: Any = type(first)
-            return kind._make(items) if hasattr(kind, "_make") else kind(items)
-        if isinstance(first, dict):
-            return {k: joined([v[k] for v in values], dims[k] if isinstance(dims, dict) else dims) for k in first}
-        if isinstance(dims, (tuple, list)) and len(dims) == 1:
-            dims = dims[0]
-        return first if dims is None else cat(values, dims)
+    return _joined(chunks, out_dims)
 
-    return joined(chunks, out_dims)
+
+def _joined(values: list[Any], dims: Any) -> Any:
+    """Return the nested results of several chunks as those of one."""
+    from tensorlike.tensor.ops.joining import cat
+
+    first = values[0]
+    if isinstance(first, (tuple, list)):
+        each = dims if isinstance(dims, (tuple, list)) else [dims] * len(first)
+        items = [_joined([v[i] for v in values], each[i]) for i in range(len(first))]
+        kind: Any = type(first)
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
+    if isinstance(first, dict):
+        return {k: _joined([v[k] for v in values], dims[k] if isinstance(dims, dict) else dims) for k in first}
+    if isinstance(dims, (tuple, list)) and len(dims) == 1:
+        dims = dims[0]
+    return first if dims is None else cat(values, dims)
 
 
 _RANDOM = names(

@@ -375,7 +375,6 @@ class _Saving(saved_tensors_hooks):
     """The hooks of the forward pass."""
 
     def __init__(self, frame: _Frame) -> None:
-        super().__init__(self._pack, self._unpack)
         self.frame = frame
 
     def saw(self, node: Any) -> None:
@@ -383,14 +382,16 @@ class _Saving(saved_tensors_hooks):
             self.frame.log.append(_line(node))
         super().saw(node)
 
-    def _pack(self, tensor: Any) -> _Holder:
+    def pack_hook(self, tensor: Any) -> _Holder:
+        """Keep a number in place of `tensor`."""
         frame = self.frame
         holder = _Holder(frame, len(frame.holders), frame.describe(tensor))
         frame.holders.append(weakref.ref(holder))
         return holder
 
     @staticmethod
-    def _unpack(holder: _Holder) -> Any:
+    def unpack_hook(holder: _Holder) -> Any:
+        """Return the value for a number, computed again when it is not there."""
         run = current_run()
         value = None if run is None else _recomputed(run).get(holder)
         if value is None:
@@ -406,7 +407,6 @@ class _Again(saved_tensors_hooks):
     """The hooks of the second pass: what it saves is what the first pass left out."""
 
     def __init__(self, frame: _Frame, run: Any) -> None:
-        super().__init__(self._pack, lambda tensor: tensor)
         self.frame, self.number = frame, 0
         self.log: list[str] = []
         self.run = None if run is None else weakref.ref(run)
@@ -417,7 +417,8 @@ class _Again(saved_tensors_hooks):
             self.log.append(_line(node))
         super().saw(node)
 
-    def _pack(self, tensor: Any) -> Any:
+    def pack_hook(self, tensor: Any) -> Any:
+        """Hand over the value with the number that is next."""
         frame, number = self.frame, self.number
         self.number += 1
         if number >= len(frame.holders):
@@ -440,6 +441,11 @@ class _Again(saved_tensors_hooks):
             if self.wrong:
                 frame.fail(self)
             raise _Stop(self)
+        return tensor
+
+    @staticmethod
+    def unpack_hook(tensor: Any) -> Any:
+        """Return what was kept, which is the value itself."""
         return tensor
 
 

@@ -106,13 +106,11 @@ def _copy(xp: Any, input: Any, src: Any) -> None:
     if src.ndim > input.ndim or any(
         n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
     ):  # fmt: skip
-        error = broadcast_error("copy_", ValueError(), (input, src))
-        if not isinstance(error, RuntimeError):
-            shape = input.shape if src.ndim <= input.ndim else src.shape
-            error = RuntimeError(
-                f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
-            )
-        raise error
+        shape = input.shape if src.ndim <= input.ndim else src.shape
+        unfit = RuntimeError(
+            f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+        raise broadcast_error("copy_", unfit, (input, src))
     input[...] = as_written(src, input.dtype)
 
 
