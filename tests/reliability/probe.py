@@ -61,8 +61,8 @@ class Probe:
             self.checks.append(("the fast paths are off", lambda: bool(core.PLAIN)))
         self.checks.append(("a context variable of the library is changed", self._variables))
         threads = sys.modules.get(f"{tl.__name__}.tensor.threads")
-        if hasattr(threads, "_busy"):
-            self.checks.append(("large work counts as going on", lambda: not threads._busy.locked()))
+        if hasattr(threads, "_claims"):
+            self.checks.append(("large work counts as going on", lambda: not threads._claims))
         if hasattr(tl._C, "_functorch"):
             functorch = tl._C._functorch
             self.checks.append(("a level of functorch is entered", lambda: functorch.peek_interpreter_stack() is None))
