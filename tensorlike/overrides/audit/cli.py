@@ -147,7 +147,7 @@ def _run(options: argparse.Namespace) -> int:
         _check_writable(options.json, "--json")
     baseline = None if options.baseline is None else _baseline(options.baseline)
     # Relative to the folder that the user is in.
-    for option in ("html", "json", "baseline"):
+    for option in ("html", "json"):
         if getattr(options, option) not in (None, "-"):
             setattr(options, option, os.path.abspath(getattr(options, option)))
     with _streams_kept(), interrupts_noted(), process_restored():

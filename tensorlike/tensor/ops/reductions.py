@@ -242,10 +242,11 @@ def prod(
     Same as PyTorch's function of that name.
     """
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "prod")
-    axis = None
+    axis: int | tuple[()] | None = None
     if dim is not None:
         axis = one_axis(dim, input.ndim, "prod")
-        axis = axis if input.ndim else ()
+        if not input.ndim:
+            axis = ()
     return _accumulated(xp, xp.multiply, input, axis, keepdim, wanted)
 
 
