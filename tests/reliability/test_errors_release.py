@@ -174,9 +174,8 @@ def test_wrong_calls(name: str, long_form: bool) -> None:
             for sample in given if long_form else given[:1]:
                 for what, args, kwargs in wrong_calls(sample.args, sample.kwargs):
                     turn = len(attempts)
-                    for context in CONTEXTS if long_form else (CONTEXTS[turn % len(CONTEXTS)],):
-                        attempt = attempt_at(row.function, context, turn % 3 == 0, args, kwargs)
-                        attempts.append((f"{row.full_name}{sample}, {what}", attempt))
+                    attempt = attempt_at(row.function, CONTEXTS[turn % len(CONTEXTS)], turn % 3 == 0, args, kwargs)
+                    attempts.append((f"{row.full_name}{sample}, {what}", attempt))
         errors, faults = faults_of(attempts)
     assert not faults, f"{len(faults)} of {errors} errors hold memory, for example\n" + "\n".join(faults[:3])
     assert errors >= 10, f"{name}: only {errors} of {len(attempts)} calls raise"

@@ -107,10 +107,8 @@ def _copy(xp: Any, input: Any, src: Any) -> None:
         n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
     ):  # fmt: skip
         shape = input.shape if src.ndim <= input.ndim else src.shape
-        unfit = RuntimeError(
-            f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
-        raise broadcast_error("copy_", unfit, (input, src))
+        message = f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        raise broadcast_error("copy_", RuntimeError(message), (input, src))
     input[...] = as_written(src, input.dtype)
 
 
