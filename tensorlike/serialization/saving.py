@@ -114,7 +114,8 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
 def _write_archive(file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str, UntypedStorage]]) -> None:
     """Write the archive: the pickle, and the bytes of the storages."""
     # Not compressed, as PyTorch's are: the elements of a trained network hardly compress.
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+    try:
         _write_member(archive, "archive/data.pkl", pickled.getbuffer())
         _write_member(archive, "archive/format", b"tensorlike 1")
         _write_member(archive, "archive/.storage_alignment", str(_ALIGNMENT).encode())
@@ -122,6 +123,12 @@ def _write_archive(file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str,
         for key, storage in storages:
             _write_member(archive, f"archive/data/{key}", memoryview(storage.cpu()._host()))
         _write_member(archive, "archive/version", b"3\n")
+        archive.close()
+    except BaseException:
+        # Not closed, neither here nor when it is freed: what closing an archive raises in the middle of a member would
+        # take the place of the error.
+        archive.fp = None
+        raise
 
 
 def _write_member(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
@@ -133,9 +140,10 @@ def _write_member(archive: zipfile.ZipFile, name: str, data: bytes | memoryview)
     padding = -(archive.fp.tell() + 30 + len(name) + 20 * wide + 4) % _ALIGNMENT
     # PyTorch's field for this, with its identifier.
     member.extra = b"FB" + padding.to_bytes(2, "little") + bytes(padding)
-    with archive.open(member, "w", force_zip64=wide) as stream:
-        for first in range(0, len(data), _PIECE):
-            stream.write(bytes(data[first : first + _PIECE]))
+    stream = archive.open(member, "w", force_zip64=wide)
+    for first in range(0, len(data), _PIECE):
+        stream.write(bytes(data[first : first + _PIECE]))
+    stream.close()
     # The directory at the end of the archive does without.
     member.extra = b""
 

@@ -115,6 +115,10 @@ def _forget() -> None:
 after_fork(_forget)
 
 
+def _nothing(start: int, stop: int) -> None:
+    """Stand for the work of a part that has run."""
+
+
 class _Part:
     """One part of an operation: run once, by whoever claims it."""
 
@@ -136,6 +140,8 @@ class _Part:
         except BaseException as error:
             self.error = error
         finally:
+            # First, for the caller goes on at once: neither a helper nor the queue keeps the arrays of the operation.
+            self.work = _nothing
             self.done.release()
 
     def finish(self) -> None:
@@ -156,8 +162,6 @@ def _help(parts: SimpleQueue[_Part | None]) -> None:
         if part is None:
             return
         part.run()
-        # While it waits a helper keeps nothing of the last operation.
-        del part
 
 
 def _hand_out(parts: list[_Part]) -> None:
@@ -207,8 +211,11 @@ def _run_parts(work: Callable[[int, int], object], bounds: list[int]) -> None:
     except BaseException:
         # What is not yet begun is left out; what is begun writes until it is done.
         for part in parts:
-            if not part.claim.acquire(False):
+            if part.claim.acquire(False):
+                part.work = _nothing
+            else:
                 part.done.acquire()
+            part.error = None
         raise
     try:
         while parts:

@@ -275,8 +275,13 @@ def test_errors_of_parts_in_other_threads() -> None:
     def attempt(watched: Watched, ours: bool, theirs: bool) -> str | None:
         data = watched(np.ones(8))
 
+        begun = threading.Event()
+
         def work(start: int, stop: int) -> None:
             here = threading.get_ident() == caller
+            if here:
+                begun.wait(10)  # Who is done with his own part takes what is left.
+            begun.set()
             if ours if here else theirs:
                 places.add("here" if here else "there")
                 raise UserError(data[start:stop])
@@ -291,11 +296,6 @@ def test_errors_of_parts_in_other_threads() -> None:
                 words, held = held_by(lambda watched, a=ours, b=theirs: attempt(watched, a, b))
                 assert words is not None
                 assert words.startswith("UserError")
-                # A worker drops what it did last a moment after the caller has the error.
-                if held:
-                    tl.set_num_threads(2)
-                    tl.set_num_threads(3)
-                    words, held = held_by(lambda watched, a=ours, b=theirs: attempt(watched, a, b))
                 assert held == ""
     finally:
         tl.set_num_threads(before)
