@@ -312,3 +312,4 @@ class inference_mode(_GradContext):
             return call(*args, **kwargs)
         finally:
             entered.leave()
+            del call, args, kwargs  # An error may be among them: Note [Errors in no cycle].

@@ -283,6 +283,7 @@ class Switch:
             left = state if found is inner else self._left(state, found)
         except BaseException:
             STATE.set(state)
+            del call, args, kwargs  # An error may be among them: Note [Errors in no cycle].
             raise
         STATE.set(left)
         return result

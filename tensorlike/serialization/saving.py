@@ -141,8 +141,13 @@ def _write_member(archive: zipfile.ZipFile, name: str, data: bytes | memoryview)
     # PyTorch's field for this, with its identifier.
     member.extra = b"FB" + padding.to_bytes(2, "little") + bytes(padding)
     stream = archive.open(member, "w", force_zip64=wide)
-    for first in range(0, len(data), _PIECE):
-        stream.write(bytes(data[first : first + _PIECE]))
+    try:
+        for first in range(0, len(data), _PIECE):
+            stream.write(bytes(data[first : first + _PIECE]))
+    except BaseException:
+        # Closed without the writing that its own `close` does, which Python would make up for when it is freed.
+        io.BufferedIOBase.close(stream)  # type: ignore[arg-type]
+        raise
     stream.close()
     # The directory at the end of the archive does without.
     member.extra = b""
