@@ -20,8 +20,6 @@ import pytest
 import tensorlike as tl
 from tensorlike.serialization import saving
 
-#: How many processes are killed. The long form: TENSORLIKE_KILLS=2000 python -m pytest tests/reliability/test_saving.py
-KILLS = int(os.environ.get("TENSORLIKE_KILLS", "40"))
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and pipes are POSIX's")
 
@@ -48,16 +46,17 @@ def run(program, *arguments, **options):
 
 
 @posix
-def test_killed_saves_and_simultaneous_loads_lose_no_file(tmp_path):
+def test_killed_saves_and_simultaneous_loads_lose_no_file(tmp_path, long_form):
+    kills = 2000 if long_form else 40
     program = Path(__file__).with_name("kill_saves.py")
-    command = [sys.executable, program, "tensorlike", f"--kills={KILLS}", f"--loads={KILLS * 5}", "--folder", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + KILLS, check=False)
+    command = [sys.executable, program, "tensorlike", f"--kills={kills}", f"--loads={kills * 5}", "--folder", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + kills, check=False)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
-    assert counts["kills"] == KILLS
-    assert counts["loads"] == KILLS * 5
+    assert counts["kills"] == kills
+    assert counts["loads"] == kills * 5
     # Kills that never hit a save would prove nothing.
-    assert counts["landed"] >= KILLS // 8
+    assert counts["landed"] >= kills // 8
     assert counts["lost"] == counts["failed"] == 0
 
 
