@@ -20,7 +20,6 @@ import pytest
 import tensorlike as tl
 from tensorlike.serialization import saving
 
-
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and pipes are POSIX's")
 
 
