@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import threading
@@ -105,16 +106,16 @@ class TraceLog:
         #: Nothing more is recorded.
         self.closed = False
         self.named = named
-        self._slots: list[DispatchRecord | None] = []
-        self._lock = threading.Lock()
+        # By number, for a context that was copied to a thread records into the same log; without a lock, which a child
+        # process could find held.
+        self._numbers = itertools.count()
+        self._ended: dict[int, DispatchRecord] = {}
         self._began = time.perf_counter()
         self._thread = threading.get_native_id()
 
     def begin(self) -> int:
         """Return the number of a call that begins."""
-        with self._lock:  # A context that was copied to a thread records into the same log.
-            self._slots.append(None)
-            return len(self._slots) - 1
+        return next(self._numbers)
 
     def end(self, number: int, parent: int | None, depth: int, call: WatchedCall) -> None:
         """Record a call that has ended."""
@@ -127,7 +128,7 @@ class TraceLog:
             how = answer.kind
         else:
             how = "plain" if call.implementation else "rule"
-        self._slots[number] = DispatchRecord(
+        self._ended[number] = DispatchRecord(
             number=number,
             parent=parent,
             depth=depth,
@@ -145,10 +146,10 @@ class TraceLog:
         )
 
     def __iter__(self) -> Iterator[DispatchRecord]:
-        return (record for record in list(self._slots) if record is not None)
+        return (record for _, record in sorted(self._ended.copy().items()))
 
     def __len__(self) -> int:
-        return sum(record is not None for record in self._slots)
+        return len(self._ended)
 
     def __getitem__(self, index: int) -> DispatchRecord:
         return list(self)[index]
