@@ -1,6 +1,7 @@
-"""The named tuples that operations with several results return, such as `tensorlike.return_types.sort`.
+"""The types that operations with several results return, such as `tensorlike.return_types.sort`.
 
-Each is a tuple with fields: `tensorlike.sort(x)` is `(values, indices)` and has `.values` and `.indices`.
+Each is a tuple with fields: `tensorlike.sort(x)` is `(values, indices)` and has `.values` and `.indices`. Like a tuple
+it is made of one iterable: `type(result)(change(item) for item in result)`.
 
 Same as PyTorch's module of that name; what `out=` returns is of the same types.
 """
@@ -52,7 +53,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 __all__ = list(FIELDS)
 
 for _name, _fields in FIELDS.items():
-    globals()[_name] = _return_type(_name, _fields).__self__
+    globals()[_name] = _return_type(_name, _fields)
 
 if TYPE_CHECKING:
 
