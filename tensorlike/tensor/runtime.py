@@ -304,6 +304,10 @@ def number_array(xp: Any, value: Any, dtype: Any) -> Any:
             if not -(2**63) <= number < 2**64:
                 raise OverflowError(f"int too big to convert: {number} does not fit in 64 bits")
             return xp.asarray(np.array(number & (2**64 - 1), dtype=np.uint64).astype(dtype))
+    if type(value) is float and not -65504.0 <= value <= 65504.0:
+        # It may overflow to infinity, as in PyTorch.
+        with np.errstate(all="ignore"):
+            return xp.asarray(value, dtype=dtype)
     return xp.asarray(value, dtype=dtype)
 
 
