@@ -95,3 +95,114 @@ def test_hermite_polynomials_have_a_largest_degree(degree):
 def test_a_number_that_overflows_in_the_dtype_of_the_tensor_is_infinite():
     assert_same("lib.atan2(lib.ones(2), 1e308)")
     assert_same("lib.xlogy(lib.ones(2), -1e308)")
+
+
+# ---------------------------------------------------------------------------------------------------------- filled
+
+FILL_VALUES = (
+    "None", "'a'", "[1]", "(1, 2)", "object()", "np.array(2.0)", "np.float64(1)", "np.int32(1)", "10**400", "2**70",
+    "2**64", "2**63", "-2**63 - 1", "300", "-1", "-0.0", "2.5", "True", "1e300", "1e5", "inf", "nan", "1j", "0.5 + 0j",
+    "lib.tensor(2.0)", "lib.tensor(3)", "lib.tensor([2.0])", "lib.tensor([2.0, 3.0])",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", FILL_VALUES)
+def test_fill_values(value):
+    assert_same(f"lib.full((2,), {value})")
+    for dtype in ("bool", "uint8", "int64", "float16", "float32", "float64", "complex64"):
+        assert_same(f"lib.full((2,), {value}, dtype=lib.{dtype})")
+        assert_same(f"lib.full_like(lib.ones(2, dtype=lib.{dtype}), {value})")
+        assert_same(f"lib.ones(2, dtype=lib.{dtype}).new_full((2,), {value})")
+        assert_same(f"lib.full((2,), {value}, out=lib.empty(2, dtype=lib.{dtype}))")
+
+
+@pytest.mark.parametrize("call", ["full((2,), 2", "zeros(2", "ones(2", "eye(2", "linspace(0, 1, 3", "logspace(0, 1, 3",
+                                  "arange(0, 3.32"])  # fmt: skip
+def test_dtype_and_out_of_factories(call):
+    for out in ("int64", "float32", "float64"):
+        assert_same(f"lib.{call}, out=lib.empty(0, dtype=lib.{out}))")
+        for dtype in ("int64", "float32"):
+            assert_same(f"lib.{call}, out=lib.empty(0, dtype=lib.{out}), dtype=lib.{dtype})")
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn", "full", "randint"])
+def test_sizes_by_keyword(name):
+    more = {"full": ", fill_value=1", "randint": ", low=0, high=3"}.get(name, "")
+    for size in ("(2, 3)", "[2]", "()", "lib.Size([4])", "2", "None", "lib.tensor(2)", "(2.0,)", "(-1,)"):
+        assert_same(f"lib.{name}(size={size}{more}).shape")
+        if f"new_{name}" in ("new_zeros", "new_ones", "new_empty", "new_full"):
+            assert_same(f"lib.ones(2).new_{name}(size={size}{more}).shape")
+    assert_same(f"lib.{name}(2, size=(2,)).shape")
+    assert_same(f"lib.{name}()")
+    assert_same(f"lib.{name}(2, foo=3)")
+
+
+@pytest.mark.parametrize("line", [
+    "lib.full(2, 3)", "lib.ones(2).new_full(2, 3)", "lib.ones(2).new_zeros()", "lib.zeros(None)",
+    "lib.ones(6).resize_(size=(2, 3))", "lib.ones(6).tile(dims=(2,))", "lib.ones(2, 3).sum_to_size(size=(1, 3))",
+    "lib.ones(6).view(size=(2, 3))", "lib.ones(6).reshape(shape=(2, 3))", "lib.ones(6).expand(size=(2, 6))",
+    "lib.ones(6).repeat(repeats=(2,))", "lib.ones(6).permute(dims=(0,))", "lib.ones(6).permute(dims=0)",
+    "lib.ones(6).reshape(shape=6)", "lib.ones(6).repeat(repeats=2)", "lib.ones(6).expand(size=6)",
+    "lib.ones(6).tile(dims=2)", "lib.ones(6).flip(dims=0)", "lib.ones(6).resize_(size=6)",
+])  # fmt: skip
+def test_sizes_of_methods_by_keyword(line):
+    assert_same(line)
+
+
+# ---------------------------------------------------------------------------------------------------------- arange
+
+NUMBERS = (0, 1, 5, -3, 0.5, 3.32, -1.5, True)
+STEPS = (1, 2, -1, 0.3, 1.5, -0.7, 0, math.nan)
+
+
+@pytest.mark.parametrize("dtype", [
+    None, "bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+])  # fmt: skip
+def test_arange_of_floats_and_integers(dtype):
+    compared = 0
+    for start in NUMBERS:
+        for end in NUMBERS:
+            for step in STEPS:
+                found = []
+                for library in LIBRARIES:
+                    options = {} if dtype is None else {"dtype": getattr(library, dtype)}
+                    try:
+                        result = library.arange(start, end, step, **options)
+                        found.append((str(result.dtype).partition(".")[2], result.tolist()))
+                    except Exception as error:
+                        found.append((type(error), []))
+                (kind, ours), (their_kind, theirs) = found
+                assert kind == their_kind, (start, end, step)
+                assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-6), (start, end, step)
+                compared += bool(theirs)
+    assert compared > 100 or dtype in ("bool", "complex64")
+
+
+@pytest.mark.parametrize("arguments", [
+    "3.32, dtype=lib.int64", "-0.5, dtype=lib.int64", "0, 2**31, 2**30", "2**60, 2**60 + 5", "nan", "inf", "10**400",
+    "2**64, 2**64 + 2", "0, 300, 100, dtype=lib.uint8", "0, 1, 0.3, dtype=lib.int64", "'a'", "None",
+])  # fmt: skip
+def test_arange_of_hostile_numbers(arguments):
+    assert_same(f"lib.arange({arguments})")
+
+
+# ---------------------------------------------------------------------------------------------------------- where, to
+
+@pytest.mark.parametrize("numbers", [
+    "1, 0", "1.0, 0", "True, False", "True, 2", "1j, 2", "1.5, True", "1, None", "1, 0, out=lib.empty(2)",
+    "lib.tensor(1), 0, out=lib.empty(2)", "lib.tensor(1), lib.tensor(0), out=lib.empty(2, dtype=lib.int64)",
+])  # fmt: skip
+def test_where_of_two_numbers(numbers):
+    assert_same(f"lib.where(lib.tensor([True, False]), {numbers})")
+
+
+@pytest.mark.parametrize("arguments", [
+    "None", "None, None", "None, lib.float64", "None, None, True", "None, copy=True", "None, dtype=lib.float64", "",
+    "device=None", "dtype=None",
+])  # fmt: skip
+def test_to_with_none(arguments):
+    assert_same(f"lib.ones(2).to({arguments})")
+    if "float64" not in arguments and "copy" not in arguments:
+        for library in LIBRARIES:
+            x = library.ones(2)
+            assert eval(f"x.to({arguments})", {"x": x, "lib": library}) is x
