@@ -5,6 +5,7 @@ Compared are dtype, shape, values and `requires_grad` of what a line returns, or
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from typing import Any
@@ -14,6 +15,9 @@ import pytest
 import torch
 
 import tensorlike as tl
+from helpers.oracle import torch_function
+from helpers.parity import quietly
+from helpers.rows import rows
 
 LIBRARIES = (tl, torch)
 
@@ -206,3 +210,37 @@ def test_to_with_none(arguments):
         for library in LIBRARIES:
             x = library.ones(2)
             assert eval(f"x.to({arguments})", {"x": x, "lib": library}) is x
+
+
+# ------------------------------------------------------------------------------------------- numbers without tensors
+
+@functools.cache
+def functions() -> dict[str, tuple[Any, Any]]:
+    """Return the functions that both libraries have, by name."""
+    found = {}
+    for row in rows():
+        if row.form in ("function", "alias"):
+            name = f"{row.namespace}.{row.name}"
+            theirs = torch_function(name.replace("tensorlike", "torch", 1))
+            if theirs is not None:
+                found[name] = (row.function, theirs)
+    return found
+
+
+@pytest.mark.parametrize("numbers", [(2.0,), (2,), (2, 3), (2.0, 3.0), (1, 0.5), (True, False)])
+def test_functions_of_numbers_alone(numbers):
+    assert len(functions()) > 500
+    wrong = []
+    for name, pair in functions().items():
+        errors = []
+        for function in pair:
+            try:
+                quietly(function, *numbers)
+                errors.append(None)
+            except Exception as error:
+                errors.append(error)
+        ours, theirs = errors
+        # Where PyTorch has another error, it comes from a Python function that looks at its arguments later.
+        if (ours is None) != (theirs is None) or (isinstance(theirs, TypeError) and not isinstance(ours, TypeError)):
+            wrong.append((name, ours, theirs))
+    assert wrong == []

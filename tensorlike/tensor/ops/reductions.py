@@ -391,9 +391,10 @@ def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
     Same as PyTorch's method of that name.
     """
     if keywords:
-        size = (spelled("sum_to_size", "size", size, keywords),)
+        shape = spelled("sum_to_size", "size", size, keywords)
     elif not size:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"; pass () for a sum over all')
-    first: Any = size[0]
-    shape = first if len(size) == 1 and type(first) is tuple else size_argument(size, "sum_to_size")
+    else:
+        first: Any = size[0]
+        shape = first if len(size) == 1 and type(first) is tuple else size_argument(size, "sum_to_size")
     return self if self._data.shape == shape else _sum_to(self, shape)
