@@ -244,3 +244,46 @@ def test_functions_of_numbers_alone(numbers):
         if (ours is None) != (theirs is None) or (isinstance(theirs, TypeError) and not isinstance(ours, TypeError)):
             wrong.append((name, ours, theirs))
     assert wrong == []
+
+
+# ------------------------------------------------------------------------------------------------ unique, DLPack, sizes
+
+@pytest.mark.parametrize("call", [
+    "unique(x)", "unique(x, return_inverse=True, return_counts=True)", "unique(x, dim=0)", "unique_consecutive(x)",
+    "unique_consecutive(x, return_counts=True)", "unique(x.detach())", "unique(x).sum()", "unique(x * 2)",
+    "unique(x).sum().backward()", "unique(x.to(lib.int64))",
+])  # fmt: skip
+def test_unique_of_what_requires_grad(call):
+    assert_same("lib." + call.replace("(x", "(lib.tensor([2.0, 1.0, 1.0], requires_grad=True)"))
+
+
+@pytest.mark.parametrize("line", [
+    "lib.asarray(capsule)", "lib.asarray(capsule, dtype=lib.float64)", "lib.asarray(capsule, copy=True)",
+    "lib.asarray(capsule, copy=False)", "lib.asarray(capsule, requires_grad=True)", "lib.from_dlpack(capsule)",
+    "lib.from_dlpack(capsule, copy=True)", "lib.tensor(capsule)", "lib.as_tensor(capsule)", "lib.from_dlpack(3)",
+    "[lib.asarray(capsule), lib.asarray(capsule)]",
+])  # fmt: skip
+def test_dlpack_capsules(line):
+    found = []
+    for library, capsule in ((tl, tl.to_dlpack(tl.ones(2))), (torch, torch.utils.dlpack.to_dlpack(torch.ones(2)))):
+        try:
+            found.append(described(eval(line, {"lib": library, "capsule": capsule})))
+        except Exception as error:
+            found.append(type(error))
+    assert found[0] == found[1]
+
+
+def test_asarray_shares_the_memory_of_a_capsule():
+    for library, capsule_of in ((tl, tl.to_dlpack), (torch, torch.utils.dlpack.to_dlpack)):
+        x = library.ones(2)
+        y = library.asarray(capsule_of(x))
+        x[0] = 5
+        assert y.tolist() == [5.0, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("storage", ["untyped_storage()", "storage()"])
+def test_the_size_of_a_storage_counts_its_memory(storage):
+    for library in LIBRARIES:
+        sizes = [sys.getsizeof(eval(f"x.{storage}", {"x": library.ones(n)[3:]})) for n in (10, 1010)]
+        assert sizes[1] - sizes[0] == 4000
