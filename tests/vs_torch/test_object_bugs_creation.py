@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -287,3 +288,73 @@ def test_the_size_of_a_storage_counts_its_memory(storage):
     for library in LIBRARIES:
         sizes = [sys.getsizeof(eval(f"x.{storage}", {"x": library.ones(n)[3:]})) for n in (10, 1010)]
         assert sizes[1] - sizes[0] == 4000
+
+
+# -------------------------------------------------------------------------------------------------- devices of a block
+
+FACTORIES = (
+    "ones(2)", "zeros(2)", "empty(2)", "full((2,), 1)", "rand(2)", "randn(2)", "randint(3, (2,))", "randperm(3)",
+    "eye(2)", "arange(3)", "linspace(0, 1, 3)", "logspace(0, 1, 3)", "tensor([1])", "as_tensor([1])", "asarray([1])",
+    "scalar_tensor(1)", "tril_indices(2, 2)", "hann_window(3)", "empty_strided((2,), (1,))", "fft.fftfreq(3)",
+    "ones(2, device='cpu')", "tensor([1], device='cpu')", "ones(2, device=None)", "Tensor([1.0])",
+    "from_numpy(np.ones(2))", "ones_like(host)", "host.new_zeros(2)", "host + 1", "signal.windows.cosine(3)",
+)  # fmt: skip
+
+
+def device_asked(library: Any, call: str, host: Any) -> str:
+    """Return the type of the device that a call makes its tensor on; ours has nothing that makes any on "meta"."""
+    try:
+        return str(eval(f"lib.{call}" if "host." not in call and "host +" not in call else call,
+                        {"lib": library, "host": host, "np": np}).device.type)
+    except RuntimeError as error:
+        return "meta" if "'meta'" in str(error) else str(error)
+
+
+@pytest.mark.parametrize("call", FACTORIES)
+def test_factories_follow_the_device_of_a_block(call):
+    found = []
+    for library in LIBRARIES:
+        host = library.ones(2)
+        with library.device("meta") as device:
+            inside = device_asked(library, call, host), str(device), str(library.get_default_device())
+            with library.device("cpu"):
+                nested = device_asked(library, call, host), str(library.get_default_device())
+            again = device_asked(library, call, host)
+        after = device_asked(library, call, host), str(library.get_default_device())
+        library.set_default_device("meta")
+        try:
+            default = device_asked(library, call, host), str(library.get_default_device())
+            with library.device("cpu"):
+                of_block = device_asked(library, call, host)
+        finally:
+            library.set_default_device(None)
+        found.append((inside, nested, again, after, default, of_block, device_asked(library, call, host)))
+    assert found[0] == found[1]
+
+
+def test_the_device_of_a_block_is_left_by_an_error_and_not_seen_by_other_threads():
+    def failing(library):
+        with library.device("meta"):
+            thread = threading.Thread(target=lambda: seen.append(str(library.get_default_device())))
+            thread.start()
+            thread.join()
+            raise ZeroDivisionError
+
+    for library in LIBRARIES:
+        seen: list[str] = []
+        with pytest.raises(ZeroDivisionError):
+            failing(library)
+        assert seen == ["cpu"]
+        assert str(library.get_default_device()) == "cpu"
+        assert library.ones(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize("wrong", ["nowhere", "cpu:", object()])
+def test_a_default_device_that_is_none(wrong):
+    errors = []
+    for library in LIBRARIES:
+        with pytest.raises((RuntimeError, TypeError)) as caught:
+            library.set_default_device(wrong)
+        errors.append(caught.type)
+        assert str(library.get_default_device()) == "cpu"
+    assert errors[0] is errors[1]

@@ -32,7 +32,7 @@ _FLOAT64 = np.dtype(np.float64)
 @primitive(namespace="tensorlike._internal", name="unique", method=False, own_layout=True)
 def _distinct(xp: Any, input: Tensor, values: Any) -> Tensor:
     """Return `values`, the distinct elements of `input`, which require grad where it does."""
-    return values  # type: ignore[no-any-return]
+    return values
 
 
 def _underivable(grad: Any) -> NoReturn:
