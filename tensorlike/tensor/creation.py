@@ -230,6 +230,12 @@ def _number(value: Any, function: str, argument: str) -> Any:
 
 def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
     """Return the array of `arange`. PyTorch counts the elements before it truncates the numbers, except for int64."""
+    if (
+        wanted == np.int64 and type(first) is type(last) is type(step) is int
+        and -(2**62) < first <= last < 2**62 and 0 < step < 2**62
+    ):  # fmt: skip
+        # What it is called with most: without the checks below, half the time.
+        return np.arange(first, last, step, wanted)
     given = (first, last, step)
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in given):
         raise OverflowError(f"arange(): int too big to convert: {given} do not fit in 64 bits")
