@@ -235,7 +235,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
         and -(2**62) < first <= last < 2**62 and 0 < step < 2**62
     ):  # fmt: skip
         # What it is called with most: without the checks below, half the time.
-        return np.arange(first, last, step, wanted)
+        return np.arange(first, last, step, dtype=wanted)
     given = (first, last, step)
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in given):
         raise OverflowError(f"arange(): int too big to convert: {given} do not fit in 64 bits")
