@@ -29,6 +29,7 @@ from .autograd import (
 from .dispatch import TorchFunctionMode, overridable
 from .tensor import Parameter, Tensor
 from .tensor.device import device
+from .tensor.device_context import get_default_device, set_default_device
 from .tensor.dtypes import (
     bool,
     cdouble,

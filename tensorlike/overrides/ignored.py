@@ -10,6 +10,7 @@ from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_ena
 from tensorlike.dispatch.api import overridable
 from tensorlike.dispatch.registry import ignore
 from tensorlike.serialization import load, save
+from tensorlike.tensor.device_context import get_default_device, set_default_device
 from tensorlike.tensor.dtypes import get_default_dtype, set_default_dtype
 from tensorlike.tensor.printing import set_printoptions
 from tensorlike.tensor.tensor import Tensor
@@ -28,11 +29,13 @@ def _ignore_all(reason: str, **functions: Callable[..., Any]) -> None:
 
 _ignore_all(
     _SETTING,
+    get_default_device=get_default_device,
     get_default_dtype=get_default_dtype,
     is_anomaly_check_nan_enabled=is_anomaly_check_nan_enabled,
     is_anomaly_enabled=is_anomaly_enabled,
     is_grad_enabled=is_grad_enabled,
     is_inference_mode_enabled=is_inference_mode_enabled,
+    set_default_device=set_default_device,
     set_default_dtype=set_default_dtype,
     set_printoptions=set_printoptions,
 )

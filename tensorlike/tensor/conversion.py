@@ -114,8 +114,8 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
             device = first
             if rest and (isinstance(rest[0], Dtype) or rest[0] in (int, float, complex)):
                 dtype = rest.pop(0)
-        elif first is None and rest:
-            dtype = rest.pop(0)
+        elif first is None:
+            dtype = rest.pop(0) if rest else dtype
         else:
             raise TypeError(
                 f"to() received an invalid combination of arguments: got ({first.__class__.__name__}), expected a "

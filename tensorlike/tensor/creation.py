@@ -19,6 +19,7 @@ from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
 from .layouts import check_layout, empty_array, format_name
+from .runtime import device_guard, dtype_name, spelled, wanted_dtype, write_out, wrong_type
 from .tensor import Tensor
 from .types import Number
 
@@ -63,17 +64,15 @@ def _unset(
 def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
     if value is None:
         return xp.empty(shape, dtype)
-    if value == 0:
+    if type(value) is int and value == 0:  # -0.0 is equal to it.
         return xp.zeros(shape, dtype)
     from .ops.values import converted_number
 
-    return xp.full(shape, converted_number(value, np.dtype(dtype)) if isinstance(value, int) else value, dtype)
+    return xp.full(shape, converted_number(value, np.dtype(dtype)), dtype)
 
 
 def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
     """Write what was made in the host's memory into `out=`, on whatever device that is."""
-    from .runtime import write_out
-
     if isinstance(out, TensorBase):
         where = device_of(out._data)
         array = transfer(array, where if device is None else as_device(device, name))
@@ -81,6 +80,25 @@ def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> A
 
 
 # ---------------------------------------------------------------------------------------------------- filled
+
+
+def _fill_value(name: str, value: Any) -> Any:
+    """Return the number to fill a tensor with: a Python or NumPy number, or a tensor without dimensions."""
+    if isinstance(value, TensorBase) and not value._data.ndim:
+        value = value.item()  # type: ignore[attr-defined]
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        wrong_type(name, "fill_value", 2, value, "Number")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError(f"{name}(): int too big to convert: argument 'fill_value' does not fit in 64 bits")
+    return value
+
+
+def _sequence(name: str, size: Any) -> Any:
+    if not isinstance(size, (tuple, list)):
+        wrong_type(name, "size", 1, size, "tuple of ints")
+    return size
 
 
 def _dtype_or_default(dtype: Any, function: str) -> Any:
@@ -94,8 +112,7 @@ def _filled(
     shape = checked_size(size, name)
     check_layout(layout, name)
     if out is not None:
-        wanted = out._data.dtype if dtype is None else as_numpy_dtype(dtype, name)
-        return _written(name, out, np.full(shape, 0 if value is None else value, dtype=wanted), device)
+        return _written(name, out, _made_of(np, shape, wanted_dtype(name, dtype, out), value), device)
     if memory_format is not None:
         return finish(_unset(shape, _dtype_or_default(dtype, name), device, name, memory_format), requires_grad)
     return finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
@@ -105,6 +122,7 @@ def _filled(
 def zeros(
     *size: int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of zeros of the shape `size`, given as integers or as one sequence.
 
@@ -115,6 +133,8 @@ def zeros(
 
     Same as PyTorch's function of that name.
     """
+    if keywords or not size:
+        size = spelled("zeros", "size", size, keywords)
     return _filled("zeros", size, 0, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
 
 
@@ -122,6 +142,7 @@ def zeros(
 def ones(
     *size: int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of ones of the shape `size`, given as integers or as one sequence.
 
@@ -131,6 +152,8 @@ def ones(
 
     Same as PyTorch's function of that name.
     """
+    if keywords or not size:
+        size = spelled("ones", "size", size, keywords)
     return _filled("ones", size, 1, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
 
 
@@ -139,6 +162,7 @@ def empty(
     *size: int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, memory_format: Any = None,
     requires_grad: bool = False,
+    **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` whose elements are not set.
 
@@ -148,6 +172,8 @@ def empty(
 
     Same as PyTorch's function of that name.
     """
+    if keywords or not size:
+        size = spelled("empty", "size", size, keywords)
     return _filled("empty", size, None, out, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
@@ -164,11 +190,10 @@ def full(
 
     Same as PyTorch's function of that name.
     """
-    if isinstance(fill_value, TensorBase):
-        fill_value = _number(fill_value, "full", "fill_value")
-    if dtype is None:
+    fill_value = _fill_value("full", fill_value)
+    if dtype is None and out is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
-    return _filled("full", size, fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
+    return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
 
 
 @factory
@@ -187,7 +212,7 @@ def eye(
     """
     shape = checked_size((n, n if m is None else m), "eye")
     check_layout(layout, "eye")
-    array = np.eye(*shape, dtype=_dtype_or_default(dtype, "eye"))
+    array = np.eye(*shape, dtype=wanted_dtype("eye", dtype, out) or default_float())
     if out is not None:
         return _written("eye", out, array, device)  # type: ignore[no-any-return]
     return finish(placed(array, device, "eye"), requires_grad)  # type: ignore[no-any-return]
@@ -201,6 +226,48 @@ def _number(value: Any, function: str, argument: str) -> Any:
     if not isinstance(value, (int, float)):
         raise TypeError(f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}")
     return value
+
+
+def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
+    """Return the array of `arange`. PyTorch counts the elements before it truncates the numbers, except for int64."""
+    if (
+        wanted == np.int64 and type(first) is type(last) is type(step) is int
+        and -(2**62) < first <= last < 2**62 and 0 < step < 2**62
+    ):  # fmt: skip
+        # What it is called with most: without the checks below, half the time.
+        return np.arange(first, last, step, dtype=wanted)
+    given = (first, last, step)
+    if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in given):
+        raise OverflowError(f"arange(): int too big to convert: {given} do not fit in 64 bits")
+    if wanted.kind in "bc":
+        raise NotImplementedError(f"\"arange\" not implemented for '{dtype_name(wanted)}'")
+    if not (step > 0 or step < 0):
+        raise RuntimeError("arange(): step must be nonzero")
+    if not all(map(math.isfinite, (first, last))):
+        raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
+    if (last < first) if step > 0 else (first < last):
+        raise RuntimeError(
+            f"arange(): upper bound and lower bound inconsistent with step sign: start={first}, end={last}, step={step}"
+        )
+    whole = wanted.kind in "iu"
+    if whole:
+        first, last, step = (_int64(v) for v in given)
+        if step == 0 and wanted == np.int64:
+            raise ValueError(f"arange(): step must be nonzero, and is truncated to int64: {given[2]}")
+    if wanted == np.int64:
+        count = -((first - last) // step)
+    else:
+        count = math.ceil((float(given[1]) - float(given[0])) / given[2])
+    numbers = np.arange(count, dtype=np.int64 if whole else np.float64)
+    return (first + numbers * step).astype(wanted)
+
+
+def _int64(value: Any) -> int:
+    """Return a number as 64 bits hold it, truncated."""
+    number = int(value) if math.isfinite(value) else 2**63
+    if not -(2**63) <= number < 2**63:
+        raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
+    return number
 
 
 @factory
@@ -224,23 +291,11 @@ def arange(
         start, end = 0, start
     first, last, by = (_number(v, "arange", n) for v, n in ((start, "start"), (end, "end"), (step, "step")))
     check_layout(layout, "arange")
-    if by == 0:
-        raise RuntimeError("arange(): step must be nonzero")
-    if (last - first) * by < 0:
-        raise RuntimeError(
-            f"arange(): upper bound and lower bound inconsistent with step sign: start={first}, end={last}, step={by}"
-        )
-    if math.isnan(first) or math.isnan(last) or math.isinf(first) or math.isinf(last):
-        raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     integers = all(isinstance(v, int) for v in (first, last, by))
-    wanted = (
-        as_numpy_dtype(dtype, "arange") if dtype is not None else np.dtype(np.int64) if integers else default_float()
-    )
-    count = -((first - last) // by) if integers else math.ceil((last - first) / by)
-    if integers and wanted.kind in "iu":
-        array = np.arange(first, last, by, dtype=wanted)
-    else:
-        array = (first + np.arange(count, dtype=np.float64) * by).astype(wanted)
+    wanted = wanted_dtype("arange", dtype, out)
+    if wanted is None:
+        wanted = np.dtype(np.int64) if integers else default_float()
+    array = _range(first, last, by, wanted)
     if out is not None:
         return _written("arange", out, array, device)  # type: ignore[no-any-return]
     return finish(placed(array, device, "arange"), requires_grad)  # type: ignore[no-any-return]
@@ -264,7 +319,7 @@ def linspace(
     check_layout(layout, "linspace")
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, got {steps}")
-    wanted = _dtype_or_default(dtype, "linspace")
+    wanted = wanted_dtype("linspace", dtype, out) or default_float()
     first, last = _number(start, "linspace", "start"), _number(end, "linspace", "end")
     array = np.linspace(first, last, steps, dtype=np.float64)
     array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
@@ -279,8 +334,6 @@ def linspace(
 def _like(
     name: str, input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, layout: Any, memory_format: Any
 ) -> Any:
-    from .runtime import device_guard, wrong_type
-
     if not isinstance(input, TensorBase):
         wrong_type(name, "input", 1, input)
     array = input._data
@@ -291,8 +344,10 @@ def _like(
         return finish(_made(name, array.shape, wanted, where, value), requires_grad)
     made = _unset(array.shape, wanted, where, name, memory_format, array)
     if value is not None:
+        from .ops.values import converted_number
+
         with device_guard(made):
-            made[...] = value
+            made[...] = converted_number(value, made.dtype)
     return finish(made, requires_grad)
 
 
@@ -358,12 +413,11 @@ def full_like(
 
     Same as PyTorch's function of that name.
     """
+    fill_value = _fill_value("full_like", fill_value)
     return _like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
 def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
-    if size == () and name != "new_full":  # The others take the sizes one by one, and at least one.
-        raise TypeError(f"{name}(): missing 1 required positional argument: 'size'")
     array = self._data
     wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
     where = device_of(array) if device is None else device
@@ -373,7 +427,7 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
 @tensor_method(composite=False)
 def new_zeros(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
-    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape `size`, of the dtype and device of this tensor.
 
@@ -383,13 +437,15 @@ def new_zeros(
 
     Same as PyTorch's method of that name.
     """
+    if keywords or not size:
+        size = spelled("new_zeros", "size", size, keywords)
     return _new("new_zeros", self, size, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
 @tensor_method(composite=False)
 def new_ones(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
-    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape `size`, of the dtype and device of this tensor.
 
@@ -399,13 +455,15 @@ def new_ones(
 
     Same as PyTorch's method of that name.
     """
+    if keywords or not size:
+        size = spelled("new_ones", "size", size, keywords)
     return _new("new_ones", self, size, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
 @tensor_method(composite=False)
 def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
-    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return an unset tensor of the shape `size`, of the dtype and device of this tensor.
 
@@ -415,6 +473,8 @@ def new_empty(
 
     Same as PyTorch's method of that name.
     """
+    if keywords or not size:
+        size = spelled("new_empty", "size", size, keywords)
     return _new("new_empty", self, size, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
@@ -431,7 +491,8 @@ def new_full(
 
     Same as PyTorch's method of that name.
     """
-    return _new("new_full", self, size, fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    fill_value = _fill_value("new_full", fill_value)
+    return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
 @tensor_method(composite=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -26,8 +26,9 @@ class device:
 
     `device("cuda:1")`, `device("cuda", 1)`, `device(type="cuda", index=1)`, `device(1)` and `device(other_device)` are
     the spellings. Types are `"cpu"`, `"cuda"` and `"meta"`; an index of None means the current device of that type.
-    There is one object for each pair of type and index, so that comparing devices costs no more than comparing
-    addresses; devices are immutable, hashable and picklable.
+    In a block `with device:`, factories that are given no device make tensors on it. There is one
+    object for each pair of type and index, so that comparing devices costs no more than comparing addresses; devices
+    are immutable, hashable and picklable.
 
     RuntimeError for an unknown type or a malformed string, and for a bare index where no GPU is available; TypeError
     for an argument of another type.
@@ -97,6 +98,20 @@ class device:
 
     def __delattr__(self, name: str) -> NoReturn:
         self.__setattr__(name, None)
+
+    def __enter__(self) -> device:
+        # Imported late: the context is a mode, which knows the factories.
+        from .device_context import DeviceContext
+
+        DeviceContext(self).__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        from .device_context import innermost_context
+
+        context = innermost_context(self)
+        if context is not None:
+            context.__exit__(kind, error, traceback)
 
     def __repr__(self) -> str:
         return f"device(type={self.type!r}{'' if self.index is None else f', index={self.index}'})"

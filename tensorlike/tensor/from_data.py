@@ -365,7 +365,7 @@ def asarray(
     elif _is_device_array(obj):
         dtype_of(obj.dtype)
         result = wrap(obj)
-    elif hasattr(obj, "__dlpack__"):
+    elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         from .dlpack import from_dlpack
 
         result = from_dlpack(obj)

@@ -25,6 +25,12 @@ __all__ = [
 ]
 
 
+#: The operations that PyTorch computes of numbers alone; all others need a tensor.
+_OF_NUMBERS = frozenset(
+    f"tensorlike.{name}" for name in ("add", "sub", "mul", "div", "true_divide", "floor_divide")
+)
+
+
 def signature_text(parameters: Sequence[Parameter]) -> str:
     """Return the parameter list; defaults are set on the function afterwards, `None` stands for each."""
     parts: list[str] = []
@@ -261,6 +267,8 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         first, *others = (p.name for p in operands_of(parameters))
         lines.append(f"if is_number({first}):")
         wide = {"float": "default_float()", "real float": "default_float()", "double": "FLOAT64"}.get(d.promotion or "")
+        if d.full_name not in _OF_NUMBERS:
+            lines += [f"    if is_number({others[0]}):", f"        wrong_type(NAME, {others[0]!r}, 2, {others[0]})"]
         lines.append(f"    {first} = number_tensor({first}, {', '.join(others)}, floating={wide})")
     if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
         spread = d.spread

@@ -18,12 +18,20 @@ from .declare import composite, derivatives, factory, primitive
 from .device import as_device, cpu
 from .device import device as Device
 from .dims import checked_size
-from .dtypes import as_numpy_dtype, default_float, dtype_of
+from .dtypes import default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .from_data import finish
 from .generator import Generator, generator_for
 from .layouts import empty_array, format_name
-from .runtime import broadcast_error, device_guard, dtype_name, run_quietly, write_out, wrong_type
+from .runtime import (
+    broadcast_error,
+    device_guard,
+    dtype_name,
+    run_quietly,
+    spelled,
+    wanted_dtype,
+    write_out,
+)
 from .types import Number, Tensor
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm"]
@@ -45,17 +53,8 @@ def _drawn(
     check: Callable[[Any], None] | None = None,
 ) -> Any:
     """Return a tensor of `sample(source, xp, shape, dtype)`, or write it to `out`."""
-    wanted = None if dtype is None else as_numpy_dtype(dtype, name)
-    if out is not None:
-        if not isinstance(out, TensorBase):
-            wrong_type(name, "out", None, out)
-        there = out._data.dtype
-        if wanted is not None and wanted != there:
-            raise RuntimeError(
-                f"{name}(): dtype {dtype_name(wanted)} does not match dtype of out parameter ({dtype_name(there)})"
-            )
-        wanted = there
-    elif wanted is None:
+    wanted = wanted_dtype(name, dtype, out)
+    if wanted is None:
         wanted = default_float() if default is None else default
     if check is not None:
         check(wanted)
@@ -110,6 +109,7 @@ def _continuous(name: str) -> Callable[[Any], None]:
 def rand(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` of numbers drawn uniformly from [0, 1).
 
@@ -121,6 +121,8 @@ def rand(
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
+    if keywords or not size:
+        size = spelled("rand", "size", size, keywords)
     return _drawn(
         "rand", checked_size(size, "rand"), _unit_uniform, generator=generator, out=out, dtype=dtype, device=device,
         requires_grad=requires_grad, check=_continuous("rand"),
@@ -131,6 +133,7 @@ def rand(
 def randn(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` of numbers drawn from the normal distribution of mean 0 and variance 1.
 
@@ -143,6 +146,8 @@ def randn(
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
+    if keywords or not size:
+        size = spelled("randn", "size", size, keywords)
     return _drawn(
         "randn", checked_size(size, "randn"), draw.standard_normal, generator=generator, out=out, dtype=dtype,
         device=device, requires_grad=requires_grad, check=_continuous("randn"),

@@ -42,7 +42,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
-from .dtypes import default_complex, default_float, dtype_of
+from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 from .views import check_overlap, check_shared
 
@@ -254,7 +254,9 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
     if values:
         raise TypeError(f"{function.rpartition('.')[2]}() got multiple values for argument {argument!r}")
     value = keywords[argument]
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not isinstance(value, (tuple, list)):
+        wrong_type(function, argument, None, value, "tuple of ints")
+    return tuple(value)
 
 
 def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
@@ -304,12 +306,16 @@ def number_array(xp: Any, value: Any, dtype: Any) -> Any:
             if not -(2**63) <= number < 2**64:
                 raise OverflowError(f"int too big to convert: {number} does not fit in 64 bits")
             return xp.asarray(np.array(number & (2**64 - 1), dtype=np.uint64).astype(dtype))
+    if type(value) is float and not -65504.0 <= value <= 65504.0:
+        # It may overflow to infinity, as in PyTorch.
+        with np.errstate(all="ignore"):
+            return xp.asarray(value, dtype=dtype)
     return xp.asarray(value, dtype=dtype)
 
 
 def _common(operands: Sequence[Any]) -> Any:
     first = operands[0]
-    if all(type(o) is type(first) and o.dtype is first.dtype for o in operands[1:]) and hasattr(first, "dtype"):
+    if hasattr(first, "dtype") and all(type(o) is type(first) and o.dtype is first.dtype for o in operands[1:]):
         return first.dtype
     return result_type(*operands)
 
@@ -556,6 +562,24 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
     else:
         out._counter = [1]
     return out
+
+
+def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:
+    """Return the dtype that a factory was asked for by `dtype=` or `out=`, None when by neither.
+
+    Raises RuntimeError when the two differ.
+    """
+    wanted = None if dtype is None else as_numpy_dtype(dtype, name)
+    if out is None:
+        return wanted
+    if not isinstance(out, TensorBase):
+        wrong_type(name, "out", None, out)
+    there = out._data.dtype
+    if wanted is not None and wanted != there:
+        raise RuntimeError(
+            f"{name}(): dtype {dtype_name(wanted)} does not match dtype of out parameter ({dtype_name(there)})"
+        )
+    return there
 
 
 _NAMES = {

@@ -156,6 +156,9 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self.nbytes()
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def _host(self) -> Any:
         found = self._bytes
         return found if isinstance(found, np.ndarray) else backend_of(found).to_host(found)
@@ -409,6 +412,9 @@ class TypedStorage:
 
     def __len__(self) -> int:
         return self.size()
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def __getitem__(self, index: Any) -> Any:
         return self.tolist()[index] if isinstance(index, slice) else self._elements[index].item()

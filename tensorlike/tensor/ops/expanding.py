@@ -13,7 +13,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded
+from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded, spelled
 from tensorlike.tensor.types import Tensor
 
 from .basic import direct, writable
@@ -212,7 +212,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 @tensor_method(name="tile", composite=False)
-def _tile(self: Tensor, *dims: int) -> Tensor:
+def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     """Return copies of this tensor side by side; `dims` says how many along the last dimensions.
 
     >>> import tensorlike as tl
@@ -222,6 +222,8 @@ def _tile(self: Tensor, *dims: int) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
+    if keywords:
+        dims = spelled("tile", "dims", dims, keywords)
     return _tiled(self, dims)
 
 

@@ -21,7 +21,7 @@ from tensorlike.tensor.layouts import (
     is_arranged,
     steps_of,
 )
-from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly
+from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
 from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
 from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
@@ -177,8 +177,8 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
 
 
 @tensor_method(composite=False)
-def resize_(self: Tensor, *sizes: int, memory_format: Any = None) -> Tensor:
-    """Give this tensor the shape `sizes` and return it: the elements in memory stay, further ones are not set.
+def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
+    """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are not set.
 
     When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
     requires grad.
@@ -189,9 +189,9 @@ def resize_(self: Tensor, *sizes: int, memory_format: Any = None) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    if not sizes:
-        raise TypeError("resize_() missing 1 required positional argument: 'sizes'")
-    return _resize(self, checked_size(sizes, "resize_"), memory_format, "resize_")
+    if keywords or not size:
+        size = spelled("resize_", "size", size, keywords)
+    return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
 @tensor_method(composite=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.tensor.backends import special
@@ -11,50 +12,100 @@ from tensorlike.tensor.types import Number, Tensor
 __all__: list[str] = []
 
 
-#: Degrees from which on Chebyshev polynomials are computed by their closed forms: SciPy takes n steps for degree n.
+#: Degrees from which on polynomials are computed by closed forms: SciPy takes n steps for degree n.
 _LARGE = 100_000
+#: The largest degrees of Hermite polynomials by the bytes of an element; PyTorch returns NaN for larger ones.
+_LARGEST_HERMITE = {2: 128, 4: 128, 8: 512}
 
 
 def _degree(xp: Any, n: Any) -> Any:
+    """Return the degree as an integer: -1 for NaN and what is beyond 64 bits, as where PyTorch converts it."""
+    n = n.astype("float64")
+    within = xp.logical_and(xp.greater(n, -1.0), xp.less(n, 2.0**63))
     # Clipped to what the difference of two degrees does not take out of the range of integers.
-    return xp.clip(xp.trunc(n), -1.0, 2.0**62).astype("int64")
+    return xp.minimum(xp.trunc(xp.where(within, n, -1.0)), 2.0**62).astype("int64")
 
 
-def _evaluate(xp: Any, name: str, input: Any, n: Any) -> Any:
+def _steps(xp: Any, name: str, input: Any, degree: Any) -> Any:
     """Return a polynomial of SciPy's in double precision; 0 for a negative degree."""
-    degree = _degree(xp, n)
     result = getattr(special(input), name)(xp.maximum(degree, 0), input.astype("float64"))
     return xp.where(xp.less(degree, 0), 0.0, result)
 
 
-def _chebyshev(xp: Any, name: str, input: Any, n: Any) -> Any:
-    """Return a Chebyshev polynomial of the first or second kind, of any degree."""
+def _evaluate(xp: Any, name: str, closed: Callable[..., Any], input: Any, n: Any) -> Any:
+    """Return a polynomial of any degree: `closed(xp, x, degree)` is its closed form for large degrees."""
     degree = _degree(xp, n)
     large = xp.greater(degree, _LARGE)
-    result = _evaluate(xp, name, input, xp.where(large, 0, degree))
+    result = _steps(xp, name, input, xp.where(large, 0, degree))
     if not bool(xp.any(large)):
         return result
-    x, count = input.astype("float64"), degree.astype("float64")
-    inside = xp.less_equal(xp.abs(x), 1)
+    x = input.astype("float64")
+    value = closed(xp, x, degree)
+    # PyTorch's recurrence subtracts infinite values from each other.
+    return xp.where(large, xp.where(xp.isfinite(value), value, xp.nan), result)
+
+
+def _hermite(xp: Any, name: str, input: Any, n: Any) -> Any:
+    """Return a Hermite polynomial; NaN for a large degree."""
+    degree = _degree(xp, n)
+    large = xp.greater(degree, _LARGEST_HERMITE[input.dtype.itemsize])
+    return xp.where(large, xp.nan, _steps(xp, name, input, xp.where(large, 0, degree)))
+
+
+def _sign(xp: Any, x: Any, degree: Any) -> Any:
+    """Return the sign of a polynomial at `x` below -1, or 1 above 1."""
+    return xp.where(xp.logical_and(xp.less(x, 0), xp.not_equal(degree % 2, 0)), -1.0, 1.0)
+
+
+def _first_closed(xp: Any, x: Any, degree: Any) -> Any:
+    count = degree.astype("float64")
+    inside = xp.cos(count * xp.arccos(xp.clip(x, -1, 1)))
+    outside = _sign(xp, x, degree) * xp.cosh(count * xp.arccosh(xp.maximum(xp.abs(x), 1)))
+    return xp.where(xp.less(xp.abs(x), 1), inside, outside)
+
+
+def _second_closed(xp: Any, x: Any, degree: Any) -> Any:
+    count = degree.astype("float64") + 1
     angle = xp.arccos(xp.clip(x, -1, 1))
     growth = xp.arccosh(xp.maximum(xp.abs(x), 1))
-    sign = xp.where(xp.logical_and(xp.less(x, 0), xp.not_equal(degree % 2, 0)), -1.0, 1.0)
-    if name == "eval_chebyt":
-        closed = xp.where(inside, xp.cos(count * angle), sign * xp.cosh(count * growth))
-    else:
-        count = count + 1
-        # At 1 and -1 both forms are 0 / 0, and the limit is the degree and one.
-        within = xp.where(xp.equal(xp.abs(x), 1), sign * count, xp.sin(count * angle) / xp.sin(angle))
-        closed = xp.where(inside, within, sign * xp.sinh(count * growth) / xp.sinh(growth))
-    return xp.where(large, xp.where(xp.isnan(x), x, closed), result)
+    sign = _sign(xp, x, degree)
+    # At 1 and -1 both forms are 0 / 0, and the limit is the degree and one.
+    inside = xp.where(xp.equal(xp.abs(x), 1), sign * count, xp.sin(count * angle) / xp.sin(angle))
+    return xp.where(xp.less_equal(xp.abs(x), 1), inside, sign * xp.sinh(count * growth) / xp.sinh(growth))
+
+
+def _legendre_closed(xp: Any, x: Any, degree: Any) -> Any:
+    """Return Hilb's approximation, whose error is below 1e-7 for these degrees."""
+    bessel, count = special(x), degree.astype("float64") + 0.5
+    across = xp.abs(x)
+    angle = xp.arccos(xp.minimum(across, 1))
+    growth = xp.arccosh(xp.maximum(across, 1))
+    inside = xp.sqrt(angle / xp.sin(angle)) * bessel.j0(count * angle)
+    outside = xp.sqrt(growth / xp.sinh(growth)) * bessel.i0(count * growth)
+    value = xp.where(xp.less(across, 1), inside, xp.where(xp.equal(across, 1), 1.0, outside))
+    return xp.where(xp.isnan(x), x, _sign(xp, x, degree) * value)
+
+
+def _laguerre_closed(xp: Any, x: Any, degree: Any) -> Any:
+    """Return Erdelyi's approximation by Bessel functions, whose relative error is below 1e-5 for these degrees."""
+    bessel, count = special(x), 4 * degree.astype("float64") + 2
+    # Beyond half of its range the value has overflown.
+    part = xp.minimum(xp.abs(x) / count, 0.5)
+    root = xp.sqrt(part)
+    positive = (xp.sqrt(part - part * part) + xp.arcsin(root)) / 2
+    negative = (xp.sqrt(part + part * part) + xp.arcsinh(root)) / 2
+    waves = xp.sqrt(positive) / (part * (1 - part)) ** 0.25 * xp.exp(x / 2) * bessel.j0(count * positive)
+    growing = xp.sqrt(negative) / (part * (1 + part)) ** 0.25 * bessel.i0e(count * negative)
+    value = xp.where(xp.greater(x, 0), waves, growing * xp.exp(count * negative + x / 2))
+    return xp.where(xp.equal(x, 0), 1.0, value)
 
 
 def _first(xp: Any, input: Any, n: Any) -> Any:
-    return _chebyshev(xp, "eval_chebyt", input, n)
+    return _evaluate(xp, "eval_chebyt", _first_closed, input, n)
 
 
 def _second(xp: Any, input: Any, n: Any) -> Any:
-    return _chebyshev(xp, "eval_chebyu", input, n)
+    return _evaluate(xp, "eval_chebyu", _second_closed, input, n)
 
 
 # Those of the third and fourth kind are differences and sums of two of the second.
@@ -229,7 +280,7 @@ def hermite_polynomial_h(xp: Any, input: Tensor | Number, n: Tensor | Number) ->
 
     Same as PyTorch's function of that name.
     """
-    return _evaluate(xp, "eval_hermite", input, n).astype(input.dtype, copy=False)
+    return _hermite(xp, "eval_hermite", input, n).astype(input.dtype, copy=False)
 
 
 @pointwise(
@@ -247,7 +298,7 @@ def hermite_polynomial_he(xp: Any, input: Tensor | Number, n: Tensor | Number) -
 
     Same as PyTorch's function of that name.
     """
-    return _evaluate(xp, "eval_hermitenorm", input, n).astype(input.dtype, copy=False)
+    return _hermite(xp, "eval_hermitenorm", input, n).astype(input.dtype, copy=False)
 
 
 @pointwise(
@@ -265,7 +316,7 @@ def laguerre_polynomial_l(xp: Any, input: Tensor | Number, n: Tensor | Number) -
 
     Same as PyTorch's function of that name.
     """
-    return _evaluate(xp, "eval_laguerre", input, n).astype(input.dtype, copy=False)
+    return _evaluate(xp, "eval_laguerre", _laguerre_closed, input, n).astype(input.dtype, copy=False)
 
 
 @pointwise(
@@ -283,4 +334,4 @@ def legendre_polynomial_p(xp: Any, input: Tensor | Number, n: Tensor | Number) -
 
     Same as PyTorch's function of that name.
     """
-    return _evaluate(xp, "eval_legendre", input, n).astype(input.dtype, copy=False)
+    return _evaluate(xp, "eval_legendre", _legendre_closed, input, n).astype(input.dtype, copy=False)

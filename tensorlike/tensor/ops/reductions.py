@@ -23,7 +23,7 @@ from tensorlike.tensor.reduced import (
     reduced_axes,
     restored,
 )
-from tensorlike.tensor.runtime import dtype_name, guarded, write_out
+from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
 from tensorlike.tensor.types import Tensor
 
 from .row_kernels import summed
@@ -379,7 +379,7 @@ _sum_to = kernel_of(_summed_to)
 
 
 @tensor_method(composite=False)
-def sum_to_size(self: Tensor, *size: int) -> Tensor:
+def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
     """Return the tensor summed to the shape `size`, from which broadcasting leads back to its own shape.
 
     Raises RuntimeError when no broadcasting does. A tensor that has that shape already is returned itself.
@@ -390,8 +390,11 @@ def sum_to_size(self: Tensor, *size: int) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    if not size:
+    if keywords:
+        shape = spelled("sum_to_size", "size", size, keywords)
+    elif not size:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"; pass () for a sum over all')
-    first: Any = size[0]
-    shape = first if len(size) == 1 and type(first) is tuple else size_argument(size, "sum_to_size")
+    else:
+        first: Any = size[0]
+        shape = first if len(size) == 1 and type(first) is tuple else size_argument(size, "sum_to_size")
     return self if self._data.shape == shape else _sum_to(self, shape)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, primitive
+from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.reduced import comparable, is_half, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
+
+from .selection import kernel_of
 
 __all__ = ["bincount", "bucketize", "histc", "isin", "searchsorted", "unique", "unique_consecutive"]
 
@@ -27,8 +29,22 @@ _FLOAT64 = np.dtype(np.float64)
 # ----------------------------------------------------------------------------------------------------- distinct
 
 
-def _packed(values: Any, inverse: Any, counts: Any) -> Any:
-    found = [wrap(v) for v in (values, inverse, counts) if v is not None]
+@primitive(namespace="tensorlike._internal", name="unique", method=False, own_layout=True)
+def _distinct(xp: Any, input: Tensor, values: Any) -> Tensor:
+    """Return `values`, the distinct elements of `input`, which require grad where it does."""
+    return values
+
+
+def _underivable(grad: Any) -> NoReturn:
+    raise NotImplementedError("the derivative for 'unique' is not implemented: PyTorch has none either")
+
+
+derivatives(_distinct, input=_underivable)
+_distinct_behind = kernel_of(_distinct)
+
+
+def _packed(input: Any, values: Any, inverse: Any, counts: Any) -> Any:
+    found = [_distinct_behind(input, values), *(wrap(v) for v in (inverse, counts) if v is not None)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -68,7 +84,7 @@ def unique(
         wrong_type("unique", "input", 1, input)
     if input._data.dtype.kind == "c":
         unsupported("unique", input._data.dtype)
-    return _unique(input._data, return_inverse, return_counts, dim)
+    return _packed(input, *_unique(input._data, return_inverse, return_counts, dim))
 
 
 @guarded
@@ -79,7 +95,7 @@ def _unique(array: Any, return_inverse: bool, return_counts: bool, dim: int | No
         axis = _distinct_axis("unique", array, dim)
         if not array.size:
             nothing = xp.zeros(0, _INT64)
-            return _packed(array.copy(), nothing if return_inverse else None, nothing if return_counts else None)
+            return array.copy(), nothing if return_inverse else None, nothing if return_counts else None
     found = xp.unique(array, return_inverse=return_inverse, return_counts=return_counts, axis=axis, equal_nan=False)
     rest = list(found)[1:] if isinstance(found, tuple) else []
     values = found[0] if isinstance(found, tuple) else found
@@ -87,7 +103,7 @@ def _unique(array: Any, return_inverse: bool, return_counts: bool, dim: int | No
     if inverse is not None:
         inverse = xp.asarray(inverse).astype(_INT64).reshape(array.shape if axis is None else -1)
     counts = rest.pop(0).astype(_INT64) if return_counts else None
-    return _packed(values, inverse, counts)
+    return values, inverse, counts
 
 
 @composite(method=True, guard=False)
@@ -109,7 +125,7 @@ def unique_consecutive(
         wrong_type("unique_consecutive", "input", 1, input)
     if input._data.dtype.kind == "c":
         unsupported("unique_consecutive", input._data.dtype)
-    return _runs(input._data, return_inverse, return_counts, dim)
+    return _packed(input, *_runs(input._data, return_inverse, return_counts, dim))
 
 
 @guarded
@@ -131,7 +147,7 @@ def _runs(array: Any, return_inverse: bool, return_counts: bool, dim: int | None
         inverse = inverse.reshape(array.shape) if dim is None else inverse
     if return_counts:
         counts = xp.diff(xp.concatenate([places, xp.asarray([count])])).astype(_INT64)
-    return _packed(values, inverse, counts)
+    return values, inverse, counts
 
 
 # ---------------------------------------------------------------------------------------------------- positions

@@ -16,7 +16,7 @@ from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.from_data import finish, placed
 from tensorlike.tensor.layouts import check_layout
-from tensorlike.tensor.runtime import run_quietly, write_out
+from tensorlike.tensor.runtime import run_quietly, wanted_dtype, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 __all__: list[str] = []
@@ -466,11 +466,8 @@ def logspace(
         raise RuntimeError(f"logspace(): number of steps must be non-negative, got {steps}")
     first, last = _number(start, "start"), _number(end, "end")
     check_layout(layout, "logspace")
-    if dtype is not None:
-        wanted = as_numpy_dtype(dtype, "logspace")
-    elif out is not None:
-        wanted = out._data.dtype
-    else:
+    wanted = wanted_dtype("logspace", dtype, out)
+    if wanted is None:
         wanted = default_float()
         if isinstance(first, complex) or isinstance(last, complex):
             wanted = np.dtype(np.complex64 if wanted.itemsize < 8 else np.complex128)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -25,7 +26,7 @@ def converted_number(value: Any, dtype: Any) -> Any:
 
     Raises RuntimeError when it does not fit; negative numbers wrap around in unsigned dtypes.
     """
-    kind = dtype.kind
+    given, kind = value, dtype.kind
     if (kind == "f" and type(value) is float and -65504.0 <= value <= 65504.0) or (
         kind in "if" and type(value) is int and -128 <= value <= 127
     ):
@@ -51,7 +52,7 @@ def converted_number(value: Any, dtype: Any) -> Any:
             number &= limits.max
     else:
         number = value
-        if kind in "fV" and isinstance(value, (int, float)) and math.isfinite(value):
+        if kind in "fVc" and isinstance(value, (int, float, complex)) and cmath.isfinite(value):
             with np.errstate(all="ignore"):
                 try:
                     fits = fits and bool(np.isfinite(dtype.type(value)))
@@ -59,7 +60,7 @@ def converted_number(value: Any, dtype: Any) -> Any:
                     fits = False
     if not fits:
         raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}"
+            f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {given!r}"
         )
     return dtype.type(number)
 
