@@ -1,0 +1,124 @@
+"""Training loops and autograd calls beside PyTorch's: each program must give the same in both libraries.
+
+A program gets the library; its result is made of lists, numbers, strings and tensors. Compared are the result or the
+kind of error, and the categories of the warnings.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tensorlike as tl
+
+Program = Callable[[Any], Any]
+
+
+def outcome(program: Program, library: types.ModuleType) -> tuple[Any, list[tuple[str, str]]]:
+    """Return what `program` gives or the error it raises, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = shown(program(library))
+        except Exception as error:
+            text = str(error).replace("torch.", "tensorlike.")
+            result = (type(error).__name__, re.sub(r"^\w+\(\): (unsupported operation)", r"\1", text))
+    return result, [(w.category.__name__, str(w.message).split(" (Triggered internally")[0]) for w in caught]
+
+
+def shown(value: Any) -> Any:
+    """Return `value` with its tensors as arrays, strides and all, in lists."""
+    if isinstance(value, (torch.Tensor, tl.Tensor)):
+        return [tuple(value.shape), tuple(value.stride()), value.requires_grad, value.detach().tolist()]
+    if isinstance(value, (list, tuple)):
+        return [shown(v) for v in value]
+    if isinstance(value, dict):
+        return {k: shown(v) for k, v in value.items()}
+    return value
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    """Compare two outcomes, numbers up to rounding."""
+    if isinstance(theirs, float) and isinstance(ours, float):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    elif isinstance(theirs, (list, tuple)):
+        assert isinstance(ours, (list, tuple)) and len(ours) == len(theirs), (ours, theirs)
+        for a, b in zip(ours, theirs, strict=True):
+            assert_same(a, b)
+    else:
+        assert ours == theirs
+
+
+def check(program: Program) -> None:
+    """Compare the outcomes of `program` in both libraries."""
+    assert_same(outcome(program, tl), outcome(program, torch))
+
+
+# ------------------------------------------------------------------------------------- in-place after a normalization
+
+
+NORMALIZED: dict[str, Program] = {
+    "batch_norm": lambda F: lambda x, w: F.batch_norm(x, None, None, w, w, training=True),
+    "batch_norm, evaluated": lambda F: lambda x, w: F.batch_norm(x, w.detach(), w.detach().exp(), w, w),
+    "instance_norm": lambda F: lambda x, w: F.instance_norm(x, weight=w, bias=w),
+    "group_norm": lambda F: lambda x, w: F.group_norm(x, 2, w, w),
+    "group_norm, plain": lambda F: lambda x, w: F.group_norm(x, 2),
+    "layer_norm": lambda F: lambda x, w: F.layer_norm(x, (3,), w[:3], w[:3]),
+    "rms_norm": lambda F: lambda x, w: F.rms_norm(x, (3,), w[:3]),
+    "cross_entropy": lambda F: lambda x, w: F.cross_entropy(x, x.detach().abs().softmax(1), reduction="none"),
+}
+
+
+@pytest.mark.parametrize("name", NORMALIZED)
+def test_the_output_of_a_normalization_may_be_written_to(name: str) -> None:
+    values = np.random.default_rng(0).standard_normal((2, 4, 3, 3))
+
+    def program(library: Any) -> Any:
+        x = library.tensor(values.tolist(), dtype=library.float64, requires_grad=True)
+        w = library.tensor([1.0, -0.5, 2.0, 0.3], dtype=library.float64, requires_grad=True)
+        y = NORMALIZED[name](library.nn.functional)(x, w)
+        y.relu_()
+        (y * y).sum().backward()
+        return y.tolist(), x.grad.tolist(), None if w.grad is None else w.grad.tolist()
+
+    ours, _ = outcome(program, tl)
+    assert len(ours) == 3, ours
+    check(program)
+
+
+def test_a_convolution_a_batch_norm_and_an_inplace_activation_train() -> None:
+    def program(library: Any) -> Any:
+        nn = library.nn
+        model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True))
+        for parameter in model.parameters():
+            library.nn.init.constant_(parameter, 0.5)
+        x = (library.arange(50.0).reshape(2, 1, 5, 5) / 7).sin()
+        (model(x) ** 2).sum().backward()
+        return [p.grad.tolist() for p in model[1].parameters()]
+
+    check(program)
+
+
+# ---------------------------------------------------------------------------------------------------- Cholesky factors
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("name", ["cholesky_solve", "cholesky_inverse"])
+def test_gradients_of_a_factor_are_not_cut_to_its_triangle(name: str, upper: bool) -> None:
+    def program(library: Any) -> Any:
+        factor = library.tensor([[2.0, 5.0], [1.0, 3.0]], dtype=library.float64, requires_grad=True)
+        right = library.tensor([[[1.0], [2.0]], [[0.5], [-1.0]]], dtype=library.float64, requires_grad=True)
+        operands = (right, factor) if name == "cholesky_solve" else (factor,)
+        result = getattr(library, name)(*operands, upper=upper)
+        (first,) = library.autograd.grad((result**2).sum(), factor, create_graph=True)
+        (second,) = library.autograd.grad((first**2).sum(), factor)
+        return result.tolist(), first.tolist(), second.tolist()
+
+    check(program)
