@@ -93,6 +93,43 @@ def test_the_output_of_a_normalization_may_be_written_to(name: str) -> None:
     check(program)
 
 
+#: More functions whose result is not saved for backward, of a tensor of shape (2, 4, 3, 3).
+WRITABLE: dict[str, Program] = {
+    "max_pool1d": lambda F: lambda x: F.max_pool1d(x[0], 2),
+    "max_pool2d": lambda F: lambda x: F.max_pool2d(x, 2, 1, padding=1),
+    "max_pool2d with indices": lambda F: lambda x: F.max_pool2d(x, 2, return_indices=True)[0],
+    "max_pool3d": lambda F: lambda x: F.max_pool3d(x, 2),
+    "embedding_bag": lambda F: lambda x: F.embedding_bag(x.new_zeros(2, 2).long(), x[0, 0], mode="max"),
+}
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_the_output_of_a_pooling_may_be_written_to(name: str) -> None:
+    values = np.random.default_rng(1).standard_normal((2, 4, 3, 3))
+
+    def program(library: Any) -> Any:
+        x = library.tensor(values.tolist(), dtype=library.float64, requires_grad=True)
+        y = WRITABLE[name](library.nn.functional)(x)
+        y.relu_()
+        (y * y).sum().backward()
+        return y.tolist(), x.grad.tolist()
+
+    ours, _ = outcome(program, tl)
+    assert len(ours) == 2, ours
+    check(program)
+
+
+def test_the_output_of_erfinv_may_be_written_to() -> None:
+    def program(library: Any) -> Any:
+        x = library.tensor([-0.5, 0.25, 0.75], dtype=library.float64, requires_grad=True)
+        y = library.erfinv(x)
+        y.relu_()
+        y.sum().backward()
+        return y.tolist(), x.grad.tolist()
+
+    check(program)
+
+
 def test_a_convolution_a_batch_norm_and_an_inplace_activation_train() -> None:
     def program(library: Any) -> Any:
         nn = library.nn
