@@ -49,7 +49,8 @@ def assert_same(ours: Any, theirs: Any) -> None:
     if isinstance(theirs, float) and isinstance(ours, float):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     elif isinstance(theirs, (list, tuple)):
-        assert isinstance(ours, (list, tuple)) and len(ours) == len(theirs), (ours, theirs)
+        assert isinstance(ours, (list, tuple)), (ours, theirs)
+        assert len(ours) == len(theirs), (ours, theirs)
         for a, b in zip(ours, theirs, strict=True):
             assert_same(a, b)
     else:
@@ -157,5 +158,143 @@ def test_gradients_of_a_factor_are_not_cut_to_its_triangle(name: str, upper: boo
         (first,) = library.autograd.grad((result**2).sum(), factor, create_graph=True)
         (second,) = library.autograd.grad((first**2).sum(), factor)
         return result.tolist(), first.tolist(), second.tolist()
+
+    check(program)
+
+
+# ---------------------------------------------------------------------------------------------------- calls of autograd
+
+
+ITERABLES: dict[str, Program] = {
+    "parameters": lambda m: m.autograd.grad(m.nn.Linear(2, 1).requires_grad_()(m.ones(1, 2)).sum(), iter(())),
+    "generator of inputs": lambda m: _gradients(m, lambda y, x: m.autograd.grad(y.sum(), (t for t in [x]))),
+    "generator of outputs": lambda m: _gradients(m, lambda y, x: m.autograd.grad((t for t in [y.sum()]), x)),
+    "generator of gradients": lambda m: _gradients(
+        m, lambda y, x: m.autograd.grad(y.unbind(), x, (m.tensor(v) for v in (1.0, 2.0)))
+    ),
+    "set": lambda m: _gradients(m, lambda y, x: m.autograd.grad({y.sum()}, {x})),
+    "backward": lambda m: _gradients(m, lambda y, x: m.autograd.backward(t for t in y.unbind())),
+    "backward, inputs": lambda m: _gradients(m, lambda y, x: m.autograd.backward(y.sum(), inputs=(t for t in [x]))),
+    "method, inputs": lambda m: _gradients(m, lambda y, x: y.sum().backward(inputs=(t for t in [x]))),
+}
+
+
+def _gradients(library: Any, call: Callable[[Any, Any], Any]) -> Any:
+    x = library.tensor([1.0, 2.0], requires_grad=True)
+    return call(x * x, x), x.grad
+
+
+@pytest.mark.parametrize("name", ITERABLES)
+def test_gradients_by_iterables(name: str) -> None:
+    check(ITERABLES[name])
+
+
+def test_gradients_of_the_parameters_of_a_model() -> None:
+    def program(library: Any) -> Any:
+        model = library.nn.Linear(2, 1)
+        return library.autograd.grad(model(library.ones(3, 2)).sum(), model.parameters())
+
+    check(program)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", ["jacobian", "hessian", "vjp", "jvp", "vhp", "hvp"])
+def test_autograd_functional_keeps_its_graph_under_no_grad(name: str, strict: bool) -> None:
+    def program(library: Any) -> Any:
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        vector = {"vjp": (library.tensor(2.0),), "jacobian": (), "hessian": ()}.get(name, (library.ones(2),))
+        function = getattr(library.autograd.functional, name)
+        with library.no_grad():
+            found = function(lambda x: (x**3).sum(), x, *vector, create_graph=True, strict=strict)
+        last = found[-1] if isinstance(found, tuple) else found
+        return found, library.autograd.grad(last.sum(), x)
+
+    check(program)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    "keys", [["extra"], ["weight", "bias", "extra"], ["weight"], ["weight", "bias"], ["a.b"], [""], ["in_features"]]
+)
+def test_functional_call_with_other_keys(keys: list[str], strict: bool) -> None:
+    def program(library: Any) -> Any:
+        class Layer(library.nn.Linear):
+            def forward(self, x: Any) -> Any:
+                return super().forward(x), getattr(self, "extra", "none")
+
+        layer = Layer(2, 1)
+        values = {key: library.ones(1, 2) if key != "bias" else library.ones(1) for key in keys}
+        result, extra = library.func.functional_call(layer, values, (library.zeros(1, 2),), strict=strict)
+        return tuple(result.shape), extra, hasattr(layer, "extra")
+
+    if keys == ["in_features"] and not strict:
+        with pytest.raises(TypeError):
+            program(tl)
+        with pytest.raises(TypeError):
+            program(torch)
+        return
+    check(program)
+
+
+def test_an_optimizer_that_does_not_call_the_base_steps() -> None:
+    def program(library: Any) -> Any:
+        class Plain(library.optim.Optimizer):
+            def __init__(self, params: Any) -> None:
+                self.param_groups = [{"params": list(params), "lr": 0.5}]
+                self.state = {}
+
+            def step(self, closure: Any = None) -> Any:
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        p.data.sub_(p.grad, alpha=group["lr"])
+                return "stepped"
+
+        p = library.tensor([1.0], requires_grad=True)
+        optimizer = Plain([p])
+        scheduler = library.optim.lr_scheduler.StepLR(optimizer, 1)
+        (p * 2).sum().backward()
+        answer = optimizer.step()
+        scheduler.step()
+        return answer, p, optimizer.param_groups[0]["lr"], repr(optimizer)
+
+    check(program)
+
+
+DELETED: dict[str, Program] = {
+    "grad": lambda x: delattr(x, "grad"),
+    "data": lambda x: delattr(x, "data"),
+    "requires_grad": lambda x: delattr(x, "requires_grad"),
+}
+
+
+@pytest.mark.parametrize("name", DELETED)
+def test_attributes_deleted(name: str) -> None:
+    def program(library: Any) -> Any:
+        x = library.tensor([1.0], requires_grad=True)
+        x.sum().backward()
+        DELETED[name](x)
+        before = x.grad
+        x.sum().backward()
+        return before, x.grad
+
+    check(program)
+
+
+@pytest.mark.parametrize("name", ["no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "no_grad, bare"])
+def test_a_class_decorated_with_a_mode(name: str) -> None:
+    def program(library: Any) -> Any:
+        class Kept:
+            def __init__(self) -> None:
+                self.recording = library.is_grad_enabled()
+
+            def now(self) -> bool:
+                return bool(library.is_grad_enabled())
+
+        mode = getattr(library, name.split(",")[0])
+        if "bare" in name:
+            made = mode(Kept)
+        else:
+            made = (mode(False) if name == "set_grad_enabled" else mode())(Kept)
+        return isinstance(made, type), type(made()).__name__, made().recording, made().now()
 
     check(program)
