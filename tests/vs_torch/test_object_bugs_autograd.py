@@ -298,3 +298,69 @@ def test_a_class_decorated_with_a_mode(name: str) -> None:
         return isinstance(made, type), type(made()).__name__, made().recording, made().now()
 
     check(program)
+
+
+# ------------------------------------------------------------------------------------------------------ shared memory
+
+
+def _long(library: Any, *values: int) -> Any:
+    return library.tensor(values, dtype=library.int64)
+
+
+#: Of eight zeros `x`, two ones `two`, and `wide`, four by four expanded from one element: what raises, warns, or works.
+SHARED: dict[str, Callable[..., Any]] = {
+    "scatter_, itself": lambda m, x, two, wide: x.scatter_(0, _long(m, 0, 1), x),
+    "scatter_, a part": lambda m, x, two, wide: x.scatter_(0, _long(m, 0, 1), x[:2]),
+    "scatter_, expanded": lambda m, x, two, wide: wide[0].scatter_(0, _long(m, 0, 1), two),
+    "scatter_, own index": lambda m, x, two, wide: (i := _long(m, 0, 1)).scatter_(0, i, 1),
+    "scatter_add_, a part": lambda m, x, two, wide: x.scatter_add_(0, _long(m, 0, 1), x[:2]),
+    "index_add_, a part": lambda m, x, two, wide: x.index_add_(0, _long(m, 0, 1), x[1:3]),
+    "index_add_, own index": lambda m, x, two, wide: (i := _long(m, 0, 1)).index_add_(0, i, i),
+    "index_copy_, own index": lambda m, x, two, wide: (i := _long(m, 0, 1)).index_copy_(0, i, _long(m, 5, 6)),
+    "index_fill_, own index": lambda m, x, two, wide: (i := _long(m, 0, 1)).index_fill_(0, i, 3),
+    "index_fill_, expanded": lambda m, x, two, wide: wide.index_fill_(1, _long(m, 1), 3),
+    "masked_fill_, expanded": lambda m, x, two, wide: wide.masked_fill_(m.ones(4, 4) > 0, 3),
+    "masked_scatter_, a part": lambda m, x, two, wide: x.masked_scatter_(m.arange(8) < 2, x[1:3]),
+    "masked_scatter_, itself": lambda m, x, two, wide: x.masked_scatter_(x >= 0, x),
+    "masked_scatter_, expanded": lambda m, x, two, wide: wide.masked_scatter_(m.ones(4, 4) > 0, m.ones(16)),
+    "index_put_, a part": lambda m, x, two, wide: x.index_put_((_long(m, 0, 1),), x[1:3]),
+    "index_put_, own index": lambda m, x, two, wide: (i := _long(m, 0, 1)).index_put_((i,), m.tensor(1)),
+    "index_put_, own mask": lambda m, x, two, wide: (b := x > 0).index_put_((b,), m.tensor(True)),
+    "index_put_, expanded": lambda m, x, two, wide: wide[0].index_put_((_long(m, 0, 1),), two),
+    "put_, own index": lambda m, x, two, wide: (i := _long(m, 0, 1)).put_(i, _long(m, 5, 6)),
+    "cat, itself": lambda m, x, two, wide: m.cat([x[:4], x[4:]], out=x),
+    "cat, a part": lambda m, x, two, wide: m.cat([x[1:2], two[:1]], out=x[:2]),
+    "cat, nothing": lambda m, x, two, wide: m.cat([x[:0]], out=x[:0]),
+    "cat, expanded": lambda m, x, two, wide: m.cat([two, two], out=wide[0]),
+    "stack": lambda m, x, two, wide: m.stack([x[0], x[1]], out=x[:2]),
+    "hstack": lambda m, x, two, wide: m.hstack([x[:4], x[4:]], out=x),
+    "take, itself": lambda m, x, two, wide: m.take(x, _long(m, *range(8)), out=x),
+    "take, a part": lambda m, x, two, wide: m.take(x, _long(m, 0, 1), out=x[:2]),
+    "take, own index": lambda m, x, two, wide: m.take(_long(m, 5, 6), i := _long(m, 0, 1), out=i),
+    "index_select": lambda m, x, two, wide: m.index_select(x, 0, _long(m, *range(8)), out=x),
+    "kthvalue": lambda m, x, two, wide: m.kthvalue(y := x.view(1, 8), 1, 0, True, out=(y, _long(m, *[0] * 8)[None])),
+    "kthvalue, expanded": lambda m, x, two, wide: m.kthvalue(m.ones(4, 4), 1, out=(wide[0], _long(m, 0, 0, 0, 0))),
+    "t_": lambda m, x, two, wide: wide.t_(),
+    "transpose_": lambda m, x, two, wide: wide.transpose_(0, 1),
+    "swapaxes_": lambda m, x, two, wide: wide.swapaxes_(0, 1),
+    "unsqueeze_": lambda m, x, two, wide: wide.unsqueeze_(1),
+    "squeeze_": lambda m, x, two, wide: wide[:1].squeeze_(),
+    "set_": lambda m, x, two, wide: wide.set_(two),
+    "[...] = number": lambda m, x, two, wide: wide[0].__setitem__(0, 5.0),
+    "[:] = number": lambda m, x, two, wide: wide.__setitem__(slice(None), 5.0),
+    "[indices] = number": lambda m, x, two, wide: wide[0].__setitem__(_long(m, 0, 1), 5.0),
+    "[indices] = itself": lambda m, x, two, wide: x.__setitem__(_long(m, *range(8)), x),
+    "[indices] = a part": lambda m, x, two, wide: x.__setitem__(_long(m, 0, 1), x[:2]),
+    "[mask] of itself": lambda m, x, two, wide: (b := x > 0).__setitem__(b, True),
+    "[:] = itself": lambda m, x, two, wide: x.__setitem__(slice(None), x),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_operands_that_share_memory_with_the_output(name: str) -> None:
+    def program(library: Any) -> Any:
+        x, two, wide = library.zeros(8), library.ones(2), library.zeros(1).expand(4, 4)
+        SHARED[name](library, x, two, wide)
+        return x.tolist(), wide.tolist()
+
+    check(program)
