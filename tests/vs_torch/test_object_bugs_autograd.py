@@ -364,3 +364,56 @@ def test_operands_that_share_memory_with_the_output(name: str) -> None:
         return x.tolist(), wide.tolist()
 
     check(program)
+
+
+# ------------------------------------------------------------------------------------------------------ memory formats
+
+
+#: Of images `x` and volumes `v`, both with the channels last, weights of either format, and a contiguous `c`.
+FORMATS: dict[str, Callable[..., Any]] = {
+    "conv2d": lambda F, x, v, c, w, last: F.conv2d(x, w),
+    "conv2d, weight": lambda F, x, v, c, w, last: F.conv2d(c, last),
+    "conv2d, contiguous": lambda F, x, v, c, w, last: F.conv2d(c, w),
+    "conv2d, groups": lambda F, x, v, c, w, last: F.conv2d(x, w[:, :1], groups=4, padding=1),
+    "conv2d, no batch": lambda F, x, v, c, w, last: F.conv2d(x[0], w),
+    "conv_transpose2d": lambda F, x, v, c, w, last: F.conv_transpose2d(x, w),
+    "batch_norm": lambda F, x, v, c, w, last: F.batch_norm(x, None, None, training=True),
+    "batch_norm, contiguous": lambda F, x, v, c, w, last: F.batch_norm(c, None, None, training=True),
+    "batch_norm, volume": lambda F, x, v, c, w, last: F.batch_norm(v, None, None, training=True),
+    "max_pool2d": lambda F, x, v, c, w, last: F.max_pool2d(x, 2),
+    "max_pool2d, contiguous": lambda F, x, v, c, w, last: F.max_pool2d(c, 2),
+    "max_pool3d": lambda F, x, v, c, w, last: F.max_pool3d(v, 2),
+    "avg_pool2d": lambda F, x, v, c, w, last: F.avg_pool2d(x, 2),
+    "avg_pool3d": lambda F, x, v, c, w, last: F.avg_pool3d(v, 2),
+    "adaptive_avg_pool2d": lambda F, x, v, c, w, last: F.adaptive_avg_pool2d(x, 2),
+    "a block": lambda F, x, v, c, w, last: F.max_pool2d(
+        F.relu(F.batch_norm(F.conv2d(x, w), None, None, training=True)), 2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_memory_format_of_images_is_kept(name: str) -> None:
+    def program(library: Any) -> Any:
+        double = library.float64
+        c = library.arange(288, dtype=double).reshape(2, 4, 6, 6).sin().requires_grad_()
+        x = c.detach().to(memory_format=library.channels_last).requires_grad_()
+        v = library.arange(512, dtype=double).reshape(2, 4, 4, 4, 4).cos()
+        v = v.to(memory_format=library.channels_last_3d).requires_grad_()
+        w = library.arange(144, dtype=double).reshape(4, 4, 3, 3).cos().requires_grad_()
+        last = w.detach().to(memory_format=library.channels_last).requires_grad_()
+        y = FORMATS[name](library.nn.functional, x, v, c, w, last)
+        (y * y * y).sum().backward()
+        gradients = [None if t.grad is None else t.grad.tolist() for t in (c, x, v, w, last)]
+        return y, gradients
+
+    check(program)
+
+
+def test_the_memory_format_of_volumes_is_kept_by_a_convolution() -> None:
+    def program(library: Any) -> Any:
+        # Numbers of one half: exact. PyTorch's other kernel, for double precision, gives contiguous volumes.
+        v = library.ones(2, 4, 4, 4, 4).to(memory_format=library.channels_last_3d)
+        return library.nn.functional.conv3d(v, library.full((4, 4, 3, 3, 3), 0.5))
+
+    check(program)

@@ -18,7 +18,7 @@ from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
-from .common import array_of, check_parameters, functional, internal, narrowed, need_float, raw, widened
+from .common import array_of, check_parameters, formatted, functional, internal, narrowed, need_float, raw, widened
 from .padding import pad_with
 
 __all__ = [
@@ -248,7 +248,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 # ---------------------------------------------------------------------------------------------------------- batch_norm
 
 
-@internal(name="batch_norm", several=("output", "mean", "rstd"))
+@internal(name="batch_norm", several=("output", "mean", "rstd"), own_layout=True)
 def _batch_norm_op(
     xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
@@ -272,7 +272,7 @@ def _batch_norm_op(
         channels = (x - mean) * inverse
     scale = None if weight is None else _along_channels(weight, x.ndim)
     shift = None if bias is None else _along_channels(bias, x.ndim)
-    return narrowed(_affine(channels, scale, shift), input), mean, inverse
+    return formatted(narrowed(_affine(channels, scale, shift), input), input), mean, inverse
 
 
 def _channel_dot(xp: Any, a: Any, b: Any) -> Any:

@@ -12,7 +12,7 @@ from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, masked, need_float, raw, written
+from .common import array_of, formatted, functional, internal, masked, need_float, raw, written
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 __all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
@@ -34,7 +34,7 @@ def _least(dtype: Any) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf
 
 
-@internal()
+@internal(own_layout=True)
 def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     """Return the largest element of every window."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
@@ -42,7 +42,7 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     for position in positions(windows.kernel):
         part = x[places(position, windows.stride, windows.dilation, windows.out)]
         result = part.copy() if result is None else xp.maximum(result, part, out=result)
-    return result
+    return formatted(result, input)
 
 
 @internal(differentiable=False)
