@@ -139,7 +139,6 @@ NO_COMPLEX = "PyTorch has no complex kernel for it, or none for its gradient"
 PROGRAMS: dict[str, str] = {
     "x.t": "a bound method, whose text names its owner",
     "x[np.bool_(True)]": MORE,
-    "s.index_add(0,t([0]),t([1.]))": MORE,
     "m.index_reduce(0,t([0,3]),torch.ones(2,3)*3,'amin')": "an index out of range: RuntimeError, as elsewhere",
     "m.index_put((t([0,1]),),t([[[5.,6.,7.]]]))": MORE,
     "y=a.index_fill(1,t([0,-1]),z)": MORE,
