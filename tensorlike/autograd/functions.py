@@ -38,9 +38,21 @@ def register_batched(answer: Any) -> None:
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return a value, or the values of any iterable of several, as a tuple."""
     if value is None:
         return ()
-    return tuple(value) if isinstance(value, (tuple, list)) and not isinstance(value, GradientEdge) else (value,)
+    if isinstance(value, (TensorBase, GradientEdge)):
+        return (value,)
+    if isinstance(value, (tuple, list)):
+        return tuple(value)
+    # A type that takes part in the protocol is one value, though it may have elements.
+    several = hasattr(type(value), "__iter__") and not hasattr(type(value), "__torch_function__")
+    return tuple(value) if several else (value,)
+
+
+def _reread(value: Any) -> Any:
+    """Return what can be read only once, as `model.parameters()`, as a tuple, and other values as they are."""
+    return tuple(value) if hasattr(type(value), "__next__") else value
 
 
 def _inputs(value: Any) -> tuple[Any, ...]:
@@ -132,7 +144,8 @@ def grad(
 ) -> Any:
     """Return the gradients of `outputs` with respect to `inputs`, one for each input; leaves are not touched.
 
-    `outputs` and `inputs` are tensors or GradientEdges, one or a sequence; for a dict of inputs the result is a dict.
+    `outputs` and `inputs` are tensors or GradientEdges, one or an iterable of them, as `model.parameters()`; for a dict
+    of inputs the result is a dict.
     With `create_graph` the gradients have a history and can be differentiated again. With `is_grads_batched` the first
     dimension of each of `grad_outputs` is a batch, and so is that of each gradient. Raises RuntimeError when an input
     was not used in the graph, unless `allow_unused`; `materialize_grads` gives zeros for it.
@@ -159,6 +172,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
+    outputs, inputs, grad_outputs = _reread(outputs), _reread(inputs), _reread(grad_outputs)
     wanted = _inputs(inputs)
     # As in PyTorch, the types of `grad_outputs` are not asked, unless they stand for batches or tangents.
     started = [g for g in _as_tuple(grad_outputs) if isinstance(g, TensorBase) and g._transformed]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -74,10 +75,20 @@ class _GradContext(Switch):
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
-            raise TypeError(
-                f"{type(self).__name__} decorates functions and generators, and {function.__qualname__} is a class: "
-                "decorate its methods instead"
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
             )
+            # Only making an instance runs in the mode; what is returned is a function.
+            made = function
+
+            def make(*args: Any, **kwargs: Any) -> Any:
+                return made(*args, **kwargs)
+
+            function = cast(F, make)
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)

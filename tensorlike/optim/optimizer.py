@@ -338,6 +338,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if type(self).step is not wrapper:
             # Called by the step of a subclass, which has run the hooks.
             return step(*args, **kwargs)
+        if "_step_pre_hooks" not in self.__dict__:
+            # A subclass that did not call `super().__init__()` has no hooks.
+            self._opt_called = True
+            return step(*args, **kwargs)
         for hook in tuple(self._step_pre_hooks.values()):
             answer = hook(self, args, kwargs)
             if answer is not None:

@@ -61,7 +61,11 @@ def nbytes(self: Tensor) -> int:
     return int(self._data.size * self._data.dtype.itemsize)
 
 
-@tensor_property(setter=set_requires_grad)
+def _delete_requires_grad(self: Tensor) -> None:
+    raise RuntimeError("requires_grad must be a bool")
+
+
+@tensor_property(setter=set_requires_grad, deleter=_delete_requires_grad)
 def requires_grad(self: Tensor) -> bool:
     """Whether gradients are computed for this tensor."""
     if not self._tracked:
@@ -72,7 +76,12 @@ def requires_grad(self: Tensor) -> bool:
     return edge_of(self) is not None
 
 
-@tensor_property(setter=set_gradient, nowrap=True)
+def _delete_gradient(self: Tensor) -> None:
+    """Set the gradient to None: types are asked about that."""
+    self.grad = None
+
+
+@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def grad(self: Tensor) -> Tensor | None:
     """The gradient that `backward` accumulated into this leaf, or None."""
     found: Tensor | None = self._grad_value
@@ -126,7 +135,11 @@ def retains_grad(self: Tensor) -> bool:
     return self._retains_grad
 
 
-@tensor_property(setter=set_data)
+def _delete_data(self: Tensor) -> None:
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
+@tensor_property(setter=set_data, deleter=_delete_data)
 def data(self: Tensor) -> Tensor:
     """The same memory without history; writing to it is not noticed by the graph."""
     from .views import untracked

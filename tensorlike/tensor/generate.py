@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
+from .views import READ_APART
+
 if TYPE_CHECKING:
     from .declare import Declaration
 
@@ -319,7 +321,9 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     lines: list[str] = [*_unwrap_lines(d, parameters), *_option_lines(parameters)]
     lines.append(f"check_inplace({me}, NAME)")
     others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
-    if others:
+    if others and d.name + "_" in READ_APART:
+        lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
+    elif others:
         # 30 ns where the tensor has no view.
         lines.append(f"if {me}._counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")

@@ -77,9 +77,13 @@ class _OperandCheck:
 
 
 def tensor_property(
-    *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False
-) -> Callable[[Callable[[Any], Any]], property]:
-    """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`."""
+    *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
+    deleter: Callable[[Any], None] | None = None,
+) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
+    """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
+
+    `deleter` answers `del`, which types are not asked about.
+    """
 
     def declare(getter: Callable[[Any], Any]) -> property:
         name = getter.__name__
@@ -97,7 +101,7 @@ def tensor_property(
             public_setter = public_function(
                 setter_entry, setter_parameters, name=name, qualname=qualname, module="tensorlike", doc=setter.__doc__
             )
-        found = property(public, public_setter, doc=getter.__doc__)
+        found = property(public, public_setter, deleter, doc=getter.__doc__)
         entry.function = found.__get__
         register(
             Row(

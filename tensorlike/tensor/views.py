@@ -11,6 +11,7 @@ themselves (offset, shape, strides), so that no view needs to remember how it wa
 from __future__ import annotations
 
 import math
+import warnings
 import weakref
 from typing import Any, NamedTuple, NoReturn
 
@@ -277,48 +278,90 @@ def refuse(tensor: Any, what: str) -> NoReturn:
     )
 
 
-def check_overlap(array: Any, name: str) -> None:
-    """Refuse to write to an array some of whose elements are one, as after `expand`."""
+def check_overlap(array: Any, name: str, always: bool = False) -> None:
+    """Refuse to write to an array some of whose elements are one, as after `expand`; some methods only warn.
+
+    With `always` these refuse it as well.
+    """
     if not array.size or 0 not in array.strides:
         return
     if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+        if name in _WARN_OF_OVERLAP and not always:
+            warnings.warn(
+                f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                f"operation. This also applies to advanced indexing e.g. {_WARN_OF_OVERLAP[name]}",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
         raise RuntimeError(
             f"{name}(): unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation."
         )
 
 
-def check_partial_overlap(written: Any, read: Any, name: str) -> None:
+def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = False) -> None:
     """Refuse to write to an array that shares some of its memory, and not all of it in the same order, with another.
 
-    Arrays with gaps may share memory, as in PyTorch: whether their elements meet is not looked into.
+    With `apart` all of it is refused too. Arrays with gaps may share memory, as in PyTorch: whether their elements meet
+    is not looked into.
     """
     if not (written.size and read.size and is_dense(written) and is_dense(read)):
         return
     start, other = data_pointer(written), data_pointer(read)
     if start == other and written.nbytes == read.nbytes:
-        if written.strides == read.strides:
+        if written.strides == read.strides and not apart:
             return
     elif start + written.nbytes <= other or other + read.nbytes <= start:
         return
+    _refuse_shared(name)
+
+
+def _refuse_shared(name: str) -> Any:
     raise RuntimeError(
         f"{name}(): unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
         "single memory location. Please clone() the tensor before performing the operation."
     )
 
 
+#: In-place methods, and functions with `out`, that do not write to what they read, not even to all of it.
+READ_APART = frozenset((
+    "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "put_",
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
+    "index_select", "masked_select", "kthvalue",
+))  # fmt: skip
+
+
 def check_shared(tensor: Any, values: Any, name: str) -> None:
     """Refuse to write to `tensor` while reading tensors that overlap with it. What shares memory shares a counter."""
     counter = tensor._counter
-    if counter is None:
+    apart = name in READ_APART
+    if (counter is None and not apart) or name == "masked_scatter_":
         return
     for value in values:
-        if isinstance(value, TensorBase) and value is not tensor and value._counter is counter:
-            check_partial_overlap(tensor._data, value._data, name)
+        if isinstance(value, TensorBase):
+            if value is tensor:
+                # Without elements there is nothing to share, but in-place methods refuse it in PyTorch.
+                if apart and (tensor._data.size or name[-1] == "_"):
+                    _refuse_shared(name)
+            elif counter is not None and value._counter is counter:
+                check_partial_overlap(tensor._data, value._data, name, apart)
+        elif apart and isinstance(value, (list, tuple)):
+            # A mask may be the tensor itself: it is read before.
+            check_shared(tensor, [v for v in value if v is not tensor or v._data.dtype.kind != "b"], name)
 
 
-#: What writes the same to all elements may write it to one place several times.
-_MAY_OVERLAP = frozenset(("fill_", "zero_"))
+#: What writes the same to all elements may write it to one place several times, and what changes the shape alone, or
+#: gives the tensor other memory, writes nothing.
+_MAY_OVERLAP = frozenset((
+    "fill_", "zero_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "set_",
+))  # fmt: skip
+
+#: What PyTorch still lets write to expanded tensors, with a warning.
+_WARN_OF_OVERLAP = {
+    "masked_fill_": "tensor[mask] = scalar", "index_fill_": "tensor[mask] = scalar",
+    "index_put_": "tensor[indices] = tensor",
+}  # fmt: skip
 
 
 def check_inplace(tensor: Any, name: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorlike.autograd.engine import reached_from
 from tensorlike.autograd.functions import grad as autograd_grad
-from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.autograd.grad_mode import enable_grad
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
@@ -75,7 +75,7 @@ class _Call:
     def __init__(self, func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool) -> None:
         self.name = name
         self.several, values = _tensors(inputs, name, "inputs")
-        self.keep = create_graph and grad_enabled()
+        self.keep = create_graph
         # Without a graph to keep, nothing the inputs came from matters.
         values = values if self.keep else tuple(v.detach() for v in values)
         with enable_grad():
@@ -136,6 +136,7 @@ def _independent(name: str, what: str, index: int) -> str:
     )
 
 
+@enable_grad()
 def vjp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -156,6 +157,7 @@ def vjp(
     return call.packed(call.outputs, call.output_several), call.packed(found, call.several)
 
 
+@enable_grad()
 def jvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -243,6 +245,11 @@ def jacobian(
                 "`vectorize=True`."
             )
         return _forward_jacobian(func, inputs)
+    return _reverse_jacobian(func, inputs, create_graph, strict, vectorize)
+
+
+@enable_grad()
+def _reverse_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
     call = _Call(func, inputs, "jacobian", create_graph, strict)
     rows = []
     for output in call.outputs:
@@ -386,6 +393,7 @@ def _second(
     return call, output, vector, slope
 
 
+@enable_grad()
 def vhp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -402,6 +410,7 @@ def vhp(
     return call.packed(call.outputs, call.output_several), call.packed(found, call.several)
 
 
+@enable_grad()
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Tensors = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:

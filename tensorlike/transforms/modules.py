@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,8 +24,9 @@ def functional_call(
     """Call `module` with other parameters and buffers: those of the dict or dicts, by their dotted names.
 
     The module itself is left as it was. `tie_weights` gives a tensor that the module has under several names its new
-    value under all of them; `strict` refuses a dict that lacks a name. Raises ValueError for a name in two dicts or two
-    values for one tied tensor, RuntimeError for names that `strict` misses, TypeError for other arguments.
+    value under all of them; `strict` refuses a dict that lacks a name, or has one that is no parameter and no buffer;
+    without it such a name is an attribute of the module during the call. Raises ValueError for a name in two dicts or
+    two values for one tied tensor, RuntimeError for names that `strict` refuses, TypeError for other arguments.
 
     >>> import tensorlike as tl
     >>> model = tl.nn.Linear(2, 1)
@@ -62,9 +64,6 @@ def functional_call(
 @contextmanager
 def _replaced(module: Any, values: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
     slots = _slots(module)
-    unknown = sorted(set(values) - set(slots))
-    if unknown:
-        raise RuntimeError(f"Unexpected key(s): {', '.join(unknown)}. The module has no such parameter or buffer.")
     if tie_weights:
         tied: dict[int, list[str]] = {}
         for name, (store, key) in slots.items():
@@ -79,19 +78,52 @@ def _replaced(module: Any, values: dict[str, Any], tie_weights: bool, strict: bo
                 )
             if given:
                 values |= dict.fromkeys(names, values[given[0]])
-    missing = sorted(n for n in slots if n not in values and slots[n][0][slots[n][1]] is not None)
-    if strict and missing:
-        raise RuntimeError(f"Missing key(s): {', '.join(missing)}.")
-    before = []
+    if strict:
+        expected = {n for n, (store, key) in slots.items() if store[key] is not None}
+        problems = [
+            f"\n\t{what} key(s): {', '.join(map(repr, sorted(names)))}."
+            for what, names in (("Unexpected", set(values) - expected), ("Missing", expected - set(values)))
+            if names
+        ]
+        if problems:
+            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{''.join(problems)}")
+    before: list[Callable[[], None]] = []
     try:
         for name, value in values.items():
-            store, key = slots[name]
-            before.append((store, key, store[key]))
-            store[key] = value
+            if name in slots:
+                store, key = slots[name]
+                before.append(functools.partial(store.__setitem__, key, store[key]))
+                store[key] = value
+            else:
+                _set_attribute(module, name, value, before)
         yield
     finally:
-        for store, key, value in before:
-            store[key] = value
+        for restore in reversed(before):
+            restore()
+
+
+def _set_attribute(module: Any, name: str, value: Any, before: list[Callable[[], None]]) -> None:
+    """Give a module, or one inside of it, an attribute that is no parameter and no buffer, for the time of the call."""
+    *path, key = name.split(".")
+    for part in path:
+        inner = getattr(module, part, None)
+        if inner is None:
+            raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
+        module = inner
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
+    if value is not None and not isinstance(value, Tensor):
+        raise TypeError(
+            f"functional_call(): the value for {name!r} must be a Tensor or None, not {type(value).__name__}"
+        )
+    if hasattr(module, key):
+        old = getattr(module, key)
+        if old is not None and not isinstance(old, Tensor):
+            raise TypeError(f"functional_call(): attribute {name!r} is no Tensor but of type {type(old).__name__}")
+        before.append(functools.partial(setattr, module, key, old))
+    else:
+        before.append(functools.partial(delattr, module, key))
+    setattr(module, key, value)
 
 
 def _slots(module: Any) -> dict[str, tuple[dict[str, Any], str]]:

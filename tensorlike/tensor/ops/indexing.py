@@ -384,7 +384,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
-    declared(_index_put).write_in_place("__setitem__", target, parsed.tensors, value, parsed.dims, False)
+    declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
 
 
 def _delitem(self: Any, index: Any) -> None:
@@ -458,4 +458,6 @@ def index_put_(
     Same as PyTorch's method of that name.
     """
     parts, dims, given = _named(self, indices, values, "index_put_")
+    if accumulate:
+        check_overlap(self._data, "index_put_", always=True)
     return declared(_index_put).write_in_place("index_put_", self, parts, given, dims, accumulate)

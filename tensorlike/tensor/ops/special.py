@@ -74,7 +74,7 @@ def erfinv(xp: Any, input: Tensor) -> Tensor:
     return compute("erfinv", input)
 
 
-derivatives(erfinv, input=lambda grad, result: (result * result).exp() * grad / _TWO_BY_ROOT_PI)
+derivatives(erfinv, input=lambda grad, input: erfinv(input).square().exp() * grad / _TWO_BY_ROOT_PI)
 
 
 @pointwise(None, promotion="real float", aliases=("special.gammaln",))

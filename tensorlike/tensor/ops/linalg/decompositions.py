@@ -15,17 +15,16 @@ from .common import (
     LinAlgError,
     batch_element,
     check_matrices,
+    check_same_dtype,
     check_square,
+    common_batch,
     flat_matrices,
-    identity_like,
-    into,
     into_each,
     on_host,
-    require_tensor,
     smallest_bad_minor,
     upper_hermitian,
 )
-from .solving import solve_triangular
+from .solving import check_system, solve_triangles, solve_triangular
 
 __all__ = ["cholesky", "cholesky_ex", "qr"]
 
@@ -210,12 +209,12 @@ def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
 derivatives(_cholesky, input=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
-@composite(method=True)
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+@primitive(out=True)
+def cholesky_solve(xp: Any, B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
 
-    L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. Composes
-    two calls of `linalg.solve_triangular`.
+    L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
+    gradient of L is that of A = L L^H, not cut to the triangle that is read.
 
     >>> import tensorlike as tl
     >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -224,24 +223,49 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
 
     Same as PyTorch's function of that name.
     """
-    require_tensor("cholesky_solve", "B", B, 1)
-    require_tensor("cholesky_solve", "L", L, 2)
     for argument, matrix in (("B", B), ("L", L)):
         if matrix.ndim < 2:
             raise RuntimeError(
                 f"cholesky_solve(): {argument} should have at least 2 dimensions, but has {matrix.ndim} dimensions "
                 "instead"
             )
-    lower = L.mH if upper else L
-    half = solve_triangular(lower, B, upper=False)
-    return into("cholesky_solve", out, solve_triangular(lower.mH, half, upper=True), B, L)  # type: ignore[no-any-return]
+    check_square("cholesky_solve", L, "A")
+    check_same_dtype("cholesky_solve", L, B)
+    check_system("cholesky_solve", L, B, True, False)
+    batch = common_batch("cholesky_solve", L, B)
+    lower, adjoint = _both_factors(xp, L, upper)
+    half = solve_triangles(xp, lower, B, batch, True, False)
+    return solve_triangles(xp, adjoint, half, batch, False, False)  # type: ignore[no-any-return]
 
 
-@composite(method=True)
-def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+def _both_factors(xp: Any, L: Any, upper: bool) -> tuple[Any, Any]:
+    """Return the lower and the upper factor of L L^H: `L` is one of them."""
+    adjoint = xp.conj(xp.swapaxes(L, -1, -2))
+    return (adjoint, L) if upper else (L, adjoint)
+
+
+def _by_factor(symmetric: Any, L: Any, upper: bool) -> Any:
+    """Return the gradient of L from a half of that of L L^H: all of it, though only a triangle of L is read."""
+    both = symmetric + symmetric.mH
+    return -(L @ both) if upper else -(both @ L)
+
+
+def _cholesky_solve_factor(grad: Any, L: Any, result: Any, upper: bool) -> Any:
+    return _by_factor(cholesky_solve(grad, L, upper) @ result.mH, L, upper)
+
+
+derivatives(
+    cholesky_solve,
+    B=lambda grad, L, upper: cholesky_solve(grad, L, upper),
+    L=_cholesky_solve_factor,
+)
+
+
+@primitive(out=True)
+def cholesky_inverse(xp: Any, L: Tensor, upper: bool = False) -> Tensor:
     """Return the inverse of a matrix from its Cholesky factor L, which is lower triangular, or `upper`.
 
-    Composes two calls of `linalg.solve_triangular`.
+    The gradient of L is that of L L^H, not cut to the triangle that is read.
 
     >>> import tensorlike as tl
     >>> tl.cholesky_inverse(tl.tensor([[1.0, 0.0], [0.0, 2.0]]))
@@ -250,11 +274,17 @@ def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = Non
 
     Same as PyTorch's function of that name.
     """
-    require_tensor("cholesky_inverse", "L", L)
-    check_square("cholesky_inverse", L._data, "A")
-    lower = L.mH if upper else L
-    half = solve_triangular(lower, identity_like(L).expand(L.shape), upper=False)
-    return into("cholesky_inverse", out, half.mH @ half, L)  # type: ignore[no-any-return]
+    check_square("cholesky_inverse", L, "A")
+    lower, _ = _both_factors(xp, L, upper)
+    eye = xp.broadcast_to(xp.eye(L.shape[-1], dtype=L.dtype), L.shape)
+    half = solve_triangles(xp, lower, eye, L.shape[:-2], True, False)
+    return xp.conj(xp.swapaxes(half, -1, -2)) @ half  # type: ignore[no-any-return]
+
+
+derivatives(
+    cholesky_inverse,
+    L=lambda grad, L, result, upper: _by_factor(result @ grad @ result, L, upper),
+)
 
 
 @composite(method=True, name="qr")

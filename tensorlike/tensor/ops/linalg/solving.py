@@ -155,7 +155,7 @@ def _is_vector(A: Any, B: Any) -> bool:
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(A.shape[:-1]) == tuple(B.shape))
 
 
-def _check_system(function: str, A: Any, B: Any, left: bool, vector: bool) -> None:
+def check_system(function: str, A: Any, B: Any, left: bool, vector: bool) -> None:
     check_square(function, A)
     columns = (B.shape[-1], 1) if vector else tuple(B.shape[-2:])
     if not vector and B.ndim < 2:
@@ -173,7 +173,7 @@ def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[
     function = f"linalg.{name}"
     check_same_dtype(function, A._data, B._data)
     vector = _is_vector(A._data, B._data)
-    _check_system(function, A._data, B._data, left, vector)
+    check_system(function, A._data, B._data, left, vector)
     columns = B.unsqueeze(-1) if vector else B
     if left:
         result, info = solve_matrices(A, columns, f"torch.{function}", check_errors)
@@ -231,7 +231,7 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
     return result
 
 
-def _triangular(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool, unit: bool) -> Any:
+def solve_triangles(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool, unit: bool) -> Any:
     a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
     b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
     if not b.size or (math.prod(batch) > a.shape[-1]):
@@ -270,11 +270,11 @@ def solve_triangular(
     check_square(function, A)
     check_matrices(function, B, "B")
     check_same_dtype(function, A, B)
-    _check_system(function, A, B, left, False)
+    check_system(function, A, B, left, False)
     batch = common_batch(function, A, B)
     if not left:
         A, B = xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2)
-    result = _triangular(xp, A, B, batch, bool(upper) != bool(left), bool(unitriangular))
+    result = solve_triangles(xp, A, B, batch, bool(upper) != bool(left), bool(unitriangular))
     return result if left else xp.swapaxes(result, -1, -2)  # type: ignore[no-any-return]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, narrowed, need_float, raw, widened, written_out
+from .common import array_of, formatted, functional, internal, narrowed, need_float, raw, widened, written_out
 from .pooling import Windows, check_pool_input, pool_windows
 from .windows import Sizes, crop, padded, places, positions, sizes
 
@@ -36,7 +36,7 @@ def _divisors(xp: Any, dtype: Any, windows: Windows, count_include_pad: bool, ov
     return xp.asarray(result.astype(dtype))
 
 
-@internal()
+@internal(own_layout=True)
 def average_pool(xp: Any, input: Tensor, windows: Windows, count_include_pad: bool, override: int | None) -> Tensor:
     """Return the average of every window."""
     x = padded(xp, widened(input), windows.pads)
@@ -47,8 +47,11 @@ def average_pool(xp: Any, input: Tensor, windows: Windows, count_include_pad: bo
     assert result is not None
     divisor = _divisors(xp, result.dtype, windows, count_include_pad, override)
     if input.dtype.kind in "iu":
-        return narrowed(xp.trunc(result / divisor), input)
-    return narrowed(result / divisor, input)
+        found = narrowed(xp.trunc(result / divisor), input)
+    else:
+        found = narrowed(result / divisor, input)
+    # As in PyTorch, not in three dimensions.
+    return formatted(found, input) if input.ndim == 4 else found
 
 
 @internal()

@@ -167,10 +167,11 @@ _fused = raw(cross_entropy_grad)
 
 
 def _cross_entropy_input(
-    grads: Any, results: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+    grads: Any, log_probabilities: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
+    smoothing: float,
 ) -> Any:
     if not grad_enabled():
-        return _fused(grads[0], results[1], target, weight, ignore_index, reduction, smoothing)
+        return _fused(grads[0], log_probabilities, target, weight, ignore_index, reduction, smoothing)
     axis = _axis(input.dim())
     level, share = cross_entropy_terms(input, target, weight, ignore_index, reduction, smoothing)
     grad = grads[0].unsqueeze(axis) if reduction == "none" else grads[0]

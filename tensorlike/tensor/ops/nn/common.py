@@ -14,6 +14,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import _outside_stacklevel
 from tensorlike.tensor.declare import composite, pointwise, primitive
 from tensorlike.tensor.forms import implementation_of
+from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 
@@ -89,6 +90,20 @@ def inplace_form(function: Any) -> Any:
 def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
     """Return `result`, or `out` with the result in it where it is given."""
     return result if out is None else write_out(name, out, result._data, *operands)
+
+
+def formatted(result: Any, *operands: Any) -> Any:
+    """Return `result` in the memory format of images, `channels_last`, if an operand has it, and else contiguous.
+
+    For operations declared with `own_layout`. An operand that is contiguous too does not count. 110 ns for one that is
+    contiguous.
+    """
+    for operand in operands:
+        if not operand.flags.c_contiguous and operand.ndim in (4, 5):
+            name = "channels_last" if operand.ndim == 4 else "channels_last_3d"
+            if is_arranged(operand, name):
+                return arranged(result, name)
+    return result if result.flags.c_contiguous else result.copy()
 
 
 def warn(message: str) -> None:

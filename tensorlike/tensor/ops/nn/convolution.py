@@ -18,7 +18,7 @@ from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import functional, internal, narrowed, raw, widened
+from .common import formatted, functional, internal, narrowed, raw, widened
 from .windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
 
 __all__ = [
@@ -91,10 +91,10 @@ def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry
     return narrowed(result if batched else result[0], upstream)
 
 
-@internal()
+@internal(own_layout=True)
 def convolution(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
     """Return the convolution of `input`, with or without a batch, with `weight`."""
-    return _convolve(xp, input, weight, bias, geometry)
+    return formatted(_convolve(xp, input, weight, bias, geometry), input, weight)
 
 
 @internal()
@@ -103,7 +103,7 @@ def conv_input_grad(xp: Any, upstream: Tensor, weight: Tensor, size: Sizes, geom
     return _spread(xp, upstream, weight, size, geometry)
 
 
-@internal()
+@internal(own_layout=True)
 def conv_transpose(
     xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, size: Sizes, geometry: Geometry
 ) -> Tensor:
@@ -111,7 +111,7 @@ def conv_transpose(
     result = _spread(xp, input, weight, size, geometry)
     if bias is not None:
         result += bias.reshape((-1, *(1 for _ in geometry.out)))
-    return result
+    return formatted(result, input, weight)
 
 
 @internal()

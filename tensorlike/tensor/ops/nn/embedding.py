@@ -262,7 +262,8 @@ def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: 
             values, bag = values[counted], bag[counted]
         places = bag.unsqueeze(-1).expand(bag.shape[0], columns)
         empty = values.new_zeros((bags, columns))
-        return empty.scatter_reduce(0, places, values, "amax", include_self=False)
+        # A copy: scatter_reduce saves its result, and what follows may write into that of embedding_bag.
+        return empty.scatter_reduce(0, places, values, "amax", include_self=False).clone()
     if weights is not None:
         values = values * weights.reshape(-1, 1)
     if counted is not None:

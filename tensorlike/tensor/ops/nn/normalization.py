@@ -18,7 +18,7 @@ from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
-from .common import array_of, check_parameters, functional, internal, narrowed, need_float, raw, widened
+from .common import array_of, check_parameters, formatted, functional, internal, narrowed, need_float, raw, widened
 from .padding import pad_with
 
 __all__ = [
@@ -33,7 +33,8 @@ __all__ = [
 
 # Note [Two formulas for a gradient]
 # The gradient of a normalization is one fused kernel where it is not to be differentiated itself, and written with
-# public operations where it is (`create_graph`). The tests compare the two.
+# public operations where it is (`create_graph`). The tests compare the two. The formulas name the outputs that they
+# need, never the normalized one: what follows may write into it, as `ReLU(inplace=True)` does.
 
 
 def _standardized(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
@@ -131,16 +132,16 @@ def _standard_backward(grad: Any, input: Any, dims: tuple[int, ...], eps: float)
     return (grad - grad.mean(dims, keepdim=True) - standard * slope) * inverse
 
 
-def _layer_input(grads: Any, results: Any, input: Any, weight: Any, count: int, eps: float) -> Any:
+def _layer_input(grads: Any, mean: Any, rstd: Any, input: Any, weight: Any, count: int, eps: float) -> Any:
     if not grad_enabled():
-        return _layer_input_fused(grads[0], input, results[1], results[2], weight, count)
+        return _layer_input_fused(grads[0], input, mean, rstd, weight, count)
     grad = grads[0] if weight is None else grads[0] * weight
     return _standard_backward(grad, input, tuple(range(-count, 0)), eps)
 
 
-def _layer_weight(grads: Any, results: Any, input: Any, count: int, eps: float) -> Any:
+def _layer_weight(grads: Any, mean: Any, rstd: Any, input: Any, count: int, eps: float) -> Any:
     if not grad_enabled():
-        return _layer_weight_fused(grads[0], input, results[1], results[2], count)
+        return _layer_weight_fused(grads[0], input, mean, rstd, count)
     return grads[0] * _standard(input, tuple(range(-count, 0)), eps)[0]
 
 
@@ -247,7 +248,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 # ---------------------------------------------------------------------------------------------------------- batch_norm
 
 
-@internal(name="batch_norm", several=("output", "mean", "rstd"))
+@internal(name="batch_norm", several=("output", "mean", "rstd"), own_layout=True)
 def _batch_norm_op(
     xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
@@ -271,7 +272,7 @@ def _batch_norm_op(
         channels = (x - mean) * inverse
     scale = None if weight is None else _along_channels(weight, x.ndim)
     shift = None if bias is None else _along_channels(bias, x.ndim)
-    return narrowed(_affine(channels, scale, shift), input), mean, inverse
+    return formatted(narrowed(_affine(channels, scale, shift), input), input), mean, inverse
 
 
 def _channel_dot(xp: Any, a: Any, b: Any) -> Any:
@@ -322,28 +323,30 @@ def _batch_dims(input: Any) -> tuple[int, ...]:
     return (0, *range(2, input.dim()))
 
 
-def _batch_standard(results: Any, input: Any, training: bool, eps: float) -> Any:
+def _batch_standard(mean: Any, rstd: Any, input: Any, training: bool, eps: float) -> Any:
     if training:
         return _standard(input, _batch_dims(input), eps)[0]
     # Constants here: the running statistics, without the history of this node's results.
-    return (input - wrap(results[1]._data)) * wrap(results[2]._data)
+    return (input - wrap(mean._data)) * wrap(rstd._data)
 
 
-def _batch_input(grads: Any, results: Any, input: Any, weight: Any, training: bool, eps: float) -> Any:
+def _batch_input(
+    grads: Any, mean: Any, rstd: Any, input: Any, weight: Any, training: bool, eps: float
+) -> Any:  # fmt: skip
     if not grad_enabled():
-        return _batch_input_fused(grads[0], input, results[1], results[2], weight, training)
+        return _batch_input_fused(grads[0], input, mean, rstd, weight, training)
     grad = grads[0]
     if weight is not None:
         grad = grad * weight.reshape((1, -1, *(1 for _ in range(input.dim() - 2))))
     if not training:
-        return grad * wrap(results[2]._data)
+        return grad * wrap(rstd._data)
     return _standard_backward(grad, input, _batch_dims(input), eps)
 
 
-def _batch_weight(grads: Any, results: Any, input: Any, training: bool, eps: float) -> Any:
+def _batch_weight(grads: Any, mean: Any, rstd: Any, input: Any, training: bool, eps: float) -> Any:
     if not grad_enabled():
-        return _batch_weight_fused(grads[0], input, results[1], results[2])
-    return (grads[0] * _batch_standard(results, input, training, eps)).sum(_batch_dims(input))
+        return _batch_weight_fused(grads[0], input, mean, rstd)
+    return (grads[0] * _batch_standard(mean, rstd, input, training, eps)).sum(_batch_dims(input))
 
 
 derivatives(

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, masked, need_float, raw, written
+from .common import array_of, formatted, functional, internal, masked, need_float, raw, written
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 __all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
@@ -35,7 +34,7 @@ def _least(dtype: Any) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf
 
 
-@internal()
+@internal(own_layout=True)
 def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     """Return the largest element of every window."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
@@ -43,29 +42,27 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     for position in positions(windows.kernel):
         part = x[places(position, windows.stride, windows.dilation, windows.out)]
         result = part.copy() if result is None else xp.maximum(result, part, out=result)
-    return result
+    return formatted(result, input)
 
 
 @internal(differentiable=False)
-def max_pool_positions(xp: Any, input: Tensor, largest: Tensor, windows: Windows) -> Tensor:
-    """Return where in its window each largest element was, by number: the first of several, but the last NaN."""
+def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
+    """Return where in its window each largest element is, by number: the first of several, but the last NaN."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     found = positions(windows.kernel)
-    dtype = np.uint8 if len(found) < 256 else np.int32
-    nowhere = np.iinfo(dtype).max
-    where = xp.full(largest.shape, nowhere, dtype)
+    dtype = np.uint8 if len(found) <= 256 else np.int32
+    parts = [x[places(position, windows.stride, windows.dilation, windows.out)] for position in found]
+    largest = parts[0].copy()
+    where = xp.zeros(largest.shape, dtype)
+    for number, part in enumerate(parts[1:], 1):
+        # The number of this place where it is larger than all before, else 0: the largest of these is the first place.
+        candidate = (part > largest).astype(dtype)
+        candidate *= dtype(number)
+        xp.maximum(where, candidate, out=where)
+        xp.maximum(largest, part, out=largest)
     undefined = xp.isnan(largest) if largest.dtype.kind in "fV" else None
-    if undefined is not None and not bool(undefined.any()):
-        undefined = None
-    for number, position in enumerate(found):
-        part = x[places(position, windows.stride, windows.dilation, windows.out)]
-        other = part != largest
-        # The number of this place, or one that is larger than all: the least of these is the first place.
-        candidate = other.astype(dtype)
-        candidate *= nowhere
-        candidate |= dtype(number)
-        xp.minimum(where, candidate, out=where)
-        if undefined is not None:
+    if undefined is not None and bool(undefined.any()):
+        for number, part in enumerate(parts):
             xp.copyto(where, dtype(number), where=undefined & xp.isnan(part))
     return where
 
@@ -101,8 +98,9 @@ def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> 
 
 derivatives(
     max_pool,
-    input=lambda grad, input, result, windows: max_pool_scatter(
-        grad, max_pool_positions(input, result, windows), windows
+    # The result is not saved: what follows may write into the result, as `ReLU(inplace=True)` does.
+    input=lambda grad, input, windows: max_pool_scatter(
+        grad, max_pool_positions(input, windows), windows
     ),
 )
 derivatives(max_pool_scatter, upstream=lambda grad, where, windows: max_pool_gather(grad, where, windows))
@@ -203,7 +201,7 @@ def pooled(
     result = _max_pool(input, windows)
     if not return_indices:
         return result
-    return result, _indices(_positions(input, wrap(result._data), windows), windows)
+    return result, _indices(_positions(input, windows), windows)
 
 
 @functional
