@@ -163,7 +163,7 @@ def labelled(unit: Unit, result: Any) -> Any:
         tensor.unit = unit
         return tensor
     if hasattr(result, "indices"):  # as of tl.max(input, dim): positions have no unit
-        return type(result)(labelled(unit, result.values), result.indices)
+        return type(result)((labelled(unit, result.values), result.indices))
     return type(result)(labelled(unit, item) for item in result) if type(result) in (tuple, list) else result
 
 

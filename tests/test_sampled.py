@@ -133,7 +133,7 @@ class TestReturnTypes:
         for d in DECLARATIONS.values():
             if isinstance(d.several, tuple) and not d.namespace.endswith("._internal"):
                 name = f"linalg_{d.name}" if d.namespace == "tensorlike.linalg" else d.name
-                assert getattr(tl.return_types, name)._fields == d.several
+                assert getattr(tl.return_types, name).__match_args__ == d.several
 
     def test_results_are_of_them_and_can_be_pickled(self):
         found = tl.sort(tl.tensor([3, 1]))

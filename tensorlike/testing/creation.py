@@ -56,10 +56,10 @@ def make_tensor(
         from tensorlike.tensor.dtypes import float32, float64
 
         part = float64 if name == "complex128" else float32
-        values: Any = rand(*inner, dtype=part) + 1j * rand(*inner, dtype=part)
+        values: Any = rand(size=inner, dtype=part) + 1j * rand(size=inner, dtype=part)
         values = values * (last - first) + first * (1 + 1j)
     elif continuous:
-        values = rand(*inner) * (last - first) + first
+        values = rand(size=inner) * (last - first) + first
     else:
         values = randint(int(np.ceil(first)), int(np.ceil(last)), inner)
     result = values.to(dtype)

@@ -106,7 +106,7 @@ def assert_like_torch(ours: Any, theirs: Any, what: str, tolerance: float | None
         assert isinstance(ours, kind), f"{what}: {type(ours).__name__}, PyTorch gives a {kind.__name__}"
         assert len(ours) == len(theirs), f"{what}: {len(ours)} results, PyTorch gives {len(theirs)}"
         if type(theirs) is not kind:
-            assert set(fields) == set(getattr(ours, "_fields", ())), f"{what}: fields, PyTorch has {fields}"
+            assert set(fields) == set(getattr(ours, "__match_args__", ())), f"{what}: fields, PyTorch has {fields}"
         for index, (one, other) in enumerate(zip(ours, theirs)):
             assert_like_torch(one, other, f"{what}[{index}]", tolerance, values)
     elif isinstance(theirs, np.ndarray):

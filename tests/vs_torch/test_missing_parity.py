@@ -41,7 +41,7 @@ def test_named_tuples_have_the_fields_that_they_have_in_pytorch():
     made.pop("SequenceKey", None)
     assert set(tl.return_types.__all__) == set(made)
     for name, kind in made.items():
-        fields = getattr(tl.return_types, name)._fields
+        fields = getattr(tl.return_types, name).__match_args__
         assert len(fields) == kind.n_fields
         example = kind(range(kind.n_fields))
         assert [getattr(example, field) for field in fields] == list(range(kind.n_fields)), name

@@ -194,8 +194,9 @@ def test_arange_of_hostile_numbers(arguments):
 # ---------------------------------------------------------------------------------------------------------- where, to
 
 @pytest.mark.parametrize("numbers", [
-    "1, 0", "1.0, 0", "True, False", "True, 2", "1j, 2", "1.5, True", "1, None", "1, 0, out=lib.empty(2)",
-    "lib.tensor(1), 0, out=lib.empty(2)", "lib.tensor(1), lib.tensor(0), out=lib.empty(2, dtype=lib.int64)",
+    # A number together with `out=` is more than PyTorch takes.
+    "1, 0", "1.0, 0", "True, False", "True, 2", "1j, 2", "1.5, True", "1, None",
+    "lib.tensor(1), lib.tensor(0), out=lib.empty(2, dtype=lib.int64)",
 ])  # fmt: skip
 def test_where_of_two_numbers(numbers):
     assert_same(f"lib.where(lib.tensor([True, False]), {numbers})")

@@ -10,7 +10,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
 from tensorlike.tensor.fast_paths import WHERE
-from tensorlike.tensor.runtime import check_fit, dtype_name, is_number, promote_arithmetic, wrong_type
+from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from .selection import kernel_of
@@ -76,10 +76,6 @@ def where(
             wrong_type("where", "condition", 1, condition)
         array = condition._data
         return tuple(wrap(a) for a in namespace_of(array).nonzero(array if array.ndim else array[None]))
-    if out is not None:
-        for position, (name, value) in enumerate((("input", input), ("other", other)), 2):
-            if is_number(value):
-                wrong_type("where", name, position, value)
     return _choose_behind(condition, input, other, out=out)
 
 

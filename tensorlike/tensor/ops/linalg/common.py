@@ -229,4 +229,4 @@ def into_each(function: str, out: Any, results: Any, *operands: Any) -> Any:
         wrong_type(function, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):
         write_out(function, target, result._data, *operands)
-    return type(results)(*out) if hasattr(results, "_fields") else tuple(out)
+    return type(results)(out)
