@@ -263,8 +263,9 @@ class _Inference:
         return now.but(**changes) if self.activation is None else now.leaving(self.activation, **changes)
 
     def __del__(self) -> None:
-        # As PyTorch's guard does, when the context object dies.
-        if STATE.get() is self.inner is not self.state:
+        # As PyTorch's guard does, when the context object dies. An interrupt may have come before there was a State.
+        inner = getattr(self, "inner", None)
+        if inner is not None and STATE.get() is inner is not self.state:
             STATE.set(self.state)
 
 

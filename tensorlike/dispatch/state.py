@@ -327,8 +327,9 @@ class Scoped(Switch):
     __slots__ = ()
 
     def __del__(self) -> None:
-        while self._entered:
-            state, inner = self._entered.pop()
+        entered = getattr(self, "_entered", None)
+        while entered:
+            state, inner = entered.pop()
             if STATE.get() is inner:
                 STATE.set(state)
 

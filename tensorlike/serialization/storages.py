@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import pickle
 import sys
 from collections.abc import Callable
@@ -22,7 +23,7 @@ def _refused(what: str) -> NoReturn:
     raise pickle.UnpicklingError(f"the file refers to {what}")
 
 
-class _Storages:
+class _Storages(abc.ABC):
     """The storages that the references of a file mean: the same one for the same key."""
 
     def __init__(self) -> None:
@@ -91,9 +92,9 @@ class _Storages:
             _refused(f"a part of {count} elements, which has {len(found)} bytes")
         return found
 
+    @abc.abstractmethod
     def read(self, key: str, kind: StorageType | None, nbytes: int) -> np.ndarray[Any, Any]:
         """Return the bytes of a key that is asked for the first time."""
-        raise NotImplementedError
 
 
 def _swapped(data: np.ndarray[Any, Any], kind: StorageType | None) -> np.ndarray[Any, Any]:
