@@ -19,6 +19,7 @@ from .levels import (
     NoArray,
     TransformTensor,
     below,
+    follow,
     inplace_counterpart,
     leaves,
     plain_of,
@@ -95,7 +96,7 @@ class BatchedTensor(TransformTensor):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
         elif row.entry.composite:
             try:
-                return row.entry.implementation(*args, **kwargs)
+                return follow(row, args, kwargs)
             except (NoArray, NotOneForAll):
                 pass
         with below(level):
@@ -150,6 +151,8 @@ def example(value: Any, level: Level, index: int) -> Any:
 def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
+    if not row.of_library:
+        return None
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)

@@ -24,6 +24,7 @@ from .levels import (
     TransformTensor,
     below,
     bind,
+    follow,
     inplace_counterpart,
     leaves,
     physical,
@@ -69,6 +70,8 @@ class DualTensor(TransformTensor):
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
         row = row_for(func)
+        if row is not None and not row.of_library:
+            return _followed(level, row, func, args, kwargs)
         name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
         declared = getattr(getattr(row, "declaration", None), "name", "")
         found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.form != "inplace" else None)
@@ -94,10 +97,7 @@ class DualTensor(TransformTensor):
                 if result is not NotImplemented:
                     return result
         if row.entry.composite and name not in NOT_FOLLOWED:
-            try:
-                return row.entry.implementation(*args, **kwargs)
-            except NoArray:
-                pass
+            return _followed(level, row, func, args, kwargs)
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
@@ -108,6 +108,15 @@ class DualTensor(TransformTensor):
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
+
+
+def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    try:
+        return follow(row, args, kwargs)
+    except NoArray:
+        with below(level):
+            return _from_reverse(level, func, args, kwargs)
 
 
 def dual(primal: Any, tangent: Any, level: Level) -> Any:

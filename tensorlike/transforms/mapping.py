@@ -12,7 +12,7 @@ from tensorlike.tensor.generator import default_generator
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, below, leaves, row_for, running, tree_map
+from .levels import Level, below, follow, leaves, row_for, running, tree_map
 from .linear import names
 
 __all__ = ["vmap"]
@@ -155,7 +155,8 @@ def _run(
 ) -> Any:
     with running(BatchedTensor, size, randomness) as level:
         inputs, keywords = _wrapped(args, dims, level), _wrapped(kwargs, keyword_dims, level)
-        with _Randomness(level):
+        level.mode = _Randomness(level)
+        with level.mode:
             result = func(*inputs, **keywords)
         with below(level):
             return _unwrapped(name, result, out_dims, level)
@@ -273,10 +274,10 @@ _RANDOM = names(
 
 
 def _draws(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    if getattr(func, "__name__", "") not in _RANDOM:
+    row = row_for(func)
+    if getattr(func, "__name__", "") not in _RANDOM or (row is not None and not row.of_library):
         return False
     if "dropout" in func.__name__ or "rrelu" in func.__name__:
-        row = row_for(func)
         if row is not None:
             for index, p in enumerate(row.parameters):
                 if p.name in ("training", "train"):
@@ -296,6 +297,9 @@ class _Randomness(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         if not _draws(func, args, kwargs):
+            row = row_for(func)
+            if row is not None and row.entry.composite and not types:
+                return follow(row, args, kwargs)
             return func(*args, **kwargs)
         level = self._level
         if level.randomness == "error":
