@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -263,11 +264,10 @@ def _stacked(name: str, results: list[Any]) -> Any:
                 "of different shapes for different examples."
             )
         return stack(results)
-    if isinstance(first, (tuple, list)):
-        items = [_stacked(name, [r[i] for r in results]) for i in range(len(first))]
-        kind: Any = type(first)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return first
+    parts = [children_of(r) for r in results]
+    if parts[0] is None:
+        return first
+    return rebuilt(first, [_stacked(name, list(each)) for each in zip(*parts, strict=True)])
 
 
 def apply_node(node: Node, grad: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
 
@@ -153,11 +154,10 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     if isinstance(result, Tensor):
         movable = isinstance(tangent, Tensor) and (result.is_floating_point() or result.is_complex())
         return dual(result, tangent, level) if movable else result
-    if isinstance(result, (tuple, list)):
-        items = [_paired(r, t, level) for r, t in zip(result, tangent, strict=True)]
-        kind: Any = type(result)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return result
+    items = children_of(result)
+    if items is None:
+        return result
+    return rebuilt(result, [_paired(r, t, level) for r, t in zip(items, children_of(tangent), strict=True)])  # type: ignore[arg-type]
 
 
 def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,12 +13,14 @@ that a function which works on arrays cannot go on with the wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.pytree import leaves
+from tensorlike.dispatch.pytree import map_leaves as tree_map
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.backends import device_of
@@ -184,39 +186,6 @@ def plain_of(value: Any) -> Any:
     while isinstance(value, TransformTensor):
         value = value.held()[0]
     return value
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield what lies in nested lists, tuples, dicts and slices."""
-    kind = type(value)
-    if kind is tuple or kind is list or isinstance(value, (tuple, list)):
-        for item in value:
-            yield from leaves(item)
-    elif kind is dict or isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item)
-    elif kind is slice:
-        yield from (value.start, value.stop, value.step)
-    else:
-        yield value
-
-
-def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return `value` with `function` applied to what lies in nested lists, tuples, dicts and slices."""
-    kind = type(value)
-    if isinstance(value, (tuple, list)):
-        items = [tree_map(function, v) for v in value]
-        if kind is tuple or kind is list:
-            return kind(items)
-        if hasattr(kind, "_make"):
-            return kind._make(items)
-        return function(value) if not any(isinstance(v, Tensor) for v in leaves(list(value))) else kind(items)
-    if isinstance(value, dict):
-        mapped = {k: tree_map(function, v) for k, v in value.items()}
-        return mapped if kind is dict else kind(mapped)
-    if kind is slice:
-        return slice(function(value.start), function(value.stop), function(value.step))
-    return function(value)
 
 
 def physical(value: Any) -> Iterator[Any]:
