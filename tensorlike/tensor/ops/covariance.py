@@ -26,10 +26,10 @@ def _check_weights(argument: str, weights: Any, count: int, kinds: str, what: st
             f"cov(): expected {argument} to have one or fewer dimensions but got {argument} with {weights.dim()} "
             "dimensions"
         )
-    if weights._data.dtype.kind.replace("V", "f") not in kinds:
+    if weights._tl_data.dtype.kind.replace("V", "f") not in kinds:
         raise RuntimeError(
             f"cov(): expected {argument} to have {what} dtype but got {argument} with "
-            f"{dtype_name(weights._data.dtype)} dtype"
+            f"{dtype_name(weights._tl_data.dtype)} dtype"
         )
     if weights.numel() != count:
         raise RuntimeError(
@@ -61,7 +61,7 @@ def cov(
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
         )
-    if input._data.dtype.kind == "b":
+    if input._tl_data.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input: convert it to numbers first")
     rows = input.view((1, -1)) if input.dim() < 2 else input
     count = rows.size(1)
@@ -112,9 +112,9 @@ def corrcoef(input: Tensor) -> Tensor:
     if not found.dim():
         return found / found
     spread = found.diagonal()
-    spread = (spread.real if spread._data.dtype.kind == "c" else spread).sqrt()
+    spread = (spread.real if spread._tl_data.dtype.kind == "c" else spread).sqrt()
     found = found / spread.unsqueeze(1) / spread.unsqueeze(0)
-    return found if found._data.dtype.kind == "c" else found.clamp(-1, 1)
+    return found if found._tl_data.dtype.kind == "c" else found.clamp(-1, 1)
 
 
 # ------------------------------------------------------------------------------------------------------------- norms
@@ -133,10 +133,10 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     Same as PyTorch's function of that name.
     """
     difference = input - other
-    if difference._data.dtype.kind not in "fcV":
+    if difference._tl_data.dtype.kind not in "fcV":
         raise RuntimeError(
             "dist(): input dtype should be either floating point or complex. Got "
-            f"{dtype_name(difference._data.dtype)} instead."
+            f"{dtype_name(difference._tl_data.dtype)} instead."
         )
     return difference.norm(p)
 
@@ -148,9 +148,9 @@ def _renormed(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
-    if input._data.dtype.kind not in "fcV":
+    if input._tl_data.dtype.kind not in "fcV":
         raise RuntimeError(
-            f"renorm: Expected a floating point or complex tensor as input. Got {dtype_name(input._data.dtype)}"
+            f"renorm: Expected a floating point or complex tensor as input. Got {dtype_name(input._tl_data.dtype)}"
         )
     where = one_dim(dim, input.dim())
     others = [d for d in range(input.dim()) if d != where]
@@ -173,7 +173,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
-    return found if out is None else write_out("renorm", out, found._data, input)
+    return found if out is None else write_out("renorm", out, found._tl_data, input)
 
 
 # --------------------------------------------------------------------------------------------------------- integrals
@@ -192,7 +192,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 
 
 def _between(name: str, y: Any, x: Any, dx: Any, where: int) -> Any:
-    if y._data.dtype.kind == "b" or (x is not None and x._data.dtype.kind == "b"):
+    if y._tl_data.dtype.kind == "b" or (x is not None and x._tl_data.dtype.kind == "b"):
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     count = y.size(where)
     heights = y.narrow(where, 1, max(count - 1, 0)) if count else y

@@ -56,7 +56,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
     Same as PyTorch's method of that name.
     """
-    mine, other = self._data, tensor._data
+    mine, other = self._tl_data, tensor._tl_data
     if type(mine) is not type(other) or mine.shape != other.shape or mine.strides != other.strides:
         return False
     return bool(data_pointer(mine) == data_pointer(other))
@@ -78,7 +78,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    found = nonzero(input)._data
+    found = nonzero(input)._tl_data
     with device_guard(found):
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
@@ -98,7 +98,7 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     Same as PyTorch's method of that name.
     """
     # What the operations save must not be overwritten.
-    original = self.clone() if self._tracked and grad_enabled() else self
+    original = self.clone() if self._tl_tracked and grad_enabled() else self
     return self.copy_(renorm(original, p, dim, maxnorm))
 
 

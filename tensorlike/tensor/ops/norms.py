@@ -102,7 +102,7 @@ def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: A
     shape = tuple(input.shape)
     grad, norm = restored(grad, shape, dim, keepdim), restored(result, shape, dim, keepdim)
     if ord == 0:
-        return grad._zeros(shape, input._data.dtype)
+        return grad._tl_zeros(shape, input._tl_data.dtype)
     if ord == 1:
         return input.sgn() * grad
     if ord == 2:
@@ -163,7 +163,7 @@ def norm(
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
         result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out("norm", out, result._data, input)
+    return result if out is None else write_out("norm", out, result._tl_data, input)
 
 
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:

@@ -99,7 +99,9 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 derivatives(
     index_select,
-    input=lambda grad, input_shape, dim, index: grad._zeros(input_shape, grad._data.dtype).index_add(dim, index, grad),
+    input=lambda grad, input_shape, dim, index: (
+        grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(dim, index, grad)
+    ),
 )
 
 
@@ -254,8 +256,8 @@ def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | 
 derivatives(
     index_fill,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-    value=lambda grad, dim, index: grad.index_select(dim, index.remainder(grad._data.shape[dim] or 1)).sum()
-    if grad._data.ndim
+    value=lambda grad, dim, index: grad.index_select(dim, index.remainder(grad._tl_data.shape[dim] or 1)).sum()
+    if grad._tl_data.ndim
     else grad,
 )
 
@@ -287,7 +289,7 @@ def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
 
 derivatives(
     take,
-    input=lambda grad, input_shape, index: grad._zeros(input_shape, grad._data.dtype).put(index, grad, True),
+    input=lambda grad, input_shape, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).put(index, grad, True),
 )
 
 
@@ -339,7 +341,7 @@ derivatives(
     put,
     input=lambda grad, index, source_shape, accumulate: grad
     if accumulate
-    else grad.put(index, grad._zeros(source_shape, grad._data.dtype)),
+    else grad.put(index, grad._tl_zeros(source_shape, grad._tl_data.dtype)),
     source=lambda grad, source_shape, index: grad.take(index).reshape(source_shape),
 )
 
@@ -390,7 +392,7 @@ def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool
 
 derivatives(
     gather,
-    input=lambda grad, input_shape, dim, index: grad._zeros(input_shape, grad._data.dtype).scatter_add(
+    input=lambda grad, input_shape, dim, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).scatter_add(
         dim, index, grad
     ),
 )
@@ -479,11 +481,11 @@ derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, inde
 
 def into(grad: Any, shape: tuple[int, ...]) -> Any:
     """Return a gradient of part of `src` as one of all of it."""
-    if grad._data.shape == shape:
+    if grad._tl_data.shape == shape:
         return grad
-    if not grad._data.size:
-        return grad._zeros(shape, grad._data.dtype)
-    return direct(place)(grad, shape, tuple(slice(n) for n in grad._data.shape))
+    if not grad._tl_data.size:
+        return grad._tl_zeros(shape, grad._tl_data.dtype)
+    return direct(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
 def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
@@ -545,16 +547,16 @@ def take_along_dim(
                 f"{type(value).__name__}"
             )
     tensor, places = input, indices
-    if places._data.dtype != np.int64:
+    if places._tl_data.dtype != np.int64:
         raise RuntimeError(
-            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._data.dtype)}"
+            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._tl_data.dtype)}"
         )
     if dim is None:
-        shape = (tensor._data.size,)
+        shape = (tensor._tl_data.size,)
         return direct(gather)(
-            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._data.size,)), out=out
+            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._tl_data.size,)), out=out
         )
-    mine, others = tensor._data.shape, places._data.shape
+    mine, others = tensor._tl_data.shape, places._tl_data.shape
     if len(mine) != len(others):
         raise RuntimeError(
             "take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -564,7 +566,7 @@ def take_along_dim(
     rest = []
     for d, (n, m) in enumerate(zip(mine, others, strict=True)):
         if d != where and n != m and 1 not in (n, m):
-            raise broadcast_error("take_along_dim", ValueError(), (tensor._data, places._data))
+            raise broadcast_error("take_along_dim", ValueError(), (tensor._tl_data, places._tl_data))
         rest.append(m if n == 1 else n)
     if mine:
         tensor = direct(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
