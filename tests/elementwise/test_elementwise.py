@@ -339,20 +339,6 @@ def test_the_namespace_of_special_functions():
     assert log.seen == [special.erf]
 
 
-def test_scipy_is_imported_when_it_is_needed():
-    import subprocess
-    import sys
-
-    program = (
-        "import sys, tensorlike as tl\n"
-        "x = tl.ones(2).exp().sigmoid() ** 2\n"
-        "assert 'scipy' not in sys.modules\n"
-        "tl.erf(x)\n"
-        "assert 'scipy.special' in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 @pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide"])
 def test_nothing_is_divided_by_zero(name):
     zeros = tl.zeros(3, dtype=tl.int64)

@@ -219,12 +219,6 @@ class TestViewsMadeBeforeTheirBaseRequiredGrad:
             view * 2
 
 
-def test_the_gradient_of_windows_on_an_expanded_tensor():
-    x = tl.arange(4.0, requires_grad=True)
-    x.expand(3, 4).as_strided((2, 4), (0, 1)).sum().backward()
-    assert x.grad.tolist() == [2, 2, 2, 2]
-
-
 def test_gradients_of_another_dtype():
     x = tl.ones(2, requires_grad=True)
     x.grad_dtype = tl.float64

@@ -656,3 +656,14 @@ def test_modes_see_factories():
         tl.randperm(3)
         tl.empty(2).normal_()
     assert asked == [tl.rand, tl.randperm, tl.empty, tl.Tensor.normal_]
+
+
+def test_binomial_has_the_mean_and_variance_it_should_have():
+    tl.manual_seed(0)
+    drawn = tl.binomial(tl.full((20000,), 10.0), tl.tensor(0.3))
+    assert abs(float(drawn.mean()) - 3.0) < 0.05
+    assert abs(float(drawn.var()) - 2.1) < 0.1
+    assert tl.binomial(tl.tensor([3.0, float("nan")]), tl.tensor([2.0, 0.5])).isnan().tolist() == [False, True]
+    p = tl.tensor([0.5], requires_grad=True)
+    tl.binomial(tl.tensor([4.0]), p).sum().backward()
+    assert p.grad.tolist() == [0]

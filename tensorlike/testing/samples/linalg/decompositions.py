@@ -62,7 +62,7 @@ def _old_qr(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(spread(make, 2, 3), some=False)
 
 
-_ONE_TRIANGLE = "One triangle is read, and the gradient is that of a Hermitian matrix; tests/test_linalg.py checks it."
+_ONE_TRIANGLE = "One triangle is read, and the gradient is that of a Hermitian matrix; tests/linalg checks it."
 
 
 @samples("tensorlike.linalg.cholesky", dtypes=INEXACT, gradcheck=False, gradgradcheck=True, reason=_ONE_TRIANGLE)
@@ -111,7 +111,7 @@ def _cholesky_inverse(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(factor(make, 2, 2, 2).mH.contiguous(), upper=True)
 
 
-_SIGNS = "Signs, or phases, of the vectors are arbitrary; tests/test_linalg.py compares what does not depend on them."
+_SIGNS = "Signs, or phases, of the vectors are arbitrary; tests/linalg compares what does not depend on them."
 
 
 @samples("tensorlike.linalg.svd", dtypes=INEXACT, reference=np.linalg.svd, deterministic=False, reason=_SIGNS)
@@ -166,7 +166,7 @@ def _eig(make: Make) -> Iterator[SampleInput]:
 
 
 @samples("tensorlike.linalg.eigvals", dtypes=INEXACT, deterministic=False,
-         reason="The order is arbitrary; tests/test_linalg.py compares the eigenvalues sorted.")  # fmt: skip
+         reason="The order is arbitrary; tests/linalg/test_linalg.py compares the eigenvalues sorted.")  # fmt: skip
 def _eigvals(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(spread(make, 3, 3))
     yield SampleInput(spread(make, 2, 2, 2))

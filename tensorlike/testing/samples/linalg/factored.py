@@ -84,7 +84,7 @@ def _ldl_solve(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 0, requires_grad=False), make.integers(0, dtype="int32"), make(0, 2, requires_grad=False))
 
 
-_CHANCE = "The result depends on random numbers; tests/test_linalg_factored.py checks what it multiplies to."
+_CHANCE = "The result depends on random numbers; tests/linalg/test_linalg_factored.py checks what it multiplies to."
 
 
 @samples("tensorlike.svd_lowrank", dtypes=INEXACT, gradcheck=False, deterministic=False, reason=_CHANCE)

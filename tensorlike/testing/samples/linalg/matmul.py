@@ -262,7 +262,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), make(0, 3), dim=1)
 
 
-# PyTorch has no second derivative to compare with; tests/test_products.py looks at ours.
+# PyTorch has no second derivative to compare with; tests/linalg/test_products.py looks at ours.
 @samples("tensorlike.cdist", dtypes=FLOATING, gradgradcheck=False)
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), make(4, 3))
