@@ -66,7 +66,7 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
         return xp.empty(shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.
         return xp.zeros(shape, dtype)
-    from .ops.values import converted_number
+    from .ops.indexing.values import converted_number
 
     return xp.full(shape, converted_number(value, np.dtype(dtype)), dtype)
 
@@ -344,7 +344,7 @@ def _like(
         return finish(_made(name, array.shape, wanted, where, value), requires_grad)
     made = _unset(array.shape, wanted, where, name, memory_format, array)
     if value is not None:
-        from .ops.values import converted_number
+        from .ops.indexing.values import converted_number
 
         with device_guard(made):
             made[...] = converted_number(value, made.dtype)
@@ -542,7 +542,7 @@ def _zeros_maker(self: Any) -> Any:
 
 
 def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
-    from .ops.joining import stack
+    from .ops.shape.joining import stack
 
     return stack(list(tensors))
 

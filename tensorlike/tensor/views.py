@@ -189,8 +189,8 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.basic import direct
-        from .ops.views import scatter_strided
+        from .ops.indexing.basic import direct
+        from .ops.memory.views import scatter_strided
 
         return (direct(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -207,8 +207,8 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import fit
 
-        from .ops.basic import direct
-        from .ops.views import read_strided, write_strided
+        from .ops.indexing.basic import direct
+        from .ops.memory.views import read_strided, write_strided
 
         part = direct(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))

@@ -252,7 +252,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _stacked(name: str, results: list[Any]) -> Any:
-    from tensorlike.tensor.ops.joining import stack
+    from tensorlike.tensor.ops.shape.joining import stack
 
     first = results[0]
     if isinstance(first, Tensor):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-import strict_cupy
 import tensorlike as tl
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor import backends
+from tests.helpers import strict_cupy
 
 from .values import array, mapped
 

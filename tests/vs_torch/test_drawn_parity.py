@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, leaves, outcome, to_torch
-from helpers.parity import same_kind
-from helpers.values import mapped, wrapped
+from tests.helpers.oracle import assert_like_torch, leaves, outcome, to_torch
+from tests.helpers.parity import same_kind
+from tests.helpers.values import mapped, wrapped
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
           "complex128")  # fmt: skip

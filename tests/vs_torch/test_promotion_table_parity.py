@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, outcome, to_torch
-from helpers.parity import lacks_kernel, same_kind
-from helpers.values import mapped, wrapped
+from tests.helpers.oracle import assert_like_torch, outcome, to_torch
+from tests.helpers.parity import lacks_kernel, same_kind
+from tests.helpers.values import mapped, wrapped
 
 UNSIGNED = ("uint16", "uint32", "uint64")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", *UNSIGNED, "float16", "bfloat16", "float32", "float64",

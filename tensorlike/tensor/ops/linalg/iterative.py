@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.types import Tensor
 

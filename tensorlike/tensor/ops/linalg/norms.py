@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.ops.norms import vector_norm as _vector_norm
+from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
 from tensorlike.tensor.reduced import reduced_axes
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number

@@ -13,10 +13,10 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.ops.contractions import matrix_power as _matrix_power
-from tensorlike.tensor.ops.diagonals import diagonal as _diagonal
-from tensorlike.tensor.ops.products import c_name
-from tensorlike.tensor.ops.products import matmul as _matmul
+from tensorlike.tensor.ops.linalg.contractions import matrix_power as _matrix_power
+from tensorlike.tensor.ops.linalg.diagonals import diagonal as _diagonal
+from tensorlike.tensor.ops.linalg.matmul import c_name
+from tensorlike.tensor.ops.linalg.matmul import matmul as _matmul
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.ops.products import c_name
+from tensorlike.tensor.ops.linalg.matmul import c_name
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlike.autograd.function import Function, once_differentiable
 from tensorlike.autograd.functions import grad as gradients_of
 from tensorlike.autograd.grad_mode import enable_grad
-from tensorlike.tensor.ops.products import linear
+from tensorlike.tensor.ops.linalg.matmul import linear
 from tensorlike.tensor.types import Tensor
 
 from .classification import cross_entropy
@@ -92,7 +92,7 @@ class _InPieces(Function):
 
 
 def _joined(parts: list[Any], like: Any) -> Any:
-    from tensorlike.tensor.ops.joining import cat
+    from tensorlike.tensor.ops.shape.joining import cat
 
     return cat(parts) if parts else like.new_zeros(tuple(like.shape))
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.ops.joining import cat
-from tensorlike.tensor.ops.products import linear
+from tensorlike.tensor.ops.linalg.matmul import linear
+from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 

@@ -12,8 +12,8 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.ops.arithmetic import div
-from tensorlike.tensor.ops.row_kernels import row_sums, rows_of_last
+from tensorlike.tensor.ops.elementwise.arithmetic import div
+from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 

@@ -14,8 +14,8 @@ from tensorlike.autograd.functions import grad as gradients
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives
-from tensorlike.tensor.ops.joining import cat, stack
-from tensorlike.tensor.ops.products import times
+from tensorlike.tensor.ops.linalg.matmul import times
+from tensorlike.tensor.ops.shape.joining import cat, stack
 from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
