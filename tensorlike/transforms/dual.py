@@ -30,6 +30,7 @@ from .levels import (
     leaves,
     physical,
     row_for,
+    set_no_state,
     tree_map,
     writes,
 )
@@ -102,10 +103,10 @@ class DualTensor(TransformTensor):
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return self._primal._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return self._primal._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
@@ -123,6 +124,7 @@ def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
     """Return `primal` moving along `tangent` at `level`."""
     result: Any = _new(DualTensor)
+    set_no_state(result)
     result._primal = primal
     result._tangent = tangent
     result._level = level
@@ -294,7 +296,7 @@ def become_dual(target: Any, tangent: Any, level: Level) -> None:
     from tensorlike.tensor.views import alias_of
 
     primal = alias_of(target)
-    target.__dict__.clear()
+    set_no_state(target)
     target.__class__ = DualTensor
     target._primal, target._tangent, target._level = primal, tangent, level
 
