@@ -88,14 +88,14 @@ class BatchedTensor(TransformTensor):
         counterpart = inplace_counterpart(row)
         if counterpart is not None:
             return _in_place(level, row, counterpart, args, kwargs)
-        if getattr(row.declaration, "elementwise", False) and kwargs.get("out") is None:
+        if row.operation.elementwise and kwargs.get("out") is None:
             with below(level):
                 return _elementwise(level, func, args, kwargs)
         if writes(row):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
-        elif row.entry.composite:
+        elif row.operation.composite:
             try:
-                return row.entry.implementation(*args, **kwargs)
+                return row.implementation(*args, **kwargs)
             except (NoArray, NotOneForAll):
                 pass
         with below(level):
@@ -153,8 +153,8 @@ def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)
-    if found is None and row.form in ("alias", "operator") and not outer and row.declaration is not None:
-        found = None if writes(row) else RULES.get(getattr(row.declaration, "name", ""))
+    if found is None and row.kind in ("alias", "operator") and not outer and row.operation.primitive:
+        found = None if writes(row) else RULES.get(row.operation.name)
     return found
 
 

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
-from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
@@ -223,11 +224,11 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-_rows: dict[Any, Row] = {}
+_rows: dict[Any, Form] = {}
 _rows_of = 0
 
 
-def row_for(func: Any) -> Row | None:
+def row_for(func: Any) -> Form | None:
     """Return the registry's row of the function that a type is asked about."""
     global _rows_of
     if _rows_of != len(REGISTRY):
@@ -238,7 +239,7 @@ def row_for(func: Any) -> Row | None:
     return _rows.get(func)
 
 
-def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of a call by name, defaults filled in; None for functions that take `*sizes`."""
     bound: dict[str, Any] = {}
     for index, p in enumerate(row.parameters):
@@ -253,17 +254,17 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
     return bound
 
 
-def writes(row: Row) -> bool:
+def writes(row: Form) -> bool:
     """Return whether a function writes into its first operand."""
     name = row.name.removeprefix("Tensor.")
-    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or row.form == "inplace"
+    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or row.kind == "inplace"
 
 
-def inplace_counterpart(row: Row) -> Any:
+def inplace_counterpart(row: Form) -> Any:
     """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
     name = row.name.removeprefix("Tensor.")
-    d = row.declaration
-    if row.form in ("inplace", "alias") and writes(row) and getattr(d, "function", None) is not None:
+    d = row.operation if row.operation.primitive else None
+    if d is not None and row.kind in ("inplace", "alias") and writes(row):
         found = getattr(Tensor, d.name, None) or d.function
         return None if found is row.function else found
     if name.endswith("_") and not name.endswith("__"):
