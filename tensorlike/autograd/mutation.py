@@ -32,7 +32,7 @@ def _in_place() -> frozenset[Any]:
     return frozenset(
         row.key
         for row in REGISTRY.values()
-        if row.form == "inplace" or row.name.rpartition(".")[2] in _WRITING
+        if row.kind == "inplace" or row.name.rpartition(".")[2] in _WRITING
     )
 
 

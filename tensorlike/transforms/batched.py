@@ -23,6 +23,7 @@ from .levels import (
     follow,
     inplace_counterpart,
     leaves,
+    of_library,
     plain_of,
     row_for,
     set_no_state,
@@ -91,12 +92,12 @@ class BatchedTensor(TransformTensor):
         counterpart = inplace_counterpart(row)
         if counterpart is not None:
             return _in_place(level, row, counterpart, args, kwargs)
-        if getattr(row.declaration, "elementwise", False) and kwargs.get("out") is None:
+        if row.operation.elementwise and kwargs.get("out") is None:
             with below(level):
                 return _elementwise(level, func, args, kwargs)
         if writes(row):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
-        elif row.entry.composite:
+        elif row.operation.composite:
             try:
                 return follow(row, args, kwargs)
             except (NoArray, NotOneForAll):
@@ -154,13 +155,13 @@ def example(value: Any, level: Level, index: int) -> Any:
 def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
-    if not row.of_library:
+    if not of_library(row):
         return None
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)
-    if found is None and row.form in ("alias", "operator") and not outer and row.declaration is not None:
-        found = None if writes(row) else RULES.get(getattr(row.declaration, "name", ""))
+    if found is None and row.kind in ("alias", "operator") and not outer and row.operation.primitive:
+        found = None if writes(row) else RULES.get(row.operation.name)
     return found
 
 

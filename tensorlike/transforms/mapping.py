@@ -13,7 +13,7 @@ from tensorlike.tensor.generator import default_generator
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, below, follow, leaves, row_for, running, tree_map
+from .levels import Level, below, follow, leaves, of_library, row_for, running, tree_map
 from .linear import names
 
 __all__ = ["vmap"]
@@ -277,7 +277,7 @@ _RANDOM = names(
 
 def _draws(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     row = row_for(func)
-    if getattr(func, "__name__", "") not in _RANDOM or (row is not None and not row.of_library):
+    if getattr(func, "__name__", "") not in _RANDOM or (row is not None and not of_library(row)):
         return False
     if ("dropout" in func.__name__ or "rrelu" in func.__name__) and row is not None:
         for index, p in enumerate(row.parameters):
@@ -299,7 +299,7 @@ class _Randomness(TorchFunctionMode):
         kwargs = kwargs or {}
         if not _draws(func, args, kwargs):
             row = row_for(func)
-            if row is not None and row.entry.composite and not types:
+            if row is not None and row.operation.composite and not types:
                 return follow(row, args, kwargs)
             return func(*args, **kwargs)
         level = self._level

@@ -108,7 +108,7 @@ def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> l
 
 def _unmatched(pattern: str, functions: Sequence[AuditedFunction]) -> str:
     operator = REGISTRY.get(f"tensorlike.{pattern.removeprefix('tensorlike.')}")
-    if operator is not None and operator.form == "operator":
+    if operator is not None and operator.kind == "operator":
         reported = next((f.name for f in functions if f.key is operator.key), None)
         if reported is not None:
             return f"types are not asked about {operator.full_name}: it reports {reported}, which can be audited"

@@ -30,13 +30,13 @@ INTERNAL = "tensorlike._internal"
 
 def direct(function: Any) -> Callable[..., Any]:
     """Return what a public function runs when nobody overrides it, for calls that must not ask again."""
-    implementation: Callable[..., Any] = function._entry.implementation
+    implementation: Callable[..., Any] = function._form.implementation
     return implementation
 
 
 def declared(function: Any) -> Any:
-    """Return the declaration of a public function."""
-    return function.declaration
+    """Return the operation of a public function."""
+    return function.operation
 
 
 def along(dim: int, *index: Any) -> tuple[Any, ...]:

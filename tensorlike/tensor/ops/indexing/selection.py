@@ -15,7 +15,7 @@ __all__ = ["kernel_of", "pick_along", "place_along", "place_picked", "public"]
 
 def kernel_of(function: Any) -> Any:
     """Return the implementation of an internal operation, for functions that were already dispatched."""
-    return function._entry.implementation
+    return function._form.implementation
 
 
 def public(name: str) -> Any:

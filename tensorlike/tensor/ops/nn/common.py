@@ -83,7 +83,7 @@ def raw(function: Any) -> Any:
 
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
-    d = function.declaration
+    d = function.operation
     return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
 
 
