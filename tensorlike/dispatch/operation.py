@@ -13,7 +13,7 @@ package is an operation of a subclass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, St
 if TYPE_CHECKING:
     from .signature import Parameter
 
-__all__ = ["Form", "Operation", "form_of"]
+__all__ = ["Form", "Operation", "form_of", "operation_of"]
 
 
 class Operation:
@@ -32,8 +32,10 @@ class Operation:
     __slots__ = (
         "batching",
         "composite",
+        "differentiable",
         "elementwise",
         "forms",
+        "functional",
         "jvp",
         "linear_in",
         "name",
@@ -61,8 +63,12 @@ class Operation:
         self.elementwise = False
         #: The operands in which it is linear, taken together.
         self.linear_in: tuple[str, ...] = ()
-        #: It draws random numbers.
-        self.random = False
+        #: It draws random numbers: always, never, or where the parameter of this name is true. None where nobody said.
+        self.random: bool | str | None = None
+        #: Its results have a derivative: not those that are about the value alone, such as `numel` and `detach`.
+        self.differentiable = True
+        #: The function that computes what this one writes into its first operand.
+        self.functional: Callable[..., Any] | None = None
         #: True when the result shares memory with the first operand, "maybe" when it may.
         self.view: bool | str = False
         #: Formulas of the gradient of each operand that has one, as functions of public operations.
@@ -74,6 +80,39 @@ class Operation:
         self.batching: Callable[..., Any] | None = None
         #: Every public function that it is found as, the main one first.
         self.forms: list[Form] = []
+
+    def declare(
+        self,
+        *,
+        linear_in: Sequence[str] = (),
+        random: bool | str = False,
+        differentiable: bool = True,
+        functional: Callable[..., Any] | None = None,
+    ) -> None:
+        """Say what is known of the operation. Raises TypeError for names that are none of its parameters."""
+        operands = [p.name for p in self.parameters if p.operand]
+        for name in linear_in:
+            if name not in operands:
+                raise TypeError(f"{self.full_name}: linear_in names {name!r}, which is none of its operands {operands}")
+        names = [p.name for p in self.parameters]
+        if isinstance(random, str) and random not in names:
+            raise TypeError(f"{self.full_name}: random names {random!r}, which is none of its parameters {names}")
+        self.linear_in = tuple(linear_in)
+        self.random = random
+        self.differentiable = differentiable
+        self.functional = functional
+
+    def def_jvp(self, rule: Callable[..., Any]) -> None:
+        """Give the operation a forward derivative: `rule(level, form, args, kwargs)`, see `transforms.dual`."""
+        if self.jvp is not None:
+            raise ValueError(f"{self.full_name} has a forward derivative already")
+        self.jvp = rule
+
+    def def_batching(self, rule: Callable[..., Any]) -> None:
+        """Give the operation a rule for batches: `rule(level, form, args, kwargs)`, see `transforms.batched`."""
+        if self.batching is not None:
+            raise ValueError(f"{self.full_name} has a batching rule already")
+        self.batching = rule
 
     @property
     def full_name(self) -> str:
@@ -206,6 +245,14 @@ def _undispatched(form: Form, key: Any, operands: Any, args: tuple[Any, ...], kw
     if form.check is not None:
         form.check(args, kwargs)
     return form.implementation(*args, **kwargs)
+
+
+def operation_of(function: Any) -> Operation:
+    """Return the operation of a public function, or of a property of Tensor. Raises TypeError for anything else."""
+    form = form_of(function.fget if isinstance(function, property) else function)
+    if form is None:
+        raise TypeError(f"{function!r} is no public function and has no operation")
+    return form.operation
 
 
 def form_of(function: Any) -> Form | None:

@@ -53,7 +53,6 @@ class Declaration(Operation):
         "_recorded",
         "_recorders",
         "annotations",
-        "differentiable",
         "doc",
         "hot",
         "kernel",
@@ -90,6 +89,8 @@ class Declaration(Operation):
         weak_numbers: bool,
         out: bool,
         differentiable: bool,
+        linear_in: Sequence[str] = (),
+        random: bool | str = False,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
@@ -111,7 +112,9 @@ class Declaration(Operation):
         self.spread = spread
         self.weak_numbers = weak_numbers
         self.out = out
-        self.differentiable = differentiable
+        # A view is what its operand is, in another shape.
+        seen = tuple(linear_in) or ((parameters[0].name,) if view else ())
+        self.declare(linear_in=seen, random=random, differentiable=differentiable)
         self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot

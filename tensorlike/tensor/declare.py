@@ -69,6 +69,8 @@ def primitive(
     spread: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
+    linear_in: Sequence[str] = (),
+    random: bool | str = False,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -79,12 +81,14 @@ def primitive(
     options are at their defaults: a ufunc by name, or a function of the raw operands; or a whole `FastPath`.
 
     `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
-    fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;
-    `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and PyTorch agree
-    on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
-    kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
-    large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
-    elementwise or has `own_layout`: then they lie as the kernel leaves them.
+    fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result
+    unwrapped; `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and
+    PyTorch agree on what a Python number does; `differentiable=False` is for results that have no gradient.
+    `linear_in` names the operands in which it is linear, all of them together; views are in their first one. `random`
+    says that it draws random numbers. `write` is a second kernel with the same arguments, which writes into the first
+    one: an in-place form that touches a few elements of a large tensor must not compute them all. Results are
+    contiguous in memory, as PyTorch's are, unless the operation is elementwise or has `own_layout`: then they lie as
+    the kernel leaves them.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,6 +107,8 @@ def primitive(
             weak_numbers=weak_numbers,
             out=out,
             differentiable=differentiable and not plain_result,
+            linear_in=linear_in,
+            random=random,
             write=write,
             hot=hot,
             own_layout=own_layout,

@@ -94,7 +94,7 @@ def _format(self: Tensor, format_spec: str) -> str:
     return object.__format__(self, format_spec)
 
 
-@tensor_method(name="__len__", composite=False)
+@tensor_method(name="__len__", composite=False, differentiable=False)
 def _len(self: Tensor) -> int:
     """Return the size of the first dimension.
 

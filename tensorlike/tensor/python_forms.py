@@ -79,11 +79,12 @@ class _OperandCheck:
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None,
+    deleter: Callable[[Any], None] | None = None, linear: bool = False,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
 
-    `deleter` answers `del`, which types are not asked about.
+    `deleter` answers `del`, which types are not asked about. What a property returns has no derivative unless it is
+    `linear` in the tensor.
     """
 
     def declare(getter: Callable[[Any], Any]) -> property:
@@ -91,6 +92,7 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
+        operation.declare(linear_in=("self",) if linear else (), differentiable=linear)
 
         def accessor(
             kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
@@ -128,7 +130,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
 
     `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
     needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
-    source that runs before anything else and may return.
+    source that runs before anything else and may return. `facts` are those of `Operation.declare`.
     """
     return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
 
@@ -143,6 +145,7 @@ def _tensor_method(
     hot: str = "",
     hot_values: Mapping[str, Any] | None = None,
     operation: Operation | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
     if not parameters[0].operand:
@@ -151,6 +154,7 @@ def _tensor_method(
     names = (name or function.__name__, *aliases)
     if operation is None:
         operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
+        operation.declare(**facts)
     for index, method_name in enumerate(names):
         qualname = f"Tensor.{method_name}"
         implementation: Any = function if index == 0 else _copy_function(function)
@@ -198,7 +202,7 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
     `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
-    which records as the declaration `hot_for`.
+    which records as the declaration `hot_for`. `facts` are those of `Operation.declare`.
     """
     return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
 
@@ -214,10 +218,12 @@ def _composite(
     guard: bool = True,
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     operation = Operation(name or function.__name__, namespace, parameters, composite=guard)
+    operation.declare(**facts)
     for index, public_name in enumerate((name or function.__name__, *aliases)):
         outer, _, public_name = public_name.rpartition(".")
         where = f"{namespace}.{outer}" if outer else namespace
@@ -273,12 +279,16 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
 
 
-def _factory(function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None) -> Any:
+def _factory(
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False
+) -> Any:
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name
+    operation = Operation(name, namespace, parameters)
+    operation.declare(random=random)
     form = Form(
-        Operation(name, namespace, parameters), "factory", function,
+        operation, "factory", function,
         namespace=namespace, name=name, parameters=parameters, overridable=False,
     )  # fmt: skip
     public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)

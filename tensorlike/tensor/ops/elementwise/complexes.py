@@ -20,7 +20,7 @@ from ..shared import check_tensor, real_dtype, zeros_like
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@pointwise(None, inplace=True)
+@pointwise(None, inplace=True, linear_in=("input",))
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
     """Return the complex conjugate of each element in memory of its own; real ones as they are.
 
@@ -38,7 +38,7 @@ derivatives(conj_physical, input=lambda grad: grad.conj())
 _conj_physical = kernel_of(conj_physical)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def conj(input: Tensor) -> Tensor:
     """Return the complex conjugate of each element; a real tensor comes back itself.
 
@@ -89,7 +89,7 @@ def _imaginary_part(tensor: Any) -> Any:
     return _imag_of(tensor)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def real(input: Tensor) -> Tensor:
     """Return the real parts as a view of a complex tensor; a real tensor comes back itself.
 
@@ -102,7 +102,7 @@ def real(input: Tensor) -> Tensor:
     return _real_part(input)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary parts as a view of a complex tensor.
 
@@ -227,7 +227,7 @@ def _join(xp: Any, first: Any, second: Any) -> Any:
     return result
 
 
-@pointwise(None, promotion=None, method=False, inplace=False)
+@pointwise(None, promotion=None, method=False, inplace=False, linear_in=("real", "imag"))
 def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 

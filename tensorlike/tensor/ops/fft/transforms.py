@@ -61,7 +61,7 @@ def _to_mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -
     return _written(name, out, found, input)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -81,7 +81,7 @@ def fft(
     return _full("fft", input, None if n is None else (n,), (dim,), norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -101,7 +101,7 @@ def ifft(
     return _full("ifft", input, None if n is None else (n,), (dim,), norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -121,7 +121,7 @@ def rfft(
     return _half("rfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -141,7 +141,7 @@ def irfft(
     return _from_half("irfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -161,7 +161,7 @@ def hfft(
     return _mirrored("hfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -181,7 +181,7 @@ def ihfft(
     return _to_mirrored("ihfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -205,7 +205,7 @@ def fft2(
     return _full("fft2", input, s, dim, norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -229,7 +229,7 @@ def ifft2(
     return _full("ifft2", input, s, dim, norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -253,7 +253,7 @@ def rfft2(
     return _half("rfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -277,7 +277,7 @@ def irfft2(
     return _from_half("irfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -301,7 +301,7 @@ def hfft2(
     return _mirrored("hfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -325,7 +325,7 @@ def ihfft2(
     return _to_mirrored("ihfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -349,7 +349,7 @@ def fftn(
     return _full("fftn", input, s, dim, norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -373,7 +373,7 @@ def ifftn(
     return _full("ifftn", input, s, dim, norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -398,7 +398,7 @@ def rfftn(
     return _half("rfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -423,7 +423,7 @@ def irfftn(
     return _from_half("irfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -448,7 +448,7 @@ def hfftn(
     return _mirrored("hfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -549,7 +549,7 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     return direct(roll)(input, shifts, list(axes))
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Return what `fft` returned with the frequency 0 moved to the middle of each dimension of `dim`, or of all.
 
@@ -564,7 +564,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return _shifted("fftshift", input, dim, 1)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Return `input` with what `fftshift` did undone.
 

@@ -141,7 +141,7 @@ def as_strided_scatter(
 # ------------------------------------------------------------------------------------------------ parts of their own
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the `length` slices of `input` from `start` on along `dim`.
 
@@ -159,7 +159,7 @@ def _copies(parts: Any) -> tuple[Any, ...]:
     return tuple([direct(clone)(p) for p in parts])
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split` returns, each in memory of its own, so that they may be written to.
 
@@ -172,7 +172,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     return _copies(direct(split)(input, split_size, dim))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split_with_sizes` returns, each in memory of its own, so that they may be written to.
 
@@ -185,7 +185,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     return _copies(direct(split_with_sizes)(input, split_sizes, dim))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `chunk` returns, each in memory of its own, so that they may be written to.
 

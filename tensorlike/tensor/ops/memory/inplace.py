@@ -68,7 +68,7 @@ def zeros_like_gradient(grad: Any) -> Any:
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 
-@composite(guard=False)
+@composite(guard=False, functional=fill)
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
@@ -286,7 +286,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     return self
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, functional=squeeze)
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Take the dimensions of size 1 (or those of them that `dim` names) away from this tensor, and return it.
 
@@ -299,7 +299,7 @@ def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     return restructure(self, "squeeze_", squeeze, dim)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, functional=unsqueeze)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 into this tensor, and return it.
 
@@ -312,7 +312,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return restructure(self, "unsqueeze_", unsqueeze, dim)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, functional=t)
 def t_(self: Tensor) -> Tensor:
     """Exchange the dimensions of this matrix, and return it.
 
@@ -325,7 +325,7 @@ def t_(self: Tensor) -> Tensor:
     return restructure(self, "t_", t)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, functional=transpose)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
@@ -338,7 +338,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return restructure(self, "transpose_", transpose, dim0, dim1)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, functional=transpose)
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
@@ -351,7 +351,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, functional=transpose)
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 

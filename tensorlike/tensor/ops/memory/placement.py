@@ -17,7 +17,7 @@ from ..reductions.covariance import renorm
 __all__ = ["detach", "get_device", "nonzero_static"]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def detach(input: Tensor) -> Tensor:
     """Return a tensor on the memory of `input` without history.
 
@@ -32,7 +32,7 @@ def detach(input: Tensor) -> Tensor:
     return detached(input)
 
 
-@composite
+@composite(differentiable=False)
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 

@@ -176,7 +176,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1)
 
 
-@functional
+@functional(functional=elu)
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `elu(input, alpha)` into `input`, and return it.
 
@@ -206,7 +206,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)
 
 
-@functional
+@functional(functional=celu)
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `celu(input, alpha)` into `input`, and return it.
 
@@ -232,7 +232,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
 
-@functional
+@functional(functional=selu)
 def selu_(input: Tensor) -> Tensor:
     """Write `selu(input)` into `input`, and return it.
 
@@ -499,7 +499,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim), dtype=dtype)
 
 
-@functional(guard=True)
+@functional(guard=True, random=True)
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return a random draw from the Gumbel-Softmax distribution of `logits` along `dim`.
 
@@ -522,7 +522,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return one_hot - soft.detach() + soft
 
 
-@functional(guard=True)
+@functional(guard=True, random="training")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -549,7 +549,7 @@ def rrelu(
     return overwritten(input, compute) if inplace else compute(input)
 
 
-@functional(guard=True)
+@functional(guard=True, random="training")
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 

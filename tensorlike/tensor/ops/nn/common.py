@@ -55,14 +55,19 @@ Declare = Callable[[Callable[..., Any]], Any]
 
 
 @overload
-def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ...) -> Any: ...
+def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ..., **facts: Any) -> Any: ...
 @overload
-def functional(function: None = None, *, guard: bool = ..., name: str | None = ...) -> Declare: ...
-def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None) -> Any:
-    """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
+def functional(function: None = None, *, guard: bool = ..., name: str | None = ..., **facts: Any) -> Declare: ...
+def functional(
+    function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None, **facts: Any
+) -> Any:
+    """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations.
+
+    `facts` are those of `Operation.declare`.
+    """
     if function is None:
-        return lambda f: functional(f, guard=guard, name=name)
-    return composite(function, namespace=FUNCTIONAL, guard=guard, name=name)
+        return lambda f: functional(f, guard=guard, name=name, **facts)
+    return composite(function, namespace=FUNCTIONAL, guard=guard, name=name, **facts)
 
 
 def internal(**options: Any) -> Declare:

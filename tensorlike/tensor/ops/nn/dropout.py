@@ -94,7 +94,7 @@ def channels(input: Any) -> tuple[int, ...]:
     return (*shape[:2], *(1 for _ in shape[2:]))
 
 
-@functional
+@functional(random="training")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -113,7 +113,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
-@functional
+@functional(random="training")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
 
@@ -130,7 +130,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
-@functional
+@functional(random="training")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
 
@@ -147,7 +147,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return alpha_dropped(input, p, training, inplace, channels(input))
 
 
-@functional
+@functional(random="training")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -170,7 +170,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropped(input, p, training, inplace, (*shape[:-1], 1))
 
 
-@functional
+@functional(random="training")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -195,7 +195,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropped(input, p, training, inplace, channels(input))
 
 
-@functional
+@functional(random="training")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 

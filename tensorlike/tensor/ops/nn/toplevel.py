@@ -22,7 +22,8 @@ def _again(function: Any, *, guard: bool = False) -> None:
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
-    composite(copy, guard=guard)
+    facts = function.operation
+    composite(copy, guard=guard, random=facts.random, functional=facts.functional)
 
 
 for _function in (
@@ -91,7 +92,7 @@ def selu(input: Tensor) -> Tensor:
     return activation.selu.__wrapped__(input)
 
 
-@composite
+@composite(random="training")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
 

@@ -23,7 +23,7 @@ from ..indexing.basic import INTERNAL, along, direct
 __all__ = ["clone", "flatten", "movedim", "permute", "reshape", "squeeze", "t", "transpose", "unflatten", "unsqueeze"]
 
 
-@primitive(own_layout=True)
+@primitive(own_layout=True, linear_in=("input",))
 def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a copy of `input`, which gradients pass through.
 
@@ -45,7 +45,7 @@ derivatives(clone, input=lambda grad: grad)
 _clone = direct(clone)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor if its elements lie in memory one after the other, else a copy where they do.
 
@@ -161,7 +161,7 @@ def _view_as_dtype(self: Any, dtype: Any) -> Any:
     return result
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None) -> Tensor:
     """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
 
@@ -194,7 +194,7 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
     return _view_as_shape(self, inferred(wanted, array.size))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor in the shape of `other`.
 
@@ -208,7 +208,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     return _view_as_shape(self, inferred(_tensor(other, "view_as")._tl_data.shape, self._tl_data.size))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Return the elements of this tensor in the shape of `other`: a view where possible, else a copy.
 
@@ -230,7 +230,7 @@ def _tensor(value: Any, function: str, argument: str = "other", position: int = 
     return value
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Return `input` with the dimensions from `start_dim` to `end_dim` made one; itself when that changes nothing.
 
@@ -258,7 +258,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
@@ -290,7 +290,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return _view_as_shape(input, (*shape[:where], *found, *shape[where + 1 :]))
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def ravel(input: Tensor) -> Tensor:
     """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
 
@@ -362,7 +362,7 @@ derivatives(transpose, input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1)
 _transpose = direct(transpose)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -375,7 +375,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return _transpose(input, axis0, axis1)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -467,7 +467,7 @@ def H(self: Tensor) -> Tensor:
     return _conj(_matrices(self, "H"))
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def adjoint(input: Tensor) -> Tensor:
     """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
 
@@ -482,7 +482,7 @@ def adjoint(input: Tensor) -> Tensor:
     return _conj(_matrices(_tensor(input, "adjoint", "input"), "adjoint()"))
 
 
-@composite(method=True, guard=False, aliases=("moveaxis",))
+@composite(method=True, guard=False, aliases=("moveaxis",), linear_in=("input",))
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
     """Return a view of `input` with the dimensions `source` moved to the places `destination`, the others in order.
 
