@@ -55,14 +55,12 @@ Declare = Callable[[Callable[..., Any]], Any]
 
 
 @overload
-def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ...) -> Any: ...
+def functional(function: Callable[..., Any], **options: Any) -> Any: ...
 @overload
-def functional(function: None = None, *, guard: bool = ..., name: str | None = ...) -> Declare: ...
-def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None) -> Any:
+def functional(function: None = None, **options: Any) -> Declare: ...
+def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, **options: Any) -> Any:
     """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
-    if function is None:
-        return lambda f: functional(f, guard=guard, name=name)
-    return composite(function, namespace=FUNCTIONAL, guard=guard, name=name)
+    return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
 
 
 def internal(**options: Any) -> Declare:
