@@ -28,7 +28,7 @@ class TestDecompositionsMultiplyToTheMatrix:
         A = Make(dtype)(*shape)
         U, S, Vh = tl.linalg.svd(A, full_matrices=False)
         near((U * S.unsqueeze(-2)) @ Vh, A, dtype)
-        assert S._data.dtype == A._data.real.dtype
+        assert S._tl_data.dtype == A._tl_data.real.dtype
         assert bool((S[..., :-1] >= S[..., 1:]).all())
         near(tl.linalg.svdvals(A), S, dtype)
         full_U, full_S, full_Vh = tl.linalg.svd(A)
@@ -159,7 +159,7 @@ class TestSingularMatrices:
     @pytest.mark.parametrize("dtype", DOUBLE)
     def test_the_determinant_has_derivatives(self, dtype):
         A = Make(dtype)(3, 3)
-        A._data[2] = 0
+        A._tl_data[2] = 0
         assert array(tl.linalg.det(A)) == 0
         check_gradients(tl.linalg.det, [A], second=dtype == "float64")
 

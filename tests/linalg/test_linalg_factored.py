@@ -67,7 +67,7 @@ class TestIndefinite:
             make = Make(dtype, seed=seed)
             A = (hermitian if conjugate else symmetric)(make, 2, size, size)
             # Small diagonals force blocks of size 2.
-            A._data[..., range(size), range(size)] *= 10.0 ** -(seed % 2 * 6)
+            A._tl_data[..., range(size), range(size)] *= 10.0 ** -(seed % 2 * 6)
             LD, pivots = tl.linalg.ldl_factor(A, hermitian=conjugate)
             B = make(2, size, 3)
             near(A @ tl.linalg.ldl_solve(LD, pivots, B, hermitian=conjugate), B)

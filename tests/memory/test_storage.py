@@ -261,4 +261,4 @@ def test_loading_into_a_tensor():
     x.__setstate__((tl.arange(6.0).untyped_storage(), 1, (2, 2), (2, 1)))
     assert x.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(ValueError, match="own state"):
-        x.__setstate__({"_data": 3})
+        x.__setstate__({"_tl_data": 3})

@@ -144,7 +144,7 @@ def integers(*values):
         {"kind": "tensorlike.tensor.serialization.rebuild_tensor"},
         *(
             {"attributes": b"}" + text(name) + b"Ns"}
-            for name in ("_data", "__class__", "__array_interface__", "__dict__", "grad", "data", "sum", "_tracked")
+            for name in ("_tl_data", "_tl_meta", "__class__", "__array_interface__", "__dict__", "grad", "data", "sum")
         ),
         {"attributes": b"}K\1Ns"},
         {"attributes": b"N"},

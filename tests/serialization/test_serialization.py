@@ -254,7 +254,7 @@ def test_own_state_is_not_set_by_attributes():
     x = tl.ones(2)
     function, arguments = x.__reduce_ex__(4)
     with pytest.raises(ValueError, match="own state"):
-        function(*arguments[:-1], {"_data": 3})
+        function(*arguments[:-1], {"_tl_data": 3})
     with pytest.raises(TypeError, match="subclass of Tensor"):
         function(dict, *arguments[1:])
     with pytest.raises(RuntimeError, match="out of bounds"):

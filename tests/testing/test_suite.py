@@ -429,13 +429,13 @@ class TestMakeTensor:
         dtype = getattr(tl, name)
         made = make_tensor(30, 4, dtype=dtype, noncontiguous=True)
         assert (made.dtype, tuple(made.shape), made.is_contiguous()) == (dtype, (30, 4), False)
-        values = made._data
+        values = made._tl_data
         assert len(np.unique(values)) > (1 if name == "bool" else 5)
         if name not in ("bool", "complex64"):
             assert values.min() >= (0 if name == "uint8" else -9)
             assert values.max() < 10
         narrow = make_tensor((50,), dtype=dtype, low=0, high=2, exclude_zero=True)
-        assert (narrow._data != 0).all()
+        assert (narrow._tl_data != 0).all()
 
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="low must be less"):

@@ -141,7 +141,7 @@ def difference(function, *args):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, their_error = outcome(function, torch, *to_torch(list(args)))
-        result, error = outcome(function, tl, *mapped(list(args), lambda t: wrapped(t._data.copy())))
+        result, error = outcome(function, tl, *mapped(list(args), lambda t: wrapped(t._tl_data.copy())))
     if "ComplexHalf" in str(their_error) or getattr(expected, "dtype", expected) is torch.complex32:
         return None  # NumPy has no complex numbers of that size.
     if error is not None and not all(a.numel() for a in args if isinstance(a, tl.Tensor)) and (

@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
     """Write what `function` returns for each element, and the elements of `others` at its place, into `self`."""
-    array = self._data
+    array = self._tl_data
     for position, other in enumerate(others, 1):
         argument = "other" if len(others) == 1 else "xy"[position - 1]
         if not isinstance(other, TensorBase):
@@ -29,24 +29,24 @@ def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(other).__name__}"
             )
     for tensor in (self, *others):
-        if tensor._tracked and edge_of(tensor) is not None:
+        if tensor._tl_tracked and edge_of(tensor) is not None:
             raise RuntimeError(
                 f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
             )
-        if not isinstance(tensor._data, np.ndarray):
-            raise TypeError(f"{name}() is only implemented on CPU tensors, got one on {device_of(tensor._data)}")
+        if not isinstance(tensor._tl_data, np.ndarray):
+            raise TypeError(f"{name}() is only implemented on CPU tensors, got one on {device_of(tensor._tl_data)}")
     for argument, other in zip("xy", others, strict=False):
-        if other._data.dtype != array.dtype:
+        if other._tl_data.dtype != array.dtype:
             raise TypeError(
                 f"{name}(): expected dtype {dtype_of(array.dtype)} for '{argument if len(others) > 1 else 'other'}' "
-                f"(got {dtype_of(other._data.dtype)})"
+                f"(got {dtype_of(other._tl_data.dtype)})"
             )
     if not callable(function):
         raise TypeError(f"{name}(): argument 'callable' must be callable: {type(function).__name__!r} object is not")
     try:
-        operands = [np.broadcast_to(other._data, array.shape) for other in others]
+        operands = [np.broadcast_to(other._tl_data, array.shape) for other in others]
     except ValueError as error:
-        raise broadcast_error(name, error, [array, *(o._data for o in others)]) from None
+        raise broadcast_error(name, error, [array, *(o._tl_data for o in others)]) from None
     check_inplace(self, name)
     # The function sees Python numbers, not NumPy's.
     columns = [operand.reshape(-1).tolist() for operand in (array, *operands)]

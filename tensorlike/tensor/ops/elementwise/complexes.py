@@ -51,7 +51,7 @@ def conj(input: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_tensor("conj", input)
-    return _conj_physical(input) if input._data.dtype.kind == "c" else input
+    return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
 
 
 @primitive(namespace="tensorlike._internal", name="real", method=False, view=True)
@@ -76,14 +76,15 @@ _imag_of = kernel_of(_imag)
 
 def _real_part(tensor: Any) -> Any:
     check_tensor("real", tensor)
-    return _real_of(tensor) if tensor._data.dtype.kind == "c" else tensor
+    return _real_of(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
 def _imaginary_part(tensor: Any) -> Any:
     check_tensor("imag", tensor)
-    if tensor._data.dtype.kind != "c":
+    if tensor._tl_data.dtype.kind != "c":
         raise RuntimeError(
-            f"imag is not implemented for tensors with non-complex dtypes: this one is {dtype_of(tensor._data.dtype)}"
+            f"imag is not implemented for tensors with non-complex dtypes: this one is "
+            f"{dtype_of(tensor._tl_data.dtype)}"
         )
     return _imag_of(tensor)
 

@@ -74,7 +74,7 @@ def where(
     if input is None and other is None and out is None:
         if not isinstance(condition, TensorBase):
             wrong_type("where", "condition", 1, condition)
-        array = condition._data
+        array = condition._tl_data
         return tuple(wrap(a) for a in namespace_of(array).nonzero(array if array.ndim else array[None]))
     return _choose_behind(condition, input, other, out=out)
 

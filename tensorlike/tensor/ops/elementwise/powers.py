@@ -60,7 +60,7 @@ def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any
     # 0 ** exponent is 0 on all sides of a positive exponent, where the product would be 0 * -inf.
     flat = (input == 0) & ((exponent.real if exponent.is_complex() else exponent) >= 0)
     # In the dtype of the result: a negative number has a complex logarithm.
-    logarithm = input._cast(result._data.dtype).log()
+    logarithm = input._tl_cast(result._tl_data.dtype).log()
     return (grad * conj(result * logarithm)).where(flat.logical_not(), 0)
 
 

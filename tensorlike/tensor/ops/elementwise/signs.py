@@ -44,7 +44,7 @@ def positive(input: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     check_tensor("positive", input)
-    if input._data.dtype.kind == "b":
+    if input._tl_data.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported. Convert it first, e.g. with .int()")
     return input
 

@@ -151,7 +151,7 @@ def sizes_and_axes(
     """
     if not isinstance(input, TensorBase):
         wrong_type(function, "input", 1, input)
-    array: Any = input._data
+    array: Any = input._tl_data
     if real and array.dtype.kind == "c":
         raise RuntimeError(
             f"{function}() expects a real input tensor, but got {dtype_name(array.dtype)}: take .real, or transform it "

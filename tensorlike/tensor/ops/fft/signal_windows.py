@@ -473,7 +473,7 @@ def logspace(
             wanted = np.dtype(np.complex64 if wanted.itemsize < 8 else np.complex128)
     array = run_quietly(_powers, first, last, int(steps), base, wanted)
     if out is not None:
-        where = device_of(out._data) if device is None else as_device(device, "logspace")
+        where = device_of(out._tl_data) if device is None else as_device(device, "logspace")
         return write_out("logspace", out, transfer(array, where))
     return finish(placed(array, device, "logspace"), requires_grad)
 

@@ -25,22 +25,22 @@ _full, _half, _real = kernel_of(transform), kernel_of(to_complex), kernel_of(to_
 
 def _called(function: str, input: Any, **arguments: Any) -> str:
     """Return the call as error messages name it."""
-    shown = [f"{dtype_name(input._data.dtype)}Tensor{list(input.shape)}"]
+    shown = [f"{dtype_name(input._tl_data.dtype)}Tensor{list(input.shape)}"]
     for name, value in arguments.items():
         if isinstance(value, TensorBase):
-            value = f"{dtype_name(value._data.dtype)}Tensor{list(value._data.shape)}"
+            value = f"{dtype_name(value._tl_data.dtype)}Tensor{list(value._tl_data.shape)}"
         shown.append(f"{name}={value}")
     return f"{function}({', '.join(shown)})"
 
 
 def _is_complex(tensor: Any) -> bool:
-    return tensor is not None and tensor._data.dtype.kind == "c"
+    return tensor is not None and tensor._tl_data.dtype.kind == "c"
 
 
 def _whole_window(window: Any, like: Any, win_length: int, n_fft: int) -> Any:
     """Return the window in the middle of `n_fft` elements, ones unless it is given."""
     if window is None:
-        window = ones(win_length, dtype=dtype_of(real_dtype(like._data.dtype)), device=like.device)
+        window = ones(win_length, dtype=dtype_of(real_dtype(like._tl_data.dtype)), device=like.device)
     before = (n_fft - win_length) // 2
     return _padded(window, before, n_fft - win_length - before) if win_length != n_fft else window
 
@@ -139,7 +139,7 @@ def stft(
 
 
 def _check_stft(call: str, signal: Any, n_fft: int, hop: int, width: int, window: Any, align: Any) -> None:
-    if signal._data.dtype.kind not in "fc":
+    if signal._tl_data.dtype.kind not in "fc":
         raise RuntimeError(f"{call}: expected a tensor of floating point or complex values")
     if not 1 <= signal.dim() <= 2:
         raise RuntimeError(f"{call}: expected a 1D or 2D tensor")

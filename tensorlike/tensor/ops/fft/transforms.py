@@ -28,7 +28,7 @@ _FFT = "tensorlike.fft"
 
 
 def _written(name: str, out: Any, result: Any, input: Any) -> Any:
-    return result if out is None else write_out(name, out, result._data, input)
+    return result if out is None else write_out(name, out, result._tl_data, input)
 
 
 def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any, inverse: bool) -> Any:
@@ -491,7 +491,7 @@ def _frequencies(
         device=device,
         requires_grad=requires_grad if out is None else False,
     )
-    return found if out is None else write_out(name, out, found._data)
+    return found if out is None else write_out(name, out, found._tl_data)
 
 
 @factory(namespace=_FFT)
@@ -541,7 +541,7 @@ def _one_sided(n: int) -> Any:
 def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     if not isinstance(input, TensorBase):
         wrong_type(name, "input", 1, input)
-    shape = input._data.shape
+    shape = input._tl_data.shape
     axes = range(len(shape)) if dim is None else dim_tuple(dim, len(shape)) or ()
     shifts = [sign * (shape[a] // 2) for a in axes]
     if not shifts:

@@ -78,7 +78,7 @@ alias = _view("alias")
 
 def part(view: Any, tensor: Any, index: tuple[Any, ...]) -> Any:
     """Return the part of a tensor at a basic index, recorded as `view`, one of the four declarations above."""
-    return view.record_view(tensor._data[index], tensor, index)
+    return view.record_view(tensor._tl_data[index], tensor, index)
 
 
 derivatives(place, input=lambda grad, index: part(slice_view, grad, index))

@@ -63,7 +63,7 @@ def _replaced(xp: Any, input: Tensor, src: Tensor, index: tuple[Any, ...]) -> Te
 
 derivatives(
     _replaced,
-    input=lambda grad, src_shape, index: direct(_replaced)(grad, grad._zeros(src_shape, grad._data.dtype), index),
+    input=lambda grad, src_shape, index: direct(_replaced)(grad, grad._tl_zeros(src_shape, grad._tl_data.dtype), index),
     src=lambda grad, index: part(slice_view, grad, index),
 )
 
@@ -82,7 +82,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     Same as PyTorch's function of that name.
     """
     _checked("select_scatter", input, src)
-    shape = input._data.shape
+    shape = input._tl_data.shape
     where, place = one_dim(dim, len(shape)), operator.index(index)
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -109,9 +109,9 @@ def slice_scatter(
     _checked("slice_scatter", input, src)
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
-    where = one_dim(dim, input._data.ndim)
+    where = one_dim(dim, input._tl_data.ndim)
     found = direct(_replaced)(input, src, along(where, slice(start, end, step)))
-    return found if out is None else write_out("slice_scatter", out, found._data, input, src)
+    return found if out is None else write_out("slice_scatter", out, found._tl_data, input, src)
 
 
 @composite(guard=False, method=True)
@@ -129,13 +129,13 @@ def as_strided_scatter(
     Same as PyTorch's function of that name.
     """
     _checked("as_strided_scatter", input, src)
-    if src._data.shape != sizes(size, "as_strided_scatter", "size"):
+    if src._tl_data.shape != sizes(size, "as_strided_scatter", "size"):
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = "
-            f"{list(size)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src._tl_data.shape)}, "
+            f"slice size = {list(size)}"
         )
-    shown = direct(as_strided)(wrap(input._data), size, stride, storage_offset)._data
-    return direct(write_strided)(input, src, layout_of(input._data), geometry_of(shown, input._data))
+    shown = direct(as_strided)(wrap(input._tl_data), size, stride, storage_offset)._tl_data
+    return direct(write_strided)(input, src, layout_of(input._tl_data), geometry_of(shown, input._tl_data))
 
 
 # ------------------------------------------------------------------------------------------------ parts of their own
@@ -152,7 +152,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     Same as PyTorch's function of that name.
     """
     result = direct(clone)(direct(narrow)(input, dim, start, length), memory_format=contiguous_format)
-    return result if out is None else write_out("narrow_copy", out, result._data, input)
+    return result if out is None else write_out("narrow_copy", out, result._tl_data, input)
 
 
 def _copies(parts: Any) -> tuple[Any, ...]:
@@ -212,7 +212,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     """
     if not isinstance(indices, TensorBase):
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
-    array = indices._data
+    array = indices._tl_data
     if array.dtype.kind not in "iu":
         raise TypeError(
             f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}"

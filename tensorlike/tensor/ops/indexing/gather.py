@@ -52,7 +52,9 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 derivatives(
     index_select,
-    input=lambda grad, input_shape, dim, index: grad._zeros(input_shape, grad._data.dtype).index_add(dim, index, grad),
+    input=lambda grad, input_shape, dim, index: (
+        grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(dim, index, grad)
+    ),
 )
 
 
@@ -78,7 +80,7 @@ def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
 
 derivatives(
     take,
-    input=lambda grad, input_shape, index: grad._zeros(input_shape, grad._data.dtype).put(index, grad, True),
+    input=lambda grad, input_shape, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).put(index, grad, True),
 )
 
 
@@ -115,7 +117,7 @@ def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool
 
 derivatives(
     gather,
-    input=lambda grad, input_shape, dim, index: grad._zeros(input_shape, grad._data.dtype).scatter_add(
+    input=lambda grad, input_shape, dim, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).scatter_add(
         dim, index, grad
     ),
 )
@@ -148,16 +150,16 @@ def take_along_dim(
                 f"{type(value).__name__}"
             )
     tensor, places = input, indices
-    if places._data.dtype != np.int64:
+    if places._tl_data.dtype != np.int64:
         raise RuntimeError(
-            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._data.dtype)}"
+            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._tl_data.dtype)}"
         )
     if dim is None:
-        shape = (tensor._data.size,)
+        shape = (tensor._tl_data.size,)
         return direct(gather)(
-            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._data.size,)), out=out
+            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._tl_data.size,)), out=out
         )
-    mine, others = tensor._data.shape, places._data.shape
+    mine, others = tensor._tl_data.shape, places._tl_data.shape
     if len(mine) != len(others):
         raise RuntimeError(
             "take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -167,7 +169,7 @@ def take_along_dim(
     rest = []
     for d, (n, m) in enumerate(zip(mine, others, strict=True)):
         if d != where and n != m and 1 not in (n, m):
-            raise broadcast_error("take_along_dim", ValueError(), (tensor._data, places._data))
+            raise broadcast_error("take_along_dim", ValueError(), (tensor._tl_data, places._tl_data))
         rest.append(m if n == 1 else n)
     if mine:
         tensor = direct(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.base import TensorBase, no_history, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
-from tensorlike.tensor.fast_paths import no_history
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
@@ -127,7 +126,7 @@ elements, _set = direct(_index), direct(_index_put)
 
 
 def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
-    return grad._zeros(shape, grad._data.dtype)
+    return grad._tl_zeros(shape, grad._tl_data.dtype)
 
 
 derivatives(
@@ -149,7 +148,7 @@ derivatives(
 def _viewed(tensor: Any, parsed: Parsed) -> Any:
     """Return the view that the basic part of an index makes."""
     index = (*parsed.basic, Ellipsis)
-    return parsed.last.record_view(as_array(tensor._data[index]), tensor, index)
+    return parsed.last.record_view(as_array(tensor._tl_data[index]), tensor, index)
 
 
 def _is_trivial(parsed: Parsed) -> bool:
@@ -174,10 +173,10 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 # The view of a tensor without history, in one frame: anything else goes to the implementation.
 _HOT_GETITEM = """
-if type(self) in TENSORS and not keywords and (not self._tracked or no_history(self)):
+if type(self) in TENSORS and not keywords and (not self._tl_tracked or no_history(self)):
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
-        array = self._data
+        array = self._tl_data
         try:
             result = array[index]
             if type(result) is not ndarray:
@@ -245,12 +244,12 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    array = self._data
+    array = self._tl_data
     view = _basic_view(array, index)
     if view is not None:
         complete = (*index, Ellipsis) if type(index) is tuple and Ellipsis not in index else index
         return _last_view(index).record_view(view, self, complete)
-    if type(index) is TensorType and _names_elements(array, index._data):
+    if type(index) is TensorType and _names_elements(array, index._tl_data):
         # The one most common: a vector of indices, or a mask.
         return elements(self, [index], [0])
     parsed = parse(array, index)
@@ -265,7 +264,7 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
 
 def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
     """Return `value` without leading dimensions of size 1, if it has more dimensions than where it goes."""
-    given = value._data.shape
+    given = value._tl_data.shape
     lead = 0
     while len(given) - lead > len(shape) and given[lead] == 1:
         lead += 1
@@ -289,10 +288,10 @@ def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
 def _assigned(value: Any, target: Any) -> Any:
     """Return what is to be written: a tensor on the device of `target`, or a number."""
     if isinstance(value, TensorBase):
-        array = value._data
+        array = value._tl_data
         if (type(array) is not np.ndarray or type(target) is not np.ndarray) and device_of(array) != device_of(target):
             tensor: Any = value
-            return tensor._transfer(device_of(target))
+            return tensor._tl_transfer(device_of(target))
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
         if type(value) is int and not -(2**63) <= value < 2**64:
@@ -307,28 +306,23 @@ def _assigned(value: Any, target: Any) -> Any:
 
 def _has_history(tensor: Any) -> bool:
     """Return whether a tensor, or what it is a view of, requires grad."""
-    if not tensor._tracked:
-        return False
-    base = tensor._view_base
-    if base is not None and (base._edge is not None or base._requires_grad):
-        return True
-    return tensor._edge is not None or tensor._requires_grad
+    return tensor._tl_tracked and not no_history(tensor)
 
 
 def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
     """Write to a tensor that nobody differentiates, without making a view of it."""
-    _write_to(self, as_array(self._data[(*parsed.basic, Ellipsis)]), value)
+    _write_to(self, as_array(self._tl_data[(*parsed.basic, Ellipsis)]), value)
 
 
 def _write_to(self: Any, target: Any, value: Any) -> None:
     """Write a number or a tensor to `target`, a view of the memory of `self`."""
     check_overlap(target, "__setitem__")
-    if self._inference:
+    if self._tl_meta is not None and self._tl_meta.inference:
         refuse_write("__setitem__")
     if isinstance(value, TensorBase):
-        if value._data.ndim and value._counter is not None and value._counter is self._counter:
-            check_partial_overlap(target, value._data, "__setitem__")
-        value = _stripped(value, target.shape)._data
+        if value._tl_data.ndim and value._tl_counter is not None and value._tl_counter is self._tl_counter:
+            check_partial_overlap(target, value._tl_data, "__setitem__")
+        value = _stripped(value, target.shape)._tl_data
     if type(target) is np.ndarray:
         run_quietly(operator.setitem, target, Ellipsis, as_written(value, target.dtype))
     else:
@@ -354,7 +348,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
 
     Same as PyTorch's method of that name.
     """
-    array = self._data
+    array = self._tl_data
     value = _assigned(value, array)
     tracked = grad_enabled() and (_has_history(self) or (isinstance(value, TensorBase) and _has_history(value)))
     if not tracked:
@@ -369,18 +363,18 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
             return
         view = _viewed(self, parsed)
         if isinstance(value, TensorBase):
-            declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._data.shape))
+            declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._tl_data.shape))
         else:
             declared(fill).write_in_place("__setitem__", view, value)
         return
     if isinstance(value, TensorBase):
-        if value._data.dtype != array.dtype:
+        if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
-                f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._data.dtype)} for the source."
+                f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._tl_data.dtype)} for the source."
             )
-        while value._data.shape[:1] == (1,):
-            value = direct(reshape)(value, value._data.shape[1:])
+        while value._tl_data.shape[:1] == (1,):
+            value = direct(reshape)(value, value._tl_data.shape[1:])
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
@@ -403,7 +397,7 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
     many(function, "indices", 2, indices)
     if not isinstance(values, TensorBase):
         raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
-    array = input._data
+    array = input._tl_data
     parts = []
     for index in indices:
         part = part_of(index, array)
@@ -411,10 +405,10 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
     named = sum(map(counts, parts))
     if named > array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {array.ndim} (got {named})")
-    if values._data.dtype != array.dtype:
+    if values._tl_data.dtype != array.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {dtype_name(array.dtype)} for the "
-            f"destination and {dtype_name(values._data.dtype)} for the source."
+            f"destination and {dtype_name(values._tl_data.dtype)} for the source."
         )
     dims = []
     place = 0
@@ -459,5 +453,5 @@ def index_put_(
     """
     parts, dims, given = _named(self, indices, values, "index_put_")
     if accumulate:
-        check_overlap(self._data, "index_put_", always=True)
+        check_overlap(self._tl_data, "index_put_", always=True)
     return declared(_index_put).write_in_place("index_put_", self, parts, given, dims, accumulate)

@@ -39,7 +39,7 @@ def counts(item: Any) -> int:
     if item is None or item is Ellipsis or type(item) is bool:
         return 0
     if isinstance(item, TensorBase):
-        return item._data.ndim if item._data.dtype.kind == "b" else 1
+        return item._tl_data.ndim if item._tl_data.dtype.kind == "b" else 1
     return 1
 
 
@@ -66,7 +66,7 @@ def part_of(item: Any, array: Any) -> Any:
     if kind is slice:
         return _slice(item)
     if isinstance(item, TensorBase):
-        found = item._data
+        found = item._tl_data
     elif isinstance(item, np.ndarray):
         found = item
     elif isinstance(item, (np.bool_, bool)):
@@ -97,9 +97,9 @@ def part_of(item: Any, array: Any) -> Any:
         return bool(found) if found.dtype.kind == "b" else int(found)
     if type(found) is not type(array):
         found = transfer(found, device_of(array))
-    if (isinstance(item, TensorBase) and found is item._data and found.dtype.kind in "b") or found.dtype == np.int64:
+    if (isinstance(item, TensorBase) and found is item._tl_data and found.dtype.kind in "b") or found.dtype == np.int64:
         # The tensor itself, so that the graph notices when it is modified before backward.
-        return item if isinstance(item, TensorBase) and found is item._data else wrap(found)
+        return item if isinstance(item, TensorBase) and found is item._tl_data else wrap(found)
     return wrap(found if found.dtype.kind == "b" else found.astype(np.int64))
 
 
@@ -178,7 +178,7 @@ def parse(array: Any, index: Any) -> Parsed:
             parsed.dims.append(place)
             place += 1
         elif isinstance(part, TensorBase):
-            width = part._data.ndim if part._data.dtype.kind == "b" else 1
+            width = part._tl_data.ndim if part._tl_data.dtype.kind == "b" else 1
             parsed.basic += [EVERYTHING] * width
             parsed.tensors.append(part)
             parsed.dims.append(place)

@@ -58,8 +58,8 @@ def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
 
 derivatives(
     masked_select,
-    input=lambda grad, input_shape, mask: grad._zeros(
-        np.broadcast_shapes(input_shape, mask._data.shape), grad._data.dtype
+    input=lambda grad, input_shape, mask: grad._tl_zeros(
+        np.broadcast_shapes(input_shape, mask._tl_data.shape), grad._tl_data.dtype
     ).masked_scatter(mask, grad),
 )
 
@@ -137,10 +137,10 @@ def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tens
 
 def _taken(grad: Any, mask: Any, shape: tuple[int, ...]) -> Any:
     """Return the gradient of `source`: zeros for the elements that were not needed."""
-    found = grad.masked_select(mask.expand(grad._data.shape))
-    left = int(np.prod(shape)) - found._data.shape[0]
+    found = grad.masked_select(mask.expand(grad._tl_data.shape))
+    left = int(np.prod(shape)) - found._tl_data.shape[0]
     if left:
-        found = direct(cat)([found, grad._zeros((left,), grad._data.dtype)])
+        found = direct(cat)([found, grad._tl_zeros((left,), grad._tl_data.dtype)])
     return found.reshape(shape)
 
 
@@ -158,7 +158,7 @@ derivatives(
 def _places(input: Any, function: str) -> Any:
     if not isinstance(input, TensorBase):
         raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    array = input._data
+    array = input._tl_data
     xp = namespace_of(array)
     if not array.ndim:
         return xp.zeros((1 if bool(array != 0) else 0, 0), np.int64)
@@ -179,12 +179,12 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     Same as PyTorch's function of that name.
     """
     if as_tuple:
-        if isinstance(input, TensorBase) and not input._data.ndim:
-            input = wrap(input._data.reshape(1))
+        if isinstance(input, TensorBase) and not input._tl_data.ndim:
+            input = wrap(input._tl_data.reshape(1))
         columns = direct(unbind)(wrap(_places(input, "nonzero")), 1)
         if out is None:
             return columns
-        return tuple(write_out("nonzero", o, c._data) for o, c in zip(out, columns, strict=True))
+        return tuple(write_out("nonzero", o, c._tl_data) for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
     return wrap(found) if out is None else write_out("nonzero", out, found)
 
@@ -219,7 +219,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """
     if not isinstance(input, TensorBase):
         raise TypeError(f"one_hot(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    array = input._data
+    array = input._tl_data
     if array.dtype != np.int64:
         raise RuntimeError(
             f"one_hot is only applicable to index tensor of type LongTensor, got {dtype_name(array.dtype)}."
@@ -260,7 +260,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    found = nonzero(input)._data
+    found = nonzero(input)._tl_data
     with device_guard(found):
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])

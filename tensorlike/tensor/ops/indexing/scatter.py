@@ -205,8 +205,8 @@ def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | 
 derivatives(
     index_fill,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-    value=lambda grad, dim, index: grad.index_select(dim, index.remainder(grad._data.shape[dim] or 1)).sum()
-    if grad._data.ndim
+    value=lambda grad, dim, index: grad.index_select(dim, index.remainder(grad._tl_data.shape[dim] or 1)).sum()
+    if grad._tl_data.ndim
     else grad,
 )
 
@@ -264,7 +264,7 @@ derivatives(
     put,
     input=lambda grad, index, source_shape, accumulate: grad
     if accumulate
-    else grad.put(index, grad._zeros(source_shape, grad._data.dtype)),
+    else grad.put(index, grad._tl_zeros(source_shape, grad._tl_data.dtype)),
     source=lambda grad, source_shape, index: grad.take(index).reshape(source_shape),
 )
 
@@ -365,11 +365,11 @@ derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, inde
 
 def into(grad: Any, shape: tuple[int, ...]) -> Any:
     """Return a gradient of part of `src` as one of all of it."""
-    if grad._data.shape == shape:
+    if grad._tl_data.shape == shape:
         return grad
-    if not grad._data.size:
-        return grad._zeros(shape, grad._data.dtype)
-    return direct(place)(grad, shape, tuple(slice(n) for n in grad._data.shape))
+    if not grad._tl_data.size:
+        return grad._tl_zeros(shape, grad._tl_data.dtype)
+    return direct(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
 def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:

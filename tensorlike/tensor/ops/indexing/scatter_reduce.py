@@ -94,25 +94,25 @@ def scatter_reduce(
 
 def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
     """Return how many values were reduced at each place, at least one."""
-    ones = grad._ones(index._data.shape, grad._data.dtype)
-    start = (grad._ones if include_self else grad._zeros)(grad._data.shape, grad._data.dtype)
+    ones = grad._tl_ones(index._tl_data.shape, grad._tl_data.dtype)
+    start = (grad._tl_ones if include_self else grad._tl_zeros)(grad._tl_data.shape, grad._tl_data.dtype)
     counts = start.scatter_add(dim, index, ones)
     return counts.masked_fill(counts == 0, 1)
 
 
 def _corner(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Return the part of `src` that the index speaks for."""
-    return tensor if tensor._data.shape == shape else tensor[tuple(slice(n) for n in shape)]
+    return tensor if tensor._tl_data.shape == shape else tensor[tuple(slice(n) for n in shape)]
 
 
 def _cast(condition: Any, like: Any) -> Any:
-    return condition._cast(like._data.dtype)
+    return condition._tl_cast(like._tl_data.dtype)
 
 
 def _self_gradient(
     grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, reduce: str, include_self: bool
 ) -> Any:
-    if not index._data.size:
+    if not index._tl_data.size:
         return grad
     if not include_self:
         return grad.scatter(dim, index, 0)
@@ -122,7 +122,7 @@ def _self_gradient(
         return grad / _counted(grad, dim, index, include_self)
     if reduce == "prod":
         # What the other factors make: the same product, begun with one.
-        ones = grad._ones(grad._data.shape, grad._data.dtype)
+        ones = grad._tl_ones(grad._tl_data.shape, grad._tl_data.dtype)
         return grad * ones.scatter_reduce(dim, index, src, "prod").conj()
     return _cast(input == result, grad) * (grad / _shares(grad, input, result, src, dim, index, include_self))
 
@@ -134,7 +134,7 @@ def _shares(
     mine = _cast(input == result, grad)
     if not include_self:
         mine = mine.scatter(dim, index, 0)
-    theirs = _cast(_corner(src, index._data.shape) == result.gather(dim, index), grad)
+    theirs = _cast(_corner(src, index._tl_data.shape) == result.gather(dim, index), grad)
     counts = mine.scatter_add(dim, index, theirs)
     return counts.masked_fill(counts == 0, 1)
 
@@ -142,14 +142,14 @@ def _shares(
 def _src_gradient(
     grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, reduce: str, include_self: bool
 ) -> Any:
-    shape = src._data.shape
-    if not index._data.size:
-        return grad._zeros(shape, grad._data.dtype)
+    shape = src._tl_data.shape
+    if not index._tl_data.size:
+        return grad._tl_zeros(shape, grad._tl_data.dtype)
     if reduce == "sum":
         return into(grad.gather(dim, index), shape)
     if reduce == "mean":
         return into((grad / _counted(grad, dim, index, include_self)).gather(dim, index), shape)
-    part = _corner(src, index._data.shape)
+    part = _corner(src, index._tl_data.shape)
     if reduce == "prod":
         return into(grad.gather(dim, index) * _others(grad, input, part, dim, index, include_self).conj(), shape)
     theirs = _cast(part == result.gather(dim, index), grad)
@@ -160,7 +160,7 @@ def _src_gradient(
 def _others(grad: Any, input: Any, src: Any, dim: int, index: Any, include_self: bool) -> Any:
     """Return, for each factor, the product of all other factors at its place, zeros among them or not."""
     zero = src == 0
-    ones = grad._ones(grad._data.shape, grad._data.dtype)
+    ones = grad._tl_ones(grad._tl_data.shape, grad._tl_data.dtype)
     start = input if include_self else ones.scatter(dim, index, 1)
     nonzero_product = start.scatter_reduce(dim, index, src.masked_fill(zero, 1), "prod").gather(dim, index)
     zeros = (ones * 0).scatter_add(dim, index, _cast(zero, grad)).gather(dim, index)
@@ -205,7 +205,7 @@ def _filled(index: Any, input: Any, number: Any) -> Any:
     from tensorlike.tensor.creation import full_like
     from tensorlike.tensor.dtypes import dtype_of
 
-    return direct(full_like)(index, number, dtype=dtype_of(input._data.dtype))
+    return direct(full_like)(index, number, dtype=dtype_of(input._tl_data.dtype))
 
 
 _REDUCE_NAMES = {"add": "sum", "multiply": "prod"}
@@ -242,7 +242,7 @@ def scatter(
         result = direct(scatter_tensor)(input, dim, index, found)
     else:
         result = direct(scatter_value)(input, dim, index, found)
-    return result if out is None else write_out("scatter", out, result._data, input, index)
+    return result if out is None else write_out("scatter", out, result._tl_data, input, index)
 
 
 @tensor_method(composite=False)
@@ -316,11 +316,11 @@ def index_reduce(
 
 def _as_scatter(grad: Any, dim: int, index: Any, source: Any) -> Any:
     """Return the index of `index_reduce` as `scatter_reduce` reads it."""
-    shape = source._data.shape
+    shape = source._tl_data.shape
     if not shape:
         return index.reshape(())
     where = one_dim(dim, len(shape))
-    column = index._cast(np.dtype(np.int64)).reshape((-1,) + (1,) * (len(shape) - where - 1))
+    column = index._tl_cast(np.dtype(np.int64)).reshape((-1,) + (1,) * (len(shape) - where - 1))
     return column.expand(shape)
 
 

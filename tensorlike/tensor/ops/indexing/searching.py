@@ -79,9 +79,9 @@ def unique(
     """
     if not isinstance(input, TensorBase):
         wrong_type("unique", "input", 1, input)
-    if input._data.dtype.kind == "c":
-        unsupported("unique", input._data.dtype)
-    return _packed(input, *_unique(input._data, return_inverse, return_counts, dim))
+    if input._tl_data.dtype.kind == "c":
+        unsupported("unique", input._tl_data.dtype)
+    return _packed(input, *_unique(input._tl_data, return_inverse, return_counts, dim))
 
 
 @guarded
@@ -120,9 +120,9 @@ def unique_consecutive(
     """
     if not isinstance(input, TensorBase):
         wrong_type("unique_consecutive", "input", 1, input)
-    if input._data.dtype.kind == "c":
-        unsupported("unique_consecutive", input._data.dtype)
-    return _packed(input, *_runs(input._data, return_inverse, return_counts, dim))
+    if input._tl_data.dtype.kind == "c":
+        unsupported("unique_consecutive", input._tl_data.dtype)
+    return _packed(input, *_runs(input._tl_data, return_inverse, return_counts, dim))
 
 
 @guarded

@@ -113,24 +113,24 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     for index, matrix in enumerate(matrices):
         if not isinstance(matrix, TensorBase):
             wrong_type("chain_matmul", "matrices", index + 1, matrix)
-        if matrix._data.ndim != 2:
+        if matrix._tl_data.ndim != 2:
             raise RuntimeError(
-                f"chain_matmul(): Tensor dimension is {matrix._data.ndim}, expected 2 instead: tensor {index}"
+                f"chain_matmul(): Tensor dimension is {matrix._tl_data.ndim}, expected 2 instead: tensor {index}"
             )
         before = matrices[index - 1] if index else matrix
-        if index and before._data.shape[1] != matrix._data.shape[0]:
+        if index and before._tl_data.shape[1] != matrix._tl_data.shape[0]:
             raise RuntimeError(
                 f"chain_matmul(): multi_dot(): tensors {index - 1} and {index} with shapes "
-                f"{list(before._data.shape)} and {list(matrix._data.shape)} cannot be multiplied"
+                f"{list(before._tl_data.shape)} and {list(matrix._tl_data.shape)} cannot be multiplied"
             )
-        if matrix._data.dtype != matrices[0]._data.dtype:
+        if matrix._tl_data.dtype != matrices[0]._tl_data.dtype:
             raise RuntimeError(
                 "chain_matmul(): multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{c_name(matrices[0]._data.dtype)} and tensor {index} {c_name(matrix._data.dtype)}"
+                f"{c_name(matrices[0]._tl_data.dtype)} and tensor {index} {c_name(matrix._tl_data.dtype)}"
             )
-    sizes = [matrices[0]._data.shape[0], *(m._data.shape[1] for m in matrices)]
+    sizes = [matrices[0]._tl_data.shape[0], *(m._tl_data.shape[1] for m in matrices)]
     result = _product_of(matrices, _best_splits(sizes), 0, len(matrices) - 1)
-    return result if out is None else write_out("chain_matmul", out, result._data, *matrices)
+    return result if out is None else write_out("chain_matmul", out, result._tl_data, *matrices)
 
 
 @composite(method=True)
@@ -153,7 +153,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         raise TypeError(
             f"matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}: got {n!r}"
         ) from None
-    shape = input._data.shape
+    shape = input._tl_data.shape
     if len(shape) < 2:
         raise RuntimeError(
             "matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions."
@@ -164,7 +164,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
             f"{shape[-2]} by {shape[-1]} matrices"
         )
     result = _power(input, exponent)
-    return result if out is None else write_out("matrix_power", out, result._data, input)
+    return result if out is None else write_out("matrix_power", out, result._tl_data, input)
 
 
 def _power(matrix: Any, exponent: int) -> Any:
@@ -173,7 +173,7 @@ def _power(matrix: Any, exponent: int) -> Any:
         identity = matrix.new_zeros(matrix.shape)
         # Written through the array: the identity does not depend on the matrix.
         places = range(size)
-        identity._data[..., places, places] = 1
+        identity._tl_data[..., places, places] = 1
         # It requires grad as every other power does; the gradient is zero.
         return matrix.masked_fill(identity == identity, 0) + identity
     if exponent < 0:

@@ -219,11 +219,11 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
     Same as PyTorch's function of that name.
     """
-    ndim = _checked(input, "diag")._data.ndim
+    ndim = _checked(input, "diag")._tl_data.ndim
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     result = _diag_embed(input, diagonal) if ndim == 1 else direct(clone)(_diagonal(input, diagonal))
-    return result if out is None else write_out("diag", out, result._data, input)
+    return result if out is None else write_out("diag", out, result._tl_data, input)
 
 
 @composite(guard=False, method=True)
@@ -237,7 +237,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _diag_embed(direct(reshape)(_checked(input, "diagflat"), (input._data.size,)), offset)
+    return _diag_embed(direct(reshape)(_checked(input, "diagflat"), (input._tl_data.size,)), offset)
 
 
 @primitive()
@@ -294,7 +294,7 @@ def diagonal_scatter(
 derivatives(
     diagonal_scatter,
     input=lambda grad, src_shape, offset, dim1, dim2: grad.diagonal_scatter(
-        grad._zeros(src_shape, grad._data.dtype), offset, dim1, dim2
+        grad._tl_zeros(src_shape, grad._tl_data.dtype), offset, dim1, dim2
     ),
     src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2),
 )
@@ -318,7 +318,7 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         raise RuntimeError("fill_diagonal_(): dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(shape)}")
-    converted_number(fill_value, self._data.dtype)
+    converted_number(fill_value, self._tl_data.dtype)
     step = sum(self.stride())
     size = min(shape)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:

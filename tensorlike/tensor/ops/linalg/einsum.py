@@ -210,7 +210,7 @@ def _einsum(xp: Any, operands: Sequence[Tensor], inputs: tuple[Labels, ...], out
 
 
 def _like(tensor: Any, array: Any) -> Any:
-    where = device_of(tensor._data)
+    where = device_of(tensor._tl_data)
     return wrap(array if where is cpu else backend_for(where).from_host(array, where))
 
 
@@ -219,7 +219,7 @@ def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> s
     return {
         size
         for tensor, labels in zip(tensors, inputs)
-        for x, size in zip(labels, tensor._data.shape)
+        for x, size in zip(labels, tensor._tl_data.shape)
         if x == label
     }
 
@@ -233,8 +233,8 @@ def _operand_gradient(
     others_labels = [x for i, x in enumerate(inputs) if i != position]
     fresh = builtins.max((x for labels in inputs for x in labels), default=0) + 1
     wanted: list[int] = []
-    dtype = grad._data.dtype
-    for label, size in zip(inputs[position], me._data.shape):
+    dtype = grad._tl_data.dtype
+    for label, size in zip(inputs[position], me._tl_data.shape):
         if label in wanted:
             # Off the diagonal the gradient is zero.
             wanted.append(fresh)
@@ -248,14 +248,14 @@ def _operand_gradient(
             others.append(_like(me, np.ones(size, dtype=dtype)))
             others_labels.append((label,))
     # Operands that are only multiplied may differ in dtype.
-    others = [o if o._data.dtype == dtype else o.to(grad.dtype) for o in others]
+    others = [o if o._tl_data.dtype == dtype else o.to(grad.dtype) for o in others]
     return _einsum([grad, *others], (output, *others_labels), tuple(wanted))
 
 
 derivatives(
     _einsum,
     operands=lambda grad, operands, inputs, output: [
-        _operand_gradient(grad, i, operands, inputs, output) if o._tracked else None for i, o in enumerate(operands)
+        _operand_gradient(grad, i, operands, inputs, output) if o._tl_tracked else None for i, o in enumerate(operands)
     ],
 )
 
@@ -447,7 +447,7 @@ def einsum(*args: Any) -> Tensor:
             raise TypeError(
                 f"einsum(): expected Tensor as element {number} in argument 1, but got {type(tensor).__name__}"
             )
-    inputs, own = _labelled(terms, output, tuple([t._data.shape for t in operands]))
+    inputs, own = _labelled(terms, output, tuple([t._tl_data.shape for t in operands]))
     return _einsum(operands, inputs, own)
 
 
@@ -502,21 +502,21 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     Same as PyTorch's function of that name.
     """
     of_a, of_b = _contracted_dims(a, b, dims)
-    check_products("tensordot", a._data, b._data, "equal")
+    check_products("tensordot", a._tl_data, b._tl_data, "equal")
     for i, j in zip(of_a, of_b):
-        n, m = a._data.shape[i], b._data.shape[j]
+        n, m = a._tl_data.shape[i], b._tl_data.shape[j]
         if n != m and 1 not in (n, m):
             raise RuntimeError(
                 f"tensordot(): contracted dimensions need to match, but first has size {n} in dim {i} and second has "
                 f"size {m} in dim {j}"
             )
-    first = list(range(a._data.ndim))
-    second = list(range(a._data.ndim, a._data.ndim + b._data.ndim))
+    first = list(range(a._tl_data.ndim))
+    second = list(range(a._tl_data.ndim, a._tl_data.ndim + b._tl_data.ndim))
     for i, j in zip(of_a, of_b):
         second[j] = first[i]
     rest = [x for i, x in enumerate(first) if i not in of_a] + [x for j, x in enumerate(second) if j not in of_b]
     result = _einsum([a, b], (tuple(first), tuple(second)), tuple(rest))
-    if result._data.dtype.kind in "iu" and result._data.dtype != a._data.dtype:
+    if result._tl_data.dtype.kind in "iu" and result._tl_data.dtype != a._tl_data.dtype:
         # What was summed alone, against a size of 1, has 64 bits.
         result = result.to(a.dtype)
-    return result if out is None else write_out("tensordot", out, result._data, a, b)
+    return result if out is None else write_out("tensordot", out, result._tl_data, a, b)

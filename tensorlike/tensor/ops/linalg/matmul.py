@@ -138,12 +138,12 @@ def adjoint(tensor: Any) -> Any:
 
 def rows_of(tensor: Any) -> Any:
     """Return a tensor as a matrix whose rows are its last dimension."""
-    shape = tensor._data.shape
+    shape = tensor._tl_data.shape
     return tensor if len(shape) == 2 else tensor.reshape(math.prod(shape[:-1]), shape[-1])
 
 
 def _is_zero_dim(tensor: Any) -> bool:
-    return bool(tensor._data.ndim == 0)
+    return bool(tensor._tl_data.ndim == 0)
 
 
 # ------------------------------------------------------------------------------------------------------ the operations
@@ -189,12 +189,12 @@ def _check_matmul(first: Any, second: Any) -> None:
 
 def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
     if len(input_shape) == 1:
-        if other._data.ndim == 1:
+        if other._tl_data.ndim == 1:
             return grad * conj(other)
         return conj(other).matmul(grad.unsqueeze(-1)).squeeze(-1)
-    if other._data.ndim == 1:
+    if other._tl_data.ndim == 1:
         return grad.unsqueeze(-1) * conj(other)
-    if len(input_shape) == 2 and other._data.ndim > 2:
+    if len(input_shape) == 2 and other._tl_data.ndim > 2:
         # One product, summed over the batch inside, instead of a batch of them that would be summed afterwards.
         rows, columns = input_shape
         inner = other.shape[-1]
@@ -206,14 +206,14 @@ def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
 
 def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
     if len(other_shape) == 1:
-        if input._data.ndim == 1:
+        if input._tl_data.ndim == 1:
             return grad * conj(input)
-        if input._data.ndim == 2:
+        if input._tl_data.ndim == 2:
             return conj(input).transpose(0, 1).matmul(grad)
         return rows_of(conj(input)).transpose(0, 1).matmul(grad.reshape(grad.numel()))
-    if input._data.ndim == 1:
+    if input._tl_data.ndim == 1:
         return conj(input).unsqueeze(-1) * grad.unsqueeze(-2)
-    if len(other_shape) == 2 and input._data.ndim > 2:
+    if len(other_shape) == 2 and input._tl_data.ndim > 2:
         return rows_of(conj(input)).transpose(0, 1).matmul(rows_of(grad))
     return adjoint(input).matmul(grad)
 
@@ -546,7 +546,7 @@ derivatives(
 
 
 def _linear_grad_input(grad: Any, weight: Any) -> Any:
-    if weight._data.ndim == 1:
+    if weight._tl_data.ndim == 1:
         return grad.unsqueeze(-1) * conj(weight)
     return grad.matmul(conj(weight))
 
@@ -554,7 +554,7 @@ def _linear_grad_input(grad: Any, weight: Any) -> Any:
 def _linear_grad_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
     if len(weight_shape) == 2:
         return _linear_weight(grad, input)
-    if input._data.ndim == 1:
+    if input._tl_data.ndim == 1:
         return grad * conj(input)
     return grad.reshape(grad.numel()).matmul(rows_of(conj(input)))
 

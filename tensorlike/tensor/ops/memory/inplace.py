@@ -62,7 +62,7 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
 
 def zeros_like_gradient(grad: Any) -> Any:
     """Return zeros in place of a gradient."""
-    return grad._zeros(grad._data.shape, grad._data.dtype)
+    return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
 
 
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
@@ -141,8 +141,8 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     source: Any = src
-    if type(source._data) is not type(self._data) or device_of(source._data) != device_of(self._data):
-        source = source._transfer(device_of(self._data))
+    if type(source._tl_data) is not type(self._tl_data) or device_of(source._tl_data) != device_of(self._tl_data):
+        source = source._tl_transfer(device_of(self._tl_data))
     return declared(copy_into).write_in_place("copy_", self, source)
 
 
@@ -151,9 +151,9 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 
 def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) -> Any:
     wanted = format_name(memory_format, name)
-    if self._tracked and edge_of(self) is not None:
+    if self._tl_tracked and edge_of(self) is not None:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
-    array = self._data
+    array = self._tl_data
     if wanted == "preserve_format":
         raise RuntimeError(f"{name}(): Unsupported memory format Preserve; pass another, or none")
     if array.shape == shape and wanted is None:
@@ -169,9 +169,9 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
             larger = namespace_of(array).zeros(start + count * width, np.uint8)
             larger[: memory.size] = memory
         memory = larger
-        self._view_base = None
-        self._counter = None
-    self._data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
+        self._tl_view_base = None
+        self._tl_counter = None
+    self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
     bump(self)
     return self
 
@@ -204,7 +204,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
     Same as PyTorch's method of that name.
     """
-    template = _checked(the_template, "resize_as_")._data
+    template = _checked(the_template, "resize_as_")._tl_data
     if format_name(memory_format, "resize_as_") == "preserve_format":
         formats = (contiguous_format, channels_last, channels_last_3d)
         fitting = (f for f in formats if is_arranged(template, format_name(f, "resize_as_")))
@@ -229,34 +229,34 @@ def set_(
 
     Same as PyTorch's method of that name.
     """
-    mine = self._data
+    mine = self._tl_data
     check_inplace(self, "set_")
     if source is None:
         with device_guard(mine):
-            self._data = namespace_of(mine).empty((0,), mine.dtype)
-        self._counter = self._view_base = None
+            self._tl_data = namespace_of(mine).empty((0,), mine.dtype)
+        self._tl_counter = self._tl_view_base = None
         return self
     storage = storage_arguments(source)
     width = mine.dtype.itemsize
     if storage is None:
-        if source._data.dtype != mine.dtype:
-            raise RuntimeError(f"set_(): the dtypes differ: {mine.dtype} and {source._data.dtype}")
+        if source._tl_data.dtype != mine.dtype:
+            raise RuntimeError(f"set_(): the dtypes differ: {mine.dtype} and {source._tl_data.dtype}")
         if size is None:
-            self._data = transfer(source._data, device_of(mine))
+            self._tl_data = transfer(source._tl_data, device_of(mine))
         else:
-            storage = storage_of(source._data)
+            storage = storage_of(source._tl_data)
     if storage is not None:
         shape = (len(storage) // width - storage_offset,) if size is None else sizes(size, "set_", "size")
         steps = steps_of(shape, None) if stride is None else sizes(stride, "set_", "stride")
         if len(steps) != len(shape):
             raise RuntimeError(f"set_(): mismatch in length of size {list(shape)} and stride {list(steps)}")
         strides = tuple(n * width for n in steps)
-        self._data = view_in(storage, mine.dtype, storage_offset * width, shape, strides)
+        self._tl_data = view_in(storage, mine.dtype, storage_offset * width, shape, strides)
     if isinstance(source, TensorBase):
-        self._counter = version_counter(source) if source._counter is None else source._counter
+        self._tl_counter = version_counter(source) if source._tl_counter is None else source._tl_counter
     else:
-        self._counter = None
-    self._view_base = None
+        self._tl_counter = None
+    self._tl_view_base = None
     bump(self)
     return self
 
@@ -267,22 +267,22 @@ def set_(
 def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     """Give `self` the array of a view of itself: its memory stays, its shape does not."""
     declaration = function.declaration
-    array = self._data
+    array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
     node = None
     check_inplace(self, name)
-    if self._tracked and grad_enabled():
+    if self._tl_tracked and grad_enabled():
         original = wrap(array)
-        original._edge = edge_of(self)
-        original._tracked = self._tracked
+        original._tl_edge = edge_of(self)
+        original._tl_tracked = self._tl_tracked
         node = declaration.recording()[1](original, *args)
-    self._data = result
+    self._tl_data = result
     bump(self)
     if node is not None:
         node.shape, node.dtype = result.shape, result.dtype
         # A view finds its new place in the base when its edge is next asked for.
-        if self._view_base is None:
-            self._edge = (node, 0)
+        if self._tl_view_base is None:
+            self._tl_edge = (node, 0)
     return self
 
 

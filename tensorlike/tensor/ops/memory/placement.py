@@ -52,7 +52,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
     Same as PyTorch's method of that name.
     """
-    mine, other = self._data, tensor._data
+    mine, other = self._tl_data, tensor._tl_data
     if type(mine) is not type(other) or mine.shape != other.shape or mine.strides != other.strides:
         return False
     return bool(data_pointer(mine) == data_pointer(other))

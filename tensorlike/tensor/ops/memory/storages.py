@@ -36,7 +36,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
     Same as PyTorch's method of that name.
     """
-    return storage_of(self._data)
+    return storage_of(self._tl_data)
 
 
 @tensor_method(composite=False)
@@ -52,7 +52,7 @@ def storage(self: Tensor) -> TypedStorage:
 
     Same as PyTorch's method of that name.
     """
-    return TypedStorage(wrap_storage=storage_of(self._data), dtype=dtype_of(self._data.dtype))
+    return TypedStorage(wrap_storage=storage_of(self._tl_data), dtype=dtype_of(self._tl_data.dtype))
 
 
 @tensor_method(composite=False)
@@ -105,7 +105,7 @@ def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
             "dim_order(): The ambiguity_check argument must be a bool or a list of memory formats, got "
             f"{ambiguity_check!r}"
         )
-    array = self._data
+    array = self._tl_data
     steps = direct(stride)(self)
     if ambiguity_check is not False and (1 in array.shape or any(a == b for a, b in pairwise(steps))):
         fitting = [f for f in formats if is_arranged(array, format_name(f, "dim_order"))]
@@ -142,9 +142,9 @@ def share_memory_(self: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name, which moves tensors on the same memory along.
     """
-    if not is_shared(owner_of(self._data)):
-        self._data = shared_copy(self._data)
-        self._view_base = None
+    if not is_shared(owner_of(self._tl_data)):
+        self._tl_data = shared_copy(self._tl_data)
+        self._tl_view_base = None
     return self
 
 
@@ -162,7 +162,7 @@ def is_inference(input: Tensor) -> bool:
     """
     if not isinstance(input, TensorBase):
         wrong_type("is_inference", "input", 1, input)
-    return bool(input._inference)
+    return bool(input._tl_inference)
 
 
 @tensor_method(composite=False)
@@ -190,7 +190,7 @@ def _setstate(self: Tensor, state: Any) -> None:
 
     Same as PyTorch's method of that name.
     """
-    if self._tracked and edge_of(self) is not None and self._edge is not None:
+    if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors; detach() it first")
     if isinstance(state, dict):
         own = sorted(OWN_STATE.intersection(state))

@@ -46,7 +46,7 @@ derivatives(
 derivatives(
     write_strided,
     input=lambda grad, value_shape, layout, geometry: direct(write_strided)(
-        grad, grad._zeros(value_shape, geometry.dtype), layout, geometry
+        grad, grad._tl_zeros(value_shape, geometry.dtype), layout, geometry
     ),
     value=lambda grad, layout, geometry: direct(read_strided)(grad, layout, geometry),
 )

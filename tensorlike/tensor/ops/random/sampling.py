@@ -149,14 +149,14 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     Same as PyTorch's method of that name, with numbers of its own.
     """
     check_inplace(self, "bernoulli_")
-    array = self._data
+    array = self._tl_data
     if array.dtype.kind == "c":
         raise NotImplementedError(
             f"\"bernoulli_\" not implemented for '{dtype_name(array.dtype)}': it fills real tensors"
         )
     chance: Any
     if isinstance(p, TensorBase):
-        chance = p._data
+        chance = p._tl_data
         check_same_device([array, chance], "bernoulli_")
         with device_guard(chance):
             check_probabilities("bernoulli_", chance)

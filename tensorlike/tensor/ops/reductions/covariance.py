@@ -20,10 +20,10 @@ def _check_weights(argument: str, weights: Any, count: int, kinds: str, what: st
             f"cov(): expected {argument} to have one or fewer dimensions but got {argument} with {weights.dim()} "
             "dimensions"
         )
-    if weights._data.dtype.kind.replace("V", "f") not in kinds:
+    if weights._tl_data.dtype.kind.replace("V", "f") not in kinds:
         raise RuntimeError(
             f"cov(): expected {argument} to have {what} dtype but got {argument} with "
-            f"{dtype_name(weights._data.dtype)} dtype"
+            f"{dtype_name(weights._tl_data.dtype)} dtype"
         )
     if weights.numel() != count:
         raise RuntimeError(
@@ -55,7 +55,7 @@ def cov(
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
         )
-    if input._data.dtype.kind == "b":
+    if input._tl_data.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input: convert it to numbers first")
     rows = input.view((1, -1)) if input.dim() < 2 else input
     count = rows.size(1)
@@ -106,6 +106,6 @@ def corrcoef(input: Tensor) -> Tensor:
     if not found.dim():
         return found / found
     spread = found.diagonal()
-    spread = (spread.real if spread._data.dtype.kind == "c" else spread).sqrt()
+    spread = (spread.real if spread._tl_data.dtype.kind == "c" else spread).sqrt()
     found = found / spread.unsqueeze(1) / spread.unsqueeze(0)
-    return found if found._data.dtype.kind == "c" else found.clamp(-1, 1)
+    return found if found._tl_data.dtype.kind == "c" else found.clamp(-1, 1)

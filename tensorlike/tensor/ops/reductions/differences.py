@@ -150,10 +150,10 @@ def gradient(
     tensor: Any = input
     dims = _dims(tensor, dim)
     spacings = _spacings(tensor, spacing, dim, dims)
-    if str(tensor._data.dtype) in ("uint8", "bool"):
+    if str(tensor._tl_data.dtype) in ("uint8", "bool"):
         raise RuntimeError(
-            f"torch.gradient does not support {tensor._data.dtype!s} input. Convert the "
-            f"{dtype_name(tensor._data.dtype)} tensor first, e.g. with .to(tensorlike.float32)"
+            f"torch.gradient does not support {tensor._tl_data.dtype!s} input. Convert the "
+            f"{dtype_name(tensor._tl_data.dtype)} tensor first, e.g. with .to(tensorlike.float32)"
         )
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2. Got {edge_order}")
@@ -227,7 +227,8 @@ def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, wh
     n = min(n, sum(sizes))
     joined = grad
     if n:
-        zeros = grad._zeros([n if d == dim % ndim else size for d, size in enumerate(grad.shape)], grad._data.dtype)
+        shape = [n if d == dim % ndim else size for d, size in enumerate(grad.shape)]
+        zeros = grad._tl_zeros(shape, grad._tl_data.dtype)
         joined = grad.diff(n, dim, zeros, zeros)
         joined = -joined if n % 2 else joined
     return joined.narrow(dim, sum(sizes[:which]), sizes[which])

@@ -246,7 +246,7 @@ def histogramdd(
     """
     if not isinstance(input, TensorBase):
         wrong_type("histogramdd", "input", 1, input)
-    array: Any = input._data
+    array: Any = input._tl_data
     if array.ndim < 2:
         raise RuntimeError(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but its shape is {list(array.shape)}"
@@ -255,7 +255,7 @@ def histogramdd(
     given: Any = [bins] * size if hasattr(bins, "__index__") and not isinstance(bins, TensorBase) else bins
     if not isinstance(given, (list, tuple)):
         wrong_type("histogramdd", "bins", 2, bins, "int, tuple of ints or tuple of Tensors")
-    _check_weight(array.shape, array.dtype, None if weight is None else weight._data)
+    _check_weight(array.shape, array.dtype, None if weight is None else weight._tl_data)
     if given and all(isinstance(b, TensorBase) for b in given):
         if len(given) != size:
             raise RuntimeError(
@@ -263,7 +263,7 @@ def histogramdd(
                 f"{len(given)}"
             )
         for dim, edges in enumerate(given):
-            _check_edges(array.dtype, edges._data, dim)
+            _check_edges(array.dtype, edges._tl_data, dim)
         counts, sides = None, list(given)
     else:
         for b in given:

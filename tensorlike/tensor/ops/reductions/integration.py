@@ -27,7 +27,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 
 
 def _between(name: str, y: Any, x: Any, dx: Any, where: int) -> Any:
-    if y._data.dtype.kind == "b" or (x is not None and x._data.dtype.kind == "b"):
+    if y._tl_data.dtype.kind == "b" or (x is not None and x._tl_data.dtype.kind == "b"):
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     count = y.size(where)
     heights = y.narrow(where, 1, max(count - 1, 0)) if count else y

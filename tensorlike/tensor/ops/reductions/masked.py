@@ -45,13 +45,13 @@ def _mask_of(function: str, input: Any, mask: Any) -> Any:
     if not isinstance(mask, TensorBase):
         wrong_type(function, "mask", None, mask)
     given: Any = mask
-    shape: Any = input._data.shape
+    shape: Any = input._tl_data.shape
     if given.dim() > len(shape):
         raise IndexError(
             f"{function}(): expected broadcastable mask (got mask dimensionality higher than of the input: the shapes "
             f"are {list(given.shape)} and {list(shape)})"
         )
-    return (given if given._data.dtype.kind == "b" else given.to(dtypes.bool)).expand(shape)
+    return (given if given._tl_data.dtype.kind == "b" else given.to(dtypes.bool)).expand(shape)
 
 
 def _kept(input: Any, mask: Any, other: Any) -> Any:
@@ -63,7 +63,7 @@ def _kept(input: Any, mask: Any, other: Any) -> Any:
 
 def _lowest(function: str, input: Any) -> Any:
     """Return what no maximum looks at, for the dtype of `input`."""
-    dtype = input._data.dtype
+    dtype = input._tl_data.dtype
     if dtype.kind == "b":
         raise NotImplementedError(f"identity of {function} on {input.dtype} input: convert it first, e.g. with .int()")
     if dtype.kind == "c":
@@ -73,7 +73,7 @@ def _lowest(function: str, input: Any) -> Any:
 
 def _highest(function: str, input: Any) -> Any:
     _lowest(function, input)
-    dtype = input._data.dtype
+    dtype = input._tl_data.dtype
     return np.iinfo(dtype).max if dtype.kind in "iu" else float("inf")
 
 
@@ -131,7 +131,7 @@ def prod(
     """
     found = _kept(input, _mask_of("prod", input, mask), 1)
     axes = _all_dims("prod", input, dim)
-    if dtype is None and found._data.dtype.kind in "biu":
+    if dtype is None and found._tl_data.dtype.kind in "biu":
         dtype = dtype_of(np.dtype(np.int64))
     found = found if dtype is None else found.to(dtype)
     for axis in sorted(axes, reverse=True):
@@ -238,13 +238,13 @@ def logsumexp(
     Same as PyTorch's function of that name.
     """
     mask = _mask_of("logsumexp", input, mask)
-    lowest = -float("inf") if input._data.dtype.kind == "c" else lambda: _lowest("logsumexp", input)
+    lowest = -float("inf") if input._tl_data.dtype.kind == "c" else lambda: _lowest("logsumexp", input)
     axes = _all_dims("logsumexp", input, dim)
     return _to(_logsumexp(_kept(input, mask, lowest), axes, bool(keepdim)), dtype, input)
 
 
 def _mean_dtype(input: Any, dtype: Any) -> None:
-    if dtype is None and input._data.dtype.kind in "biu":
+    if dtype is None and input._tl_data.dtype.kind in "biu":
         raise ValueError(
             "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{input.dtype}; give `dtype`"
@@ -300,13 +300,13 @@ def _deviations(
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     freedom = (1 if unbiased is None or unbiased else 0) if correction is None else float(correction)
-    kind = input._data.dtype.kind
+    kind = input._tl_data.dtype.kind
     if kind == "b":
         raise RuntimeError(f"{function}(): Subtraction with a bool tensor is not supported: convert it first")
     axes = _all_dims(function, input, dim)
     values = input.to(dtype) if dtype is not None else input.to(dtypes.get_default_dtype()) if kind in "iu" else input
     away = _kept(values - _mean(values, axes, None, mask), mask, 0)
-    square = away * away if away._data.dtype.kind != "c" else away.real * away.real + away.imag * away.imag
+    square = away * away if away._tl_data.dtype.kind != "c" else away.real * away.real + away.imag * away.imag
     count = _count(values, axes, mask)
     left = max(count - freedom, 0) if mask is None else (count - freedom).clamp(min=0)
     # Of complex numbers too the result has their dtype.
@@ -355,7 +355,7 @@ def std(
 def _norm(input: Any, ord: Any, axes: Any, keepdim: Any, dtype: Any, mask: Any) -> Any:
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise TypeError(f"norm(): argument 'ord' must be Number, not {type(ord).__name__}")
-    other = float("inf") if ord == -float("inf") and input._data.dtype.kind == "f" else 0
+    other = float("inf") if ord == -float("inf") and input._tl_data.dtype.kind == "f" else 0
     return _vector_norm(_kept(input, mask, other), ord, axes or None, bool(keepdim), dtype=dtype)
 
 
@@ -395,7 +395,7 @@ def median(
     Same as PyTorch's function of that name.
     """
     mask = _mask_of("median", input, mask)
-    kind = input._data.dtype.kind
+    kind = input._tl_data.dtype.kind
     whole = kind in "biuc"
     # The median of complex numbers is that of their real parts.
     values = (input.real if kind == "c" else input).to(dtypes.float64) if whole else input
@@ -413,7 +413,7 @@ def median(
 def _scanned(function: str, input: Any, dim: int, dtype: Any, mask: Any, other: int) -> Any:
     found = _kept(input, _mask_of(function, input, mask), other)
     one_dim(dim, found.dim())
-    if dtype is None and found._data.dtype.kind == "b":
+    if dtype is None and found._tl_data.dtype.kind == "b":
         raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': give `dtype`, or convert the input")
     return getattr(found, function)(dim, dtype=input.dtype if dtype is None else dtype)
 

@@ -100,7 +100,7 @@ def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: A
     shape = tuple(input.shape)
     grad, norm = restored(grad, shape, dim, keepdim), restored(result, shape, dim, keepdim)
     if ord == 0:
-        return grad._zeros(shape, input._data.dtype)
+        return grad._tl_zeros(shape, input._tl_data.dtype)
     if ord == 1:
         return input.sgn() * grad
     if ord == 2:
@@ -161,7 +161,7 @@ def norm(
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
         result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out("norm", out, result._data, input)
+    return result if out is None else write_out("norm", out, result._tl_data, input)
 
 
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
@@ -191,10 +191,10 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     Same as PyTorch's function of that name.
     """
     difference = input - other
-    if difference._data.dtype.kind not in "fcV":
+    if difference._tl_data.dtype.kind not in "fcV":
         raise RuntimeError(
             "dist(): input dtype should be either floating point or complex. Got "
-            f"{dtype_name(difference._data.dtype)} instead."
+            f"{dtype_name(difference._tl_data.dtype)} instead."
         )
     return difference.norm(p)
 
@@ -206,9 +206,9 @@ def _renormed(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
-    if input._data.dtype.kind not in "fcV":
+    if input._tl_data.dtype.kind not in "fcV":
         raise RuntimeError(
-            f"renorm: Expected a floating point or complex tensor as input. Got {dtype_name(input._data.dtype)}"
+            f"renorm: Expected a floating point or complex tensor as input. Got {dtype_name(input._tl_data.dtype)}"
         )
     where = one_dim(dim, input.dim())
     others = [d for d in range(input.dim()) if d != where]
@@ -231,7 +231,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
-    return found if out is None else write_out("renorm", out, found._data, input)
+    return found if out is None else write_out("renorm", out, found._tl_data, input)
 
 
 @tensor_method
@@ -246,7 +246,7 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     Same as PyTorch's method of that name.
     """
     # What the operations save must not be overwritten.
-    original = self.clone() if self._tracked and grad_enabled() else self
+    original = self.clone() if self._tl_tracked and grad_enabled() else self
     return self.copy_(renorm(original, p, dim, maxnorm))
 
 

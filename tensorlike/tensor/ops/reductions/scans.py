@@ -97,7 +97,7 @@ def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """
     if not input.dim():
         return grad
-    values = input._data
+    values = input._tl_data
     zeros = values == 0
     weighted = grad * conj(result)
     if not zeros.any():
@@ -232,10 +232,10 @@ def _logcumsumexp_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
     if not input.dim():
         return grad
-    if input._data.dtype.kind == "c":
+    if input._tl_data.dtype.kind == "c":
         return part(grad.conj().log()).conj()
     # The logarithm of nothing is the lowest finite number: -inf would give NaN in the next derivative. NaN stays NaN.
-    dtype = grad._data.dtype
+    dtype = grad._tl_data.dtype
     lowest = float(np.finfo(dtype).min) if dtype.kind == "f" else -3e38
     no_part, no_counterpart = grad <= 0, grad >= 0
     above = grad.masked_fill(no_part, 1).log().masked_fill(no_part, lowest)

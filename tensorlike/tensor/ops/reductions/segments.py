@@ -120,7 +120,7 @@ def segment_reduce(
     bounds = lengths if offsets is None else offsets
     if bounds is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    array, given = tensor._data, bounds._data
+    array, given = tensor._tl_data, bounds._tl_data
     where = _check_axis(array, given, axis, "lengths" if offsets is None else "offsets")
     if array.dtype.kind in "biuc":
         not_implemented("segment_reduce", array.dtype, "convert data first, e.g. with .to(tensorlike.float32)")

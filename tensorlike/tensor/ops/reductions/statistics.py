@@ -439,27 +439,27 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile(
     function: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, out: Any, skip_nan: bool
 ) -> Any:
-    if not hasattr(input, "_data"):
+    if not hasattr(input, "_tl_data"):
         wrong_type(function, "input", 1, input)
-    dtype = input._data.dtype
+    dtype = input._tl_data.dtype
     if dtype.kind != "f" or dtype.itemsize < 4:
         raise RuntimeError(
             f"{function}(): {function}() input tensor must be either float or double dtype, got {input.dtype}"
         )
-    if not input._data.size:
+    if not input._tl_data.size:
         raise RuntimeError(f"{function}(): {function}() input tensor must be non-empty, got shape {list(input.shape)}")
-    if hasattr(q, "_data"):
-        if q._data.ndim > 1:
+    if hasattr(q, "_tl_data"):
+        if q._tl_data.ndim > 1:
             raise RuntimeError(
-                f"{function}(): {function}() q must be a scalar or 1D tensor, got {q._data.ndim} dimensions"
+                f"{function}(): {function}() q must be a scalar or 1D tensor, got {q._tl_data.ndim} dimensions"
             )
-        if q._data.dtype != dtype:
+        if q._tl_data.dtype != dtype:
             raise RuntimeError(
                 f"{function}(): {function}() q tensor must be same dtype as the input tensor, got {q.dtype} and "
                 f"{input.dtype}"
             )
-        with device_guard(q._data):
-            outside = bool(((q._data < 0) | (q._data > 1)).any())
+        with device_guard(q._tl_data):
+            outside = bool(((q._tl_data < 0) | (q._tl_data > 1)).any())
     elif isinstance(q, (int, float)) and not isinstance(q, bool):
         outside = not 0 <= q <= 1
         if not outside:
@@ -506,7 +506,7 @@ def _quantile(
         result = result.squeeze(-1)
     if keepdim and shape:
         result = result.unsqueeze(axis + many) if axis is not None else result.reshape((*q.shape, *[1] * len(shape)))
-    return result if out is None else write_out(function, out, result._data, input)
+    return result if out is None else write_out(function, out, result._tl_data, input)
 
 
 @composite(method=True)

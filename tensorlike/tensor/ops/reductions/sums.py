@@ -221,7 +221,7 @@ def nanmean(
     reduced_axes(dim, input.dim(), "nanmean")
     count = input.isnan().logical_not().sum(dim, keepdim)
     result: Tensor = input.nansum(dim, keepdim, dtype=dtype) / count
-    return result if out is None else write_out("nanmean", out, result._data, input)
+    return result if out is None else write_out("nanmean", out, result._tl_data, input)
 
 
 # ------------------------------------------------------------------------------------------------------ products
@@ -265,7 +265,7 @@ def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim:
 @guarded
 def products_of_others(input: Any, product: Any, dim: int) -> Any:
     """Return for each element the product of the others along `dim`, right to any order where some are zero."""
-    zeros = input._data == 0
+    zeros = input._tl_data == 0
     if not zeros.any():
         return product / input
     if zeros.sum(axis=dim).max() <= 1:
@@ -397,4 +397,4 @@ def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
     else:
         first: Any = size[0]
         shape = first if len(size) == 1 and type(first) is tuple else size_argument(size, "sum_to_size")
-    return self if self._data.shape == shape else _sum_to(self, shape)
+    return self if self._tl_data.shape == shape else _sum_to(self, shape)

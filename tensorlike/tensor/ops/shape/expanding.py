@@ -95,7 +95,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """
     if not isinstance(other, TensorBase):
         raise TypeError(f"expand_as(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    return _expand(self, other._data.shape)
+    return _expand(self, other._tl_data.shape)
 
 
 @composite(guard=False, method=True)
@@ -139,8 +139,8 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     Same as PyTorch's function of that name.
     """
     found = _all_of(tensors, "broadcast_tensors")
-    shape = shared_shape("broadcast_tensors", *(x._data for x in found))
-    return tuple(x if x._data.shape == shape else _expand(x, shape) for x in found)
+    shape = shared_shape("broadcast_tensors", *(x._tl_data for x in found))
+    return tuple(x if x._tl_data.shape == shape else _expand(x, shape) for x in found)
 
 
 def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
@@ -195,7 +195,7 @@ _repeat = direct(repeat)
 def _tiled(input: Any, dims: Any) -> Any:
     [tensor] = _all_of((input,), "tile")
     counts = sizes(dims, "tile", "dims")
-    return _repeat(input, (1,) * (tensor._data.ndim - len(counts)) + counts)
+    return _repeat(input, (1,) * (tensor._tl_data.ndim - len(counts)) + counts)
 
 
 @composite(guard=False)
@@ -257,11 +257,11 @@ def repeat_interleave(
         counts = _counts(input)
         return wrap(_sized(_repeated(counts, counts.shape[0], counts), output_size))
     if dim is None:
-        tensor, dim = _reshape(tensor, (tensor._data.size,)), 0
-    where = one_dim(dim, tensor._data.ndim)
-    if tensor._data.ndim == 0:
+        tensor, dim = _reshape(tensor, (tensor._tl_data.size,)), 0
+    where = one_dim(dim, tensor._tl_data.ndim)
+    if tensor._tl_data.ndim == 0:
         raise IndexError(f"repeat_interleave(): Dimension specified as {dim} but tensor has no dimensions")
-    size = tensor._data.shape[where]
+    size = tensor._tl_data.shape[where]
     if isinstance(repeats, TensorBase):
         counts = _counts(repeats)
         if counts.shape[0] not in (1, size):
@@ -273,7 +273,7 @@ def repeat_interleave(
         counts = operator.index(repeats)
         if counts < 0:
             raise RuntimeError(f"repeat_interleave(): Repeats must be non-negative, got {counts}")
-    return direct(index_select)(tensor, where, wrap(_sized(_repeated(tensor._data, size, counts), output_size)))
+    return direct(index_select)(tensor, where, wrap(_sized(_repeated(tensor._tl_data, size, counts), output_size)))
 
 
 def _sized(indices: Any, output_size: int | None) -> Any:
@@ -297,7 +297,7 @@ def _repeated(array: Any, size: int, counts: Any) -> Any:
 
 @guarded
 def _counts(repeats: Any) -> Any:
-    array = repeats._data
+    array = repeats._tl_data
     if array.ndim > 1:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got one of shape {list(array.shape)}")
     if array.dtype.kind not in "iu":
@@ -332,24 +332,25 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     if not found:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for x in found:
-        if x._data.ndim > 1:
+        if x._tl_data.ndim > 1:
             raise RuntimeError(
                 "meshgrid(): Expected 0D or 1D tensor in the tensor list but got one of shape "
-                f"{list(x._data.shape)}"
+                f"{list(x._tl_data.shape)}"
             )
-        if x._data.dtype != found[0]._data.dtype:
+        if x._tl_data.dtype != found[0]._tl_data.dtype:
             raise RuntimeError(
-                f"meshgrid expects all tensors to have the same dtype, got {x._data.dtype} and {found[0]._data.dtype}"
+                f"meshgrid expects all tensors to have the same dtype, got {x._tl_data.dtype} and "
+                f"{found[0]._tl_data.dtype}"
             )
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'meshgrid(): indexing must be one of "xy" or "ij", but received: {indexing}')
     swapped = indexing == "xy" and len(found) >= 2
     if swapped:
         found[0], found[1] = found[1], found[0]
-    shape = tuple(x._data.size for x in found)
+    shape = tuple(x._tl_data.size for x in found)
     grids = []
     for position, x in enumerate(found):
-        column = _reshape(x, (1,) * position + (x._data.size,) + (1,) * (len(found) - position - 1))
+        column = _reshape(x, (1,) * position + (x._tl_data.size,) + (1,) * (len(found) - position - 1))
         grids.append(_expand(column, shape))
     if swapped:
         grids[0], grids[1] = grids[1], grids[0]
@@ -373,12 +374,12 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
     found = _all_of(tensors, "cartesian_prod")
     for x in found:
-        if x._data.ndim != 1:
-            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(x._data.shape)}")
+        if x._tl_data.ndim != 1:
+            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(x._tl_data.shape)}")
     if len(found) == 1:
         return found[0]
     grids = direct(meshgrid)(*found, indexing="ij")
-    return direct(stack)([_reshape(g, (-1,) if g._data.size else (0,)) for g in grids], 1)
+    return direct(stack)([_reshape(g, (-1,) if g._tl_data.size else (0,)) for g in grids], 1)
 
 
 @composite(guard=False)
@@ -395,7 +396,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """
     from ..indexing.getitem import elements
 
-    array = _all_of((input,), "combinations")[0]._data
+    array = _all_of((input,), "combinations")[0]._tl_data
     if array.ndim != 1:
         raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(array.shape)}")
     if r < 0:
@@ -412,7 +413,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:
-    found = [reshaped(x, x._data.shape) for x in _all_of(tensors, function)]
+    found = [reshaped(x, x._tl_data.shape) for x in _all_of(tensors, function)]
     return found[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else tuple(found)
 
 

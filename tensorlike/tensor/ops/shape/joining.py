@@ -80,12 +80,12 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     """Return the parts of a gradient that belong to the tensors joined."""
-    where = one_dim(dim, grad._data.ndim)
+    where = one_dim(dim, grad._tl_data.ndim)
     start = 0
     pieces = []
     for shape in shapes:
         if _is_legacy_empty(shape):
-            pieces.append(grad._zeros(shape, grad._data.dtype))
+            pieces.append(grad._tl_zeros(shape, grad._tl_data.dtype))
             continue
         pieces.append(grad.narrow(where, start, shape[where]))
         start += shape[where]
@@ -144,7 +144,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     Same as PyTorch's function of that name.
     """
     found = _arranged(tensors, "hstack", atleast_1d)
-    return _cat(found, 0 if found[0]._data.ndim == 1 else 1, out=out)
+    return _cat(found, 0 if found[0]._tl_data.ndim == 1 else 1, out=out)
 
 
 @composite(guard=False, aliases=("row_stack",))
@@ -189,7 +189,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     many("column_stack", "tensors", 1, tensors)
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
-    columns = [x if x._data.ndim > 1 else _reshape(x, (x._data.size, 1)) for x in tensors]
+    columns = [x if x._tl_data.ndim > 1 else _reshape(x, (x._tl_data.size, 1)) for x in tensors]
     return _cat(columns, 1, out=out)
 
 
@@ -233,9 +233,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
     """
     many("block_diag", "tensors", 1, tensors)
     for position, x in enumerate(tensors):
-        if x._data.ndim > 2:
+        if x._tl_data.ndim > 2:
             raise RuntimeError(
-                f"block_diag(): Input tensors must have 2 or fewer dimensions. Input {position} has {x._data.ndim} "
+                f"block_diag(): Input tensors must have 2 or fewer dimensions. Input {position} has {x._tl_data.ndim} "
                 "dimensions"
             )
     if not tensors:
@@ -273,7 +273,7 @@ def _checked(value: Any, function: str, argument: str = "input") -> Any:
 
 
 def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> tuple[Any, ...]:
-    shape = tensor._data.shape
+    shape = tensor._tl_data.shape
     if not shape:
         raise RuntimeError(f"{function} expects at least a 1-dimensional tensor")
     where = one_dim(dim, len(shape))
@@ -297,7 +297,7 @@ def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> tuple[Any, 
 def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
     if isinstance(size, (list, tuple)) or not hasattr(type(size), "__index__"):
         return _with_sizes(tensor, size, dim, "split_with_sizes")
-    shape = tensor._data.shape
+    shape = tensor._tl_data.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     where = one_dim(dim, len(shape))
@@ -366,7 +366,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
     Same as PyTorch's function of that name.
     """
-    shape = _checked(input, "chunk")._data.shape
+    shape = _checked(input, "chunk")._tl_data.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     count = operator.index(chunks)
@@ -404,7 +404,7 @@ derivatives(unbind, input=lambda grads, dim: direct(stack)(grads, dim))
 def _sections(value: Any, function: str) -> Any:
     """Return the number of sections, or the list of places to cut at."""
     if isinstance(value, TensorBase):
-        array = value._data
+        array = value._tl_data
         if array.ndim > 1:
             raise RuntimeError(
                 f"{function} expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
@@ -422,7 +422,7 @@ def _sections(value: Any, function: str) -> Any:
 
 
 def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
-    total = tensor._data.shape[dim]
+    total = tensor._tl_data.shape[dim]
     if isinstance(sections, int):
         size, larger = divmod(total, sections)
         ends = [i * size + min(i, larger) for i in range(1, sections)]
@@ -456,7 +456,7 @@ def tensor_split(
     given = [v for v in (indices_or_sections, indices, sections) if v is not None]
     if len(given) != 1:
         raise TypeError("tensor_split(): expected one of indices_or_sections, indices and sections")
-    ndim = _checked(input, "tensor_split")._data.ndim
+    ndim = _checked(input, "tensor_split")._tl_data.ndim
     if not ndim:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
@@ -469,7 +469,7 @@ def tensor_split(
 
 
 def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tuple[Any, ...]:
-    shape = _checked(input, function)._data.shape
+    shape = _checked(input, function)._tl_data.shape
     if len(shape) < least:
         raise RuntimeError(
             f"{function} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} "
@@ -494,7 +494,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
     Same as PyTorch's function of that name.
     """
-    return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._data.ndim == 1 else 1)
+    return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._tl_data.ndim == 1 else 1)
 
 
 @composite(guard=False, method=True)

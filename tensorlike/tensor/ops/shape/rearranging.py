@@ -45,7 +45,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    shape = _checked(input, "select")._data.shape
+    shape = _checked(input, "select")._tl_data.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     where, place = one_dim(dim, len(shape)), operator.index(index)
@@ -65,7 +65,7 @@ def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
         raise RuntimeError(f"narrow(): length must be non-negative, got {count}.")
     where = one_dim(dim, len(shape))
     size = shape[where]
-    if isinstance(start, TensorBase) and (start._data.ndim or start._data.dtype.kind not in "iu"):
+    if isinstance(start, TensorBase) and (start._tl_data.ndim or start._tl_data.dtype.kind not in "iu"):
         raise RuntimeError("narrow(): start must be an 0-dim integral Tensor.")
     first = operator.index(start)
     if not -size <= first <= size:
@@ -88,7 +88,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return part(slice_view, input, _narrowed(_checked(input, "narrow")._data, dim, start, length))
+    return part(slice_view, input, _narrowed(_checked(input, "narrow")._tl_data, dim, start, length))
 
 
 @primitive(function=False, view=True)
@@ -129,13 +129,13 @@ def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> A
     if not shape:
         return grad.reshape(())
     where = one_dim(dimension, len(shape))
-    count, size = grad._data.shape[where], grad._data.shape[-1]
-    xp = namespace_of(grad._data)
+    count, size = grad._tl_data.shape[where], grad._tl_data.shape[-1]
+    xp = namespace_of(grad._tl_data)
     positions = xp.arange(count)[:, None] * step + xp.arange(size)
     from tensorlike.autograd.base import wrap
 
     windows = grad.movedim(-1, where + 1).flatten(where, where + 1)
-    return grad._zeros(shape, grad._data.dtype).index_add(where, wrap(positions.reshape(-1)), windows)
+    return grad._tl_zeros(shape, grad._tl_data.dtype).index_add(where, wrap(positions.reshape(-1)), windows)
 
 
 derivatives(
@@ -186,7 +186,7 @@ def as_strided(
         )
     if any(n < 0 for n in shape):
         raise RuntimeError(f"as_strided(): sizes must not be negative, got {list(shape)}")
-    array, storage = tensor._data, _storage(tensor._data)
+    array, storage = tensor._tl_data, _storage(tensor._tl_data)
     width = array.dtype.itemsize
     start = data_pointer(array) - data_pointer(storage) if storage_offset is None else storage_offset * width
     last = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1
@@ -216,8 +216,8 @@ def as_strided_(
     """
     from ..memory.inplace import restructure
 
-    view = direct(as_strided)(self.detach(), size, stride, storage_offset)._data
-    array = self._data
+    view = direct(as_strided)(self.detach(), size, stride, storage_offset)._tl_data
+    array = self._tl_data
     return restructure(self, "as_strided_", _as_strided, layout_of(array), geometry_of(view, array), view)
 
 
@@ -259,7 +259,7 @@ def fliplr(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    ndim = _checked(input, "fliplr")._data.ndim
+    ndim = _checked(input, "fliplr")._tl_data.ndim
     if ndim < 2:
         raise RuntimeError(f"fliplr(): Input must be >= 2-d, got {ndim}-d.")
     return _flip(input, (1,))
@@ -277,7 +277,7 @@ def flipud(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    if not _checked(input, "flipud")._data.ndim:
+    if not _checked(input, "flipud")._tl_data.ndim:
         raise RuntimeError("flipud(): Input must be >= 1-d, got 0-d.")
     return _flip(input, (0,))
 

@@ -59,7 +59,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     Same as PyTorch's method of that name.
     """
     wanted = format_name(memory_format, "contiguous")
-    if is_arranged(self._data, wanted):
+    if is_arranged(self._tl_data, wanted):
         return self
     if wanted == "preserve_format":
         raise RuntimeError(
@@ -142,7 +142,7 @@ _view_as_shape = direct(_view)
 
 
 def _view_as_dtype(self: Any, dtype: Any) -> Any:
-    array = self._data
+    array = self._tl_data
     wanted = as_numpy_dtype(dtype, "view")
     old, new = array.dtype.itemsize, wanted.itemsize
     names = f"{dtype_name(array.dtype)} as {dtype_name(wanted)} (different element sizes)"
@@ -157,7 +157,7 @@ def _view_as_dtype(self: Any, dtype: Any) -> Any:
             )
     # Bits have no gradient: the result shares the memory and its version, and no history.
     result = wrap(array.view(wanted))
-    result._counter = version_counter(self)
+    result._tl_counter = version_counter(self)
     return result
 
 
@@ -186,7 +186,7 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
         shape = (size,)
     if not shape:
         raise TypeError("view() received an invalid combination of arguments: got (), expected a dtype or sizes")
-    array = self._data
+    array = self._tl_data
     wanted = sizes(shape, "view", "size")
     for position, n in enumerate(wanted):
         if n < -1:
@@ -205,7 +205,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return _view_as_shape(self, inferred(_tensor(other, "view_as")._data.shape, self._data.size))
+    return _view_as_shape(self, inferred(_tensor(other, "view_as")._tl_data.shape, self._tl_data.size))
 
 
 @tensor_method(composite=False)
@@ -219,7 +219,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return _reshape(self, _tensor(other, "reshape_as")._data.shape)
+    return _reshape(self, _tensor(other, "reshape_as")._tl_data.shape)
 
 
 def _tensor(value: Any, function: str, argument: str = "other", position: int = 1) -> Any:
@@ -242,7 +242,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    shape = _tensor(input, "flatten", "input")._data.shape
+    shape = _tensor(input, "flatten", "input")._tl_data.shape
     first, last = one_dim(start_dim, len(shape)), one_dim(end_dim, len(shape))
     if first > last:
         raise RuntimeError(
@@ -270,7 +270,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    shape = _tensor(input, "unflatten", "input")._data.shape
+    shape = _tensor(input, "unflatten", "input")._tl_data.shape
     where = one_dim(dim, len(shape))
     parts = tuple(operator.index(n) for n in sizes)
     if not parts:
@@ -300,7 +300,7 @@ def ravel(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _reshape(_tensor(input, "ravel", "input"), (-1,) if input._data.size else (0,))
+    return _reshape(_tensor(input, "ravel", "input"), (-1,) if input._tl_data.size else (0,))
 
 
 # ----------------------------------------------------------------------------------------- the order of the dimensions
@@ -338,7 +338,7 @@ def permute(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     return input.transpose(order)
 
 
-derivatives(permute, input=lambda grad, dims: grad.permute(_inverse(dims, grad._data.ndim)))
+derivatives(permute, input=lambda grad, dims: grad.permute(_inverse(dims, grad._tl_data.ndim)))
 
 _permute = direct(permute)
 
@@ -409,13 +409,13 @@ derivatives(t, input=lambda grad: grad.t())
 
 
 def _conj(tensor: Any) -> Any:
-    return direct(TensorType.conj)(tensor) if tensor._data.dtype.kind == "c" else tensor
+    return direct(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
 @tensor_property()
 def T(self: Tensor) -> Tensor:
     """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
-    ndim = self._data.ndim
+    ndim = self._tl_data.ndim
     if ndim not in (1, 2):
         warnings.warn(
             f"x.T is deprecated for tensors of other than 2 dimensions (this one has {ndim}): use x.mT to transpose "
@@ -427,7 +427,7 @@ def T(self: Tensor) -> Tensor:
 
 
 def _matrices(self: Any, name: str) -> Any:
-    ndim = self._data.ndim
+    ndim = self._tl_data.ndim
     if ndim == 0:
         warnings.warn(
             f"tensor.{name} is deprecated for tensors without dimensions, where it changes nothing",
@@ -438,7 +438,7 @@ def _matrices(self: Any, name: str) -> Any:
     if ndim == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor of shape "
-            f"{list(self._data.shape)}."
+            f"{list(self._tl_data.shape)}."
         )
     return _transpose(self, -2, -1)
 
@@ -458,7 +458,7 @@ def mH(self: Tensor) -> Tensor:
 @tensor_property()
 def H(self: Tensor) -> Tensor:
     """This matrix transposed and conjugated."""
-    ndim = self._data.ndim
+    ndim = self._tl_data.ndim
     if ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor. For batches of matrices, "
@@ -494,7 +494,7 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
 
     Same as PyTorch's function of that name.
     """
-    ndim = _tensor(input, "movedim", "input")._data.ndim
+    ndim = _tensor(input, "movedim", "input")._tl_data.ndim
     given = [[d] if isinstance(d, int) else list(d) for d in (source, destination)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(

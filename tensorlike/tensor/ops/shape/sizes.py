@@ -29,7 +29,7 @@ def numel(input: Tensor) -> int:
 
     Same as PyTorch's function of that name.
     """
-    return int(_checked(input, "numel")._data.size)
+    return int(_checked(input, "numel")._tl_data.size)
 
 
 @tensor_method(composite=False)
@@ -42,7 +42,7 @@ def nelement(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    return int(self._data.size)
+    return int(self._tl_data.size)
 
 
 @composite(guard=False, method=True)
@@ -55,6 +55,6 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
     Same as PyTorch's function of that name.
     """
-    shape = _checked(input, "is_same_size")._data.shape
-    return bool(shape == _checked(other, "is_same_size", "other", 2)._data.shape)
+    shape = _checked(input, "is_same_size")._tl_data.shape
+    return bool(shape == _checked(other, "is_same_size", "other", 2)._tl_data.shape)
 

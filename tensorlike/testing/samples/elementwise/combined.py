@@ -62,5 +62,5 @@ def _heaviside(make: Make) -> Iterator[SampleInput]:
     constant = Make(str(make.dtype))
     yield from pairs(constant, mixed=False)
     zeros = constant(4)
-    zeros._data[:2] = 0
+    zeros._tl_data[:2] = 0
     yield SampleInput(zeros, constant(4))

@@ -20,13 +20,13 @@ _ORDERED = (*REAL, "bool")
 def _with_ties(make: Make, *, numbers: bool = True) -> Iterator[SampleInput]:
     yield from pairs(make)
     same = make(2, 3)
-    yield SampleInput(same, wrap(same._data.copy()))
+    yield SampleInput(same, wrap(same._tl_data.copy()))
     if numbers:
         yield from with_numbers(make, 2, 0.5, True)
     if make.dtype.kind in "fc":
         odd = make(4, requires_grad=False)
-        odd._data[:3] = (np.nan, np.inf, -np.inf)
-        yield SampleInput(odd, wrap(odd._data.copy()))
+        odd._tl_data[:3] = (np.nan, np.inf, -np.inf)
+        yield SampleInput(odd, wrap(odd._tl_data.copy()))
 
 
 @samples("tensorlike.eq", dtypes=ALL, reference=np.equal)
@@ -62,7 +62,7 @@ def _ge(make: Make) -> Iterator[SampleInput]:
 @samples("tensorlike.equal", dtypes=ALL, reference=np.array_equal)
 def _equal(make: Make) -> Iterator[SampleInput]:
     same = make(2, 3)
-    yield SampleInput(same, wrap(same._data.copy()))
+    yield SampleInput(same, wrap(same._tl_data.copy()))
     yield SampleInput(make(2, 3), make(2, 3))
     yield SampleInput(make(2, 3), make(3))
     yield SampleInput(make(0), make(0))
@@ -73,11 +73,11 @@ def _equal(make: Make) -> Iterator[SampleInput]:
 def _isclose(make: Make) -> Iterator[SampleInput]:
     yield from pairs(make, mixed=False)
     near = make(2, 3, requires_grad=False)
-    other = wrap(near._data.copy())
+    other = wrap(near._tl_data.copy())
     if make.dtype.kind in "fc":
-        other._data[0] *= 1 + 1e-4
-        other._data[1, 1] = near._data[1, 1] = np.nan
-        other._data[1, 2] = near._data[1, 2] = np.inf
+        other._tl_data[0] *= 1 + 1e-4
+        other._tl_data[1, 1] = near._tl_data[1, 1] = np.nan
+        other._tl_data[1, 2] = near._tl_data[1, 2] = np.inf
     yield SampleInput(near, other)
     yield SampleInput(near, other, rtol=1e-3)
     yield SampleInput(near, other, 1e-3, 1e-3, True)
@@ -89,11 +89,11 @@ def _odd(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
     if make.dtype.kind in "fc":
         odd = make(5, requires_grad=False)
-        odd._data[:3] = (np.nan, np.inf, -np.inf)
+        odd._tl_data[:3] = (np.nan, np.inf, -np.inf)
         yield SampleInput(odd)
     if make.dtype.kind == "c":
         odd = make(4, requires_grad=False)
-        odd._data[:3] = (builtins.complex(1, np.inf), builtins.complex(np.nan, 0), 2)
+        odd._tl_data[:3] = (builtins.complex(1, np.inf), builtins.complex(np.nan, 0), 2)
         yield SampleInput(odd)
 
 

@@ -62,7 +62,7 @@ def _xlogy(make: Make) -> Iterator[SampleInput]:
     yield from pairs(make, second=(0.2, 3))
     yield from with_numbers(make, 2, 0.5)
     zero = make(3, requires_grad=False)
-    zero._data[:2] = 0
+    zero._tl_data[:2] = 0
     yield SampleInput(zero, make(3, low=0.2))
 
 

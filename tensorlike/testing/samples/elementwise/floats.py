@@ -35,6 +35,6 @@ def _nan_to_num(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
     odd = make(4, requires_grad=False)
     if make.dtype.kind in "fc":
-        odd._data[:3] = (np.nan, np.inf, -np.inf)
+        odd._tl_data[:3] = (np.nan, np.inf, -np.inf)
     yield SampleInput(odd)
     yield SampleInput(odd, 1.0, posinf=2.0, neginf=-3.0)

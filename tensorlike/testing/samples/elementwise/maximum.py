@@ -18,8 +18,8 @@ def _with_nan(make: Make) -> Iterator[SampleInput]:
     yield from pairs(make)
     if make.dtype.kind == "f":
         first, second = make(4, requires_grad=False), make(4, requires_grad=False)
-        first._data[:2] = np.nan
-        second._data[1:3] = np.nan
+        first._tl_data[:2] = np.nan
+        second._tl_data[1:3] = np.nan
         yield SampleInput(first, second)
 
 

@@ -60,7 +60,7 @@ def _searchsorted(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(_rising(make, 6), make(), side="right")
     yield SampleInput(_rising(make, 0), make(2))
     shuffled = make(2, 6)
-    yield SampleInput(shuffled, make(2, 3), sorter=wrap(np.argsort(shuffled._data, -1)))
+    yield SampleInput(shuffled, make(2, 3), sorter=wrap(np.argsort(shuffled._tl_data, -1)))
 
 
 @samples("tensorlike.bucketize", dtypes=REAL)

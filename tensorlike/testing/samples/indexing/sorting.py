@@ -21,9 +21,9 @@ def _sort(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make.distinct(0, 3), 0)
     if not make.requires_grad:
         repeated = make(3, 4)
-        repeated._data[1] = repeated._data[0]
+        repeated._tl_data[1] = repeated._tl_data[0]
         if make.dtype.kind == "f":
-            repeated._data[1, 1] = repeated._data[1, 3] = np.nan
+            repeated._tl_data[1, 1] = repeated._tl_data[1, 3] = np.nan
         for dim in (0, 1):
             for descending in (False, True):
                 yield SampleInput(repeated, dim=dim, descending=descending, stable=True)
@@ -48,7 +48,7 @@ def _topk(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make.distinct(), 1)
     if make.dtype.kind == "f" and not make.requires_grad:
         holes = make.distinct(2, 40)
-        holes._data[0, 7] = np.nan
+        holes._tl_data[0, 7] = np.nan
         yield SampleInput(holes, 2)
         yield SampleInput(holes, 2, largest=False)
 
@@ -62,5 +62,5 @@ def _kthvalue(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make.distinct(0, 3), 1)
     if make.dtype.kind == "f" and not make.requires_grad:
         holes = make.distinct(2, 4)
-        holes._data[0, 2] = np.nan
+        holes._tl_data[0, 2] = np.nan
         yield SampleInput(holes, 4)

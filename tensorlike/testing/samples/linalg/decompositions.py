@@ -18,7 +18,7 @@ def well_conditioned(make: Make, *shape: int, requires_grad: bool | None = None)
     """Return square matrices that are far from singular: of elements up to one, and more on the diagonal."""
     tensor = make(*shape, low=-1, high=1, requires_grad=False)
     places = range(shape[-1])
-    tensor._data[..., places, places] += shape[-1]
+    tensor._tl_data[..., places, places] += shape[-1]
     wanted = make.requires_grad if requires_grad is None else requires_grad
     return tensor.requires_grad_() if wanted and make.dtype.kind in "fc" else tensor
 
@@ -27,7 +27,7 @@ def spread(make: Make, *shape: int, requires_grad: bool | None = None) -> Any:
     """Return matrices whose singular values, and eigenvalues, lie well apart."""
     tensor = make(*shape, low=-0.5, high=0.5, requires_grad=False)
     places = range(min(shape[-2:]))
-    tensor._data[..., places, places] += [2.0 * (place + 1) for place in places]
+    tensor._tl_data[..., places, places] += [2.0 * (place + 1) for place in places]
     wanted = make.requires_grad if requires_grad is None else requires_grad
     return tensor.requires_grad_() if wanted and make.dtype.kind in "fc" else tensor
 
@@ -35,7 +35,7 @@ def spread(make: Make, *shape: int, requires_grad: bool | None = None) -> Any:
 def hermitian(make: Make, *shape: int, positive: bool = False) -> Any:
     """Return Hermitian matrices whose eigenvalues lie well apart, all of them positive if asked for."""
     tensor = spread(make, *shape, requires_grad=False)
-    array = tensor._data
+    array = tensor._tl_data
     array[...] = (array + np.swapaxes(array, -1, -2).conj()) / 2
     if not positive:
         array[..., :1, :1] -= 3
@@ -90,10 +90,10 @@ def _old_cholesky(make: Make) -> Iterator[SampleInput]:
 def factor(make: Make, *shape: int) -> Any:
     """Return Cholesky factors, lower triangular ones."""
     tensor = well_conditioned(make, *shape, requires_grad=False)
-    array = np.tril(tensor._data)
+    array = np.tril(tensor._tl_data)
     places = range(shape[-1])
     array[..., places, places] = array[..., places, places].real
-    tensor._data[...] = array
+    tensor._tl_data[...] = array
     return tensor
 
 
@@ -197,7 +197,7 @@ def _old_lu(make: Make) -> Iterator[SampleInput]:
 def _pivots(make: Make, *batch: int) -> Any:
     """Return exchanges of three rows as `lu_factor` gives them."""
     tensor = make.integers(*batch, 3, low=0, high=1, dtype="int32")
-    tensor._data[...] = [2, 3, 3]
+    tensor._tl_data[...] = [2, 3, 3]
     return tensor
 
 

@@ -18,7 +18,7 @@ _NO_DERIVATIVE = "There is no derivative, as in PyTorch: backward says so."
 def symmetric(make: Make, *shape: int) -> Any:
     """Return symmetric matrices, complex ones included, of eigenvalues of either sign."""
     tensor = spread(make, *shape, requires_grad=False)
-    array = tensor._data
+    array = tensor._tl_data
     array[...] = (array + np.swapaxes(array, -1, -2)) / 2
     array[..., :1, :1] -= 3
     return tensor

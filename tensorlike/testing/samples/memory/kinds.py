@@ -29,5 +29,5 @@ def _is_nonzero(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make())
     yield SampleInput(make(1, 1, low=1))
     zero = make(1, requires_grad=False)
-    zero._data[...] = 0
+    zero._tl_data[...] = 0
     yield SampleInput(zero)

@@ -21,18 +21,18 @@ def _plain(make: Make) -> Iterator[SampleInput]:
     for shape in ((3, 4), (), (0, 3)):
         values = make.distinct(*shape)
         if make.dtype.kind == "f":
-            values._data[...] = values._data + 0.21
+            values._tl_data[...] = values._tl_data + 0.21
         yield SampleInput(values)
     if not make.requires_grad and make.dtype.kind == "f":
         odd = make(8)
-        odd._data[:] = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 3.0, -3.0, 100.0])
+        odd._tl_data[:] = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 3.0, -3.0, 100.0])
         yield SampleInput(odd)
 
 
 def _with(make: Make, *args: Any, **kwargs: Any) -> SampleInput:
     values = make.distinct(2, 5)
     if make.dtype.kind == "f":
-        values._data[...] = values._data + 0.21
+        values._tl_data[...] = values._tl_data + 0.21
     return SampleInput(values, *args, **kwargs)
 
 

@@ -18,7 +18,7 @@ _F = "tensorlike.nn.functional"
 def _signs(make: Make, *shape: int) -> Any:
     """Return a tensor of 1 and -1."""
     tensor = make(*shape, requires_grad=False)
-    tensor._data[...] = np.where(tensor._data > 0, 1, -1)
+    tensor._tl_data[...] = np.where(tensor._tl_data > 0, 1, -1)
     return tensor
 
 
@@ -203,9 +203,9 @@ def _multi_margin_loss(make: Make) -> Iterator[SampleInput]:
 @samples(f"{_F}.multilabel_margin_loss", gradgradcheck=False)
 def _multilabel_margin_loss(make: Make) -> Iterator[SampleInput]:
     labels = make.integers(2, 4)
-    labels._data[...] = [[2, 0, -1, 1], [1, -1, -1, -1]]
+    labels._tl_data[...] = [[2, 0, -1, 1], [1, -1, -1, -1]]
     yield SampleInput(make(2, 4), labels)
     yield SampleInput(make(2, 4), labels, reduction="none")
     none = make.integers(3)
-    none._data[...] = -1
+    none._tl_data[...] = -1
     yield SampleInput(make(3), none, reduction="sum")

@@ -71,9 +71,9 @@ def _embedding(make: Make) -> Iterator[SampleInput]:
 @samples(f"{_F}.embedding_bag", gradgradcheck=False)
 def _embedding_bag(make: Make) -> Iterator[SampleInput]:
     offsets = make.integers(3)
-    offsets._data[...] = [0, 2, 2]
+    offsets._tl_data[...] = [0, 2, 2]
     ends = make.integers(3)
-    ends._data[...] = [0, 2, 5]
+    ends._tl_data[...] = [0, 2, 5]
     yield SampleInput(make.integers(2, 3, high=4), _rows(make))
     yield SampleInput(make.integers(5, high=4), _rows(make), offsets, mode="sum")
     yield SampleInput(make.integers(5, high=4), _rows(make), offsets, mode="mean", padding_idx=1)
@@ -197,7 +197,7 @@ def _upsample_by_name(make: Make) -> Iterator[SampleInput]:
 @samples(f"{_F}.scaled_dot_product_attention", tolerance=1e-5, gradgradcheck=False)
 def _scaled_dot_product_attention(make: Make) -> Iterator[SampleInput]:
     allowed = make.bools(3, 4)
-    allowed._data[:, 0] = True
+    allowed._tl_data[:, 0] = True
     yield SampleInput(make(2, 3, 4), make(2, 5, 4), make(2, 5, 2))
     yield SampleInput(make(2, 3, 4), make(2, 4, 4), make(2, 4, 4), allowed)
     yield SampleInput(make(1, 2, 3, 4), make(1, 2, 4, 4), make(1, 2, 4, 4), make(3, 4, requires_grad=False))
@@ -205,5 +205,5 @@ def _scaled_dot_product_attention(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(1, 4, 3, 2), make(1, 2, 3, 2), make(1, 2, 3, 2), enable_gqa=True)
     yield SampleInput(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), dropout_p=1.0)
     none = make.bools(3, 4)
-    none._data[...] = np.array([[True], [False], [True]])
+    none._tl_data[...] = np.array([[True], [False], [True]])
     yield SampleInput(make(2, 3, 4), make(2, 4, 4), make(2, 4, 4), none)

@@ -25,9 +25,9 @@ def _max(make: Make, count: int) -> Iterator[SampleInput]:
     yield SampleInput(make.distinct(0, 2, *long), 2)
     if make.dtype.kind == "f" and not make.requires_grad:
         holes = make.distinct(1, 1, *long)
-        holes._data[..., 1] = np.nan
+        holes._tl_data[..., 1] = np.nan
         yield SampleInput(holes, 2, 1)
-        yield SampleInput(make(1, 1, *long)._zeros((1, 1, *long), make.dtype), 2, return_indices=True)
+        yield SampleInput(make(1, 1, *long)._tl_zeros((1, 1, *long), make.dtype), 2, return_indices=True)
 
 
 @samples(f"{_F}.max_pool1d", f"{_F}.max_pool1d_with_indices", dtypes=FLOATING)
@@ -50,7 +50,7 @@ def _places(make: Make, *shape: int, volume: int) -> Any:
     lead, count = shape[:2], int(np.prod(shape[2:]))
     index = np.stack([make.random.permutation(volume)[:count] for _ in range(int(np.prod(lead)))])
     tensor = make.integers(1)
-    tensor._data = index.reshape(shape)
+    tensor._tl_data = index.reshape(shape)
     return tensor
 
 

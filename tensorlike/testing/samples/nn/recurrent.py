@@ -33,7 +33,7 @@ def _layers(make: Make, gates: int) -> Iterator[SampleInput]:
         return tuple(found) if gates == 4 else found[0]
 
     batch_sizes = make.integers(3)
-    batch_sizes._data[...] = [3, 2, 1]
+    batch_sizes._tl_data[...] = [3, 2, 1]
     yield SampleInput(
         _small(make, 3, 2, 2), states(1, 2), _params(make, gates, 2, 3), True, 1, 0.0, False, False, False
     )
@@ -125,13 +125,13 @@ def _multi_head_attention(make: Make) -> Iterator[SampleInput]:
     yield call(query, key, value, *packed(), average_attn_weights=False, training=False)
     query, key, value = three(3)
     allowed = make.bools(3, 3)
-    allowed._data[...] = [[False, True, True], [False, False, True], [False, False, False]]
+    allowed._tl_data[...] = [[False, True, True], [False, False, True], [False, False, False]]
     yield call(query, key, value, *packed(), attn_mask=allowed, is_causal=True, need_weights=False)
     yield call(query, key, value, *packed(), attn_mask=allowed)
     yield call(query, key, value, *packed(), attn_mask=allowed, need_weights=False)
     query, key, value = three(2, 2)
     padded = make.bools(2, 2)
-    padded._data[...] = [[False, True], [False, False]]
+    padded._tl_data[...] = [[False, True], [False, False]]
     yield call(query, key, value, *packed(), key_padding_mask=padded)
     yield call(
         query, key, value, *packed(), _small(make, 1, 1, 4), _small(make, 1, 1, 4), True,

@@ -15,7 +15,7 @@ __all__: list[str] = []
 def _signs(make: Make, *shape: int) -> Any:
     """Return a tensor of 1 and -1."""
     tensor = make(*shape, requires_grad=False)
-    tensor._data[...] = np.where(tensor._data > 0, 1, -1)
+    tensor._tl_data[...] = np.where(tensor._tl_data > 0, 1, -1)
     return tensor
 
 
@@ -211,7 +211,7 @@ def _embedding(make: Make) -> Iterator[SampleInput]:
 @samples("tensorlike.embedding_bag", gradgradcheck=False)
 def _embedding_bag(make: Make) -> Iterator[SampleInput]:
     offsets, ends = make.integers(3), make.integers(3)
-    offsets._data[...], ends._data[...] = [0, 2, 2], [0, 2, 5]
+    offsets._tl_data[...], ends._tl_data[...] = [0, 2, 2], [0, 2, 5]
     yield SampleInput(make(4, 3), make.integers(5, high=4), offsets)
     yield SampleInput(make(4, 3), make.integers(5, high=4), offsets, mode=1)
     yield SampleInput(make.distinct(4, 3), make.integers(5, high=4), offsets, False, 2)

@@ -16,7 +16,7 @@ _ORDERED = (*REAL, "bool")
 def _with_nan(make: Make) -> Iterator[SampleInput]:
     if make.dtype.kind == "f" and not make.requires_grad:
         holes = make(3, 4)
-        holes._data[1, 2] = holes._data[0, 0] = holes._data[1, 0] = np.nan
+        holes._tl_data[1, 2] = holes._tl_data[0, 0] = holes._tl_data[1, 0] = np.nan
         yield SampleInput(holes)
         for keepdim in (False, True):
             yield SampleInput(holes, dim=1, keepdim=keepdim)
@@ -57,7 +57,7 @@ def _max(make: Make) -> Iterator[SampleInput]:
     yield from _one_dim(make)
     yield from _with_nan(make)
     both = make.distinct(2, 2, 3)
-    first, second = both._data
+    first, second = both._tl_data
     from tensorlike.autograd.base import wrap
 
     pair = [wrap(first.copy()), wrap(second.copy())]

@@ -39,7 +39,7 @@ def _cumprod(make: Make) -> Iterator[SampleInput]:
         for dim in (0, 1):
             input = make(2, 4)
             for place in zeros:
-                input._data[place] = 0
+                input._tl_data[place] = 0
             yield SampleInput(input, dim, name=f"{len(zeros)} zeros")
 
 
@@ -51,9 +51,9 @@ def _cummax(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make.distinct(0, 3), 1)
     if not make.requires_grad:
         repeated = make(3, 4)
-        repeated._data[1] = repeated._data[0]
+        repeated._tl_data[1] = repeated._tl_data[0]
         if make.dtype.kind == "f":
-            repeated._data[1, 1] = repeated._data[1, 2] = np.nan
+            repeated._tl_data[1, 1] = repeated._tl_data[1, 2] = np.nan
         yield SampleInput(repeated, 0)
         yield SampleInput(repeated, 1)
 
@@ -67,5 +67,5 @@ def _logcumsumexp(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), 0)
     if make.dtype.kind == "f" and not make.requires_grad:
         extreme = make(5)
-        extreme._data[:] = [-np.inf, -1000, 2, 1000, np.inf]
+        extreme._tl_data[:] = [-np.inf, -1000, 2, 1000, np.inf]
         yield SampleInput(extreme, 0)

@@ -36,7 +36,7 @@ def _median(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make.distinct(0, 3), 1)
     if make.dtype.kind == "f" and not make.requires_grad:
         holes = make.distinct(3, 5)
-        holes._data[0, 1] = holes._data[0, 3] = holes._data[2, 4] = np.nan
+        holes._tl_data[0, 1] = holes._tl_data[0, 3] = holes._tl_data[2, 4] = np.nan
         yield SampleInput(holes)
         yield SampleInput(holes, 1)
 
@@ -71,5 +71,5 @@ def _quantile(make: Make) -> Iterator[SampleInput]:
         yield SampleInput(make.distinct(3, 6), many, dim=-1, interpolation=interpolation)
     if not make.requires_grad:
         holes = make.distinct(3, 5)
-        holes._data[0, 1] = holes._data[0, 3] = holes._data[2, 4] = np.nan
+        holes._tl_data[0, 1] = holes._tl_data[0, 3] = holes._tl_data[2, 4] = np.nan
         yield SampleInput(holes, many, 1)

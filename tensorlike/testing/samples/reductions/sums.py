@@ -44,7 +44,7 @@ def _nansum(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), 1, dtype=float64)
     if make.dtype.kind == "f" and not make.requires_grad:
         holes = make(3, 4)
-        holes._data[1, 2] = holes._data[0, 0] = np.nan
+        holes._tl_data[1, 2] = holes._tl_data[0, 0] = np.nan
         yield SampleInput(holes)
         yield SampleInput(holes, 1)
 
@@ -66,7 +66,7 @@ def _nanmean(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), 1, dtype=float64)
     if not make.requires_grad:
         holes = make(3, 4)
-        holes._data[1, 2] = holes._data[0, 0] = np.nan
+        holes._tl_data[1, 2] = holes._tl_data[0, 0] = np.nan
         yield SampleInput(holes)
         yield SampleInput(holes, 1, keepdim=True)
 
@@ -88,7 +88,7 @@ def _prod(make: Make) -> Iterator[SampleInput]:
         for arguments in ((), (1,), (0,)):
             input = make(2, 3)
             for place in zeros:
-                input._data[place] = 0
+                input._tl_data[place] = 0
             yield SampleInput(input, *arguments, name=f"{len(zeros)} zeros")
 
 
