@@ -29,7 +29,7 @@ def main() -> int:
     for first in range(options.seed, options.seed + options.count, 1000):
         run_programs(range(first, min(first + 1000, options.seed + options.count)), report)
         for seed, program, difference in report.different:
-            key = (program[-1].function, difference.kind)
+            key = (program[-1].function if program[-1].function != "backward" else program[-1].source, difference.kind)
             if key not in shown and len(shown) < options.show:
                 shown.add(key)
                 print(program_text(seed, *shrink(program, difference)), end="\n\n", flush=True)

@@ -9,8 +9,8 @@ with the same kind of error or in neither; after a failure our tensors must be a
 from __future__ import annotations
 
 import math
+import re
 import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -74,6 +74,16 @@ def state_of(tensor: Any) -> State:
     )  # fmt: skip
 
 
+def _shares(tensor: Any, names: dict[str, Any]) -> bool:
+    """Return whether a program has another tensor of the same base."""
+    base = tensor if tensor._base is None else tensor._base
+    return any(
+        other is base or getattr(other, "_base", None) is base
+        for name, other in names.items()
+        if name.startswith("v") and other is not tensor
+    )
+
+
 def _strides(state: State) -> tuple[int, ...]:
     """Return the strides that make a difference: of more than one element."""
     if 0 in state.shape:
@@ -101,8 +111,8 @@ class Run:
     """One program in both libraries.
 
     PyTorch's functions that consist of others give results that were written to, or are views of what nobody else can
-    reach. So a new tensor is a view where its base is a tensor of the program, and its versions count from where they
-    are.
+    reach. So a tensor counts as a view where the program has another one of the same base, and versions are counted
+    from where they are in a new tensor.
     """
 
     def __init__(self) -> None:
@@ -110,13 +120,14 @@ class Run:
         self.theirs: dict[str, Any] = {"lib": torch, "inf": math.inf, "nan": math.nan}
         #: PyTorch's tensors, by name.
         self.tensors: dict[str, Any] = {}
-        #: What was last seen of them: state, bytes of values, bytes of the gradient.
-        self.seen: dict[str, tuple[State, bytes, bytes | None]] = {}
+        #: What was last seen of them: state, bytes of the values there and here, bytes of the gradient.
+        self.seen: dict[str, tuple[State, bytes, bytes, bytes | None]] = {}
         #: How many versions more than ours PyTorch's have, by the identity of their counter: that of the base.
         self.ahead: dict[int, int] = {}
         #: What these identities are of.
         self.kept: list[Any] = []
         self.largest = 1.0
+        self.single = False
         self.compared = 0
         #: Why the program cannot go on, if it cannot.
         self.ended: str | None = None
@@ -125,6 +136,7 @@ class Run:
         """Run a statement in both libraries, raise the Difference if there is one, return the error if there was one.
 
         """
+        self.single = "out=" in statement.source
         code: CodeType = compile(statement.source, "<program>", "exec")
         their_error = _run(code, self.theirs)
         error = _run(code, self.ours)
@@ -143,13 +155,18 @@ class Run:
         self._compare_all()
         return None
 
+    def has_nothing_to_look_at(self, statement: Statement) -> bool:
+        """Return whether a statement is about a tensor without elements or dimensions."""
+        names = set(re.findall(r"\bv\d+\b", statement.source))
+        return any(t.numel() == 0 or t.dim() == 0 for n, t in self.tensors.items() if n in names)
+
     def _compare_unchanged(self, statement: Statement) -> None:
-        for name, (state, values, gradient) in self.seen.items():
+        for name, (state, values, our_values, gradient) in self.seen.items():
             ours = self.ours[name]
             found = self._states(name, ours, self.theirs[name])[0]
-            if found._replace(strides=state.strides) != state or array(ours).tobytes() != values:
+            if found._replace(strides=state.strides) != state or _our_bytes(ours) != our_values:
                 raise Difference("changed by a failing call", f"{name} was {state}, is {found}")
-            if _gradient_bytes(ours, _our_bytes) != gradient and statement.function not in ("backward", "grad"):
+            if _gradient_bytes(ours) != gradient and statement.function not in ("backward", "grad"):
                 raise Difference("changed by a failing call", f"{name}.grad")
             theirs = self.theirs[name]
             if self._states(name, ours, theirs)[1] != state or _their_bytes(theirs) != values:
@@ -176,15 +193,12 @@ class Run:
         """Return what is to be compared of a tensor in both libraries."""
         state, expected = state_of(ours), state_of(theirs)
         base = theirs._base
-        if state.is_view or base is not None:
-            roots = [t for n, t in self.theirs.items() if n.startswith("v") and t is not theirs]
-            ours_roots = [t for n, t in self.ours.items() if n.startswith("v") and t is not ours]
-            expected = expected._replace(is_view=any(t is base for t in roots))
-            state = state._replace(is_view=state.is_view and any(t is ours._base for t in ours_roots))
+        expected = expected._replace(is_view=_shares(theirs, self.theirs))
+        state = state._replace(is_view=_shares(ours, self.ours))
         if type(expected.version) is int and type(state.version) is int:
             key = id(theirs if base is None else base)
             ahead = self.ahead.get(key)
-            if ahead is None or (name not in self.seen and base is not None and expected.is_view is False):
+            if ahead is None or (name not in self.seen and not expected.is_view):
                 ahead = self.ahead[key] = expected.version - state.version
                 self.kept.append(theirs if base is None else base)
             expected = expected._replace(version=expected.version - ahead)
@@ -211,12 +225,14 @@ class Run:
         same = next((n for n, t in self.tensors.items() if t is theirs and n != name), None)
         if same is not None and self.ours.get(same) is not ours and self.theirs.get(same) is theirs:
             raise Difference("identity", f"{name} is not {same}")
-        self._compare_values(name, array(ours), their_array(theirs), expected.dtype)
+        # PyTorch computes in single precision what it writes into an `out=` of double precision.
+        dtype = "float32" if self.single and expected.dtype in ("float64", "complex128") else expected.dtype
+        self._compare_values(name, array(ours), their_array(theirs), dtype)
         gradient = None
         if expected.requires_grad and (expected.is_leaf or theirs.retains_grad):
             gradient = self._compare_gradients(name, ours.grad, theirs.grad)
         self.tensors[name] = theirs
-        self.seen[name] = (expected, _their_bytes(theirs), gradient)
+        self.seen[name] = (expected, _their_bytes(theirs), _our_bytes(ours), gradient)
 
     def _compare_values(self, name: str, ours: Any, theirs: Any, dtype: str, more: float = 1.0) -> None:
         if dtype == "bfloat16":
@@ -247,7 +263,7 @@ class Run:
             if getattr(state, field) != getattr(expected, field):
                 raise Difference("gradient", f"{name}.grad: {state}, PyTorch has {expected}")
         self._compare_values(f"{name}.grad", array(ours), their_array(theirs), expected.dtype, MORE_FOR_GRADIENTS)
-        return _their_bytes(theirs)
+        return _our_bytes(ours)
 
 
 def _their_bytes(tensor: Any) -> bytes:
@@ -261,11 +277,11 @@ def _our_bytes(tensor: Any) -> bytes:
     return bytes(array(tensor).tobytes())
 
 
-def _gradient_bytes(tensor: Any, read: Any) -> bytes | None:
+def _gradient_bytes(tensor: Any) -> bytes | None:
+    """Return the bytes of the gradient of a tensor of ours."""
     if not tensor.requires_grad or not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
         return None
-    found = read(tensor.grad)
-    return bytes(found)
+    return _our_bytes(tensor.grad)
 
 
 def _same_value(ours: Any, theirs: Any) -> bool:
@@ -347,7 +363,7 @@ def _run_program(seed: int, report: Report) -> None:
         try:
             error = run.run(statement)
         except Difference as difference:
-            reason = reason_of(statement.source, str(difference))
+            reason = reason_of(statement.source, str(difference), run.has_nothing_to_look_at(statement))
             if reason is None:
                 report.different.append((seed, program, difference))
             else:
@@ -397,7 +413,3 @@ def program_text(seed: int, program: Sequence[Statement], difference: Difference
     lines = [f"# seed {seed}", "import tensorlike as lib  # or: import torch as lib", "from math import inf, nan", ""]
     lines += [s.source for s in program]
     return "\n".join([*lines, *(f"# {line}" for line in str(difference).splitlines())])
-
-
-def describe(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))

@@ -146,7 +146,6 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
         "mul_": ("{w}.mul_({w})", "{w}[:1].mul_({number})"),
         "resize_": ("{w}.resize_({shape})",),
         "set data": ("{w}.data = {y}", "{w}.data.mul_({number})"),
-        "erfinv_": ("{w}.sigmoid_().logit_()",),
     },
     "getting": {
         "__getitem__": ("{x}[{index}]", "{x}[{index}]", "{x}[{index2}]"),
@@ -227,7 +226,7 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
                     "lib.special.i1({r})", "lib.special.log_ndtr({r})"),
         "complex": ("lib.complex({r}, {twin})", "lib.polar({r}, {twin})", "{x}.conj()"),
         "allclose": ("lib.allclose({x}, {same})", "lib.equal({x}, {y})"),
-        "result_type": ("str(lib.result_type({x}, {y}))[-7:]", "lib.can_cast({x}.dtype, {dtype})"),
+        "result_type": ("str(lib.result_type({x}, {y})).split('.')[-1]", "lib.can_cast({x}.dtype, {dtype})"),
     },
     "joining": {
         "cat": ("lib.cat([{x}, {same}], {dim})", "lib.cat([{x}, {y}, {like}])", "lib.cat(({x}, {x}), dim={dim})"),
@@ -323,10 +322,12 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
             "{d}.backward()",
             "({d} * {d}).sum().backward(retain_graph=True)",
         ),
+        # Added to 0, since a gradient may be one number expanded.
         "grad": (
-            "lib.autograd.grad({d}.sum(), [{r}], allow_unused=True, retain_graph=True)[0]",
-            "lib.autograd.grad({d}.sum(), {r}, retain_graph=True)[0]",
-            "lib.autograd.grad(({d} * {d}).sum(), [{r}], create_graph=True, allow_unused=True)[0]",
+            "lib.autograd.grad({d}.sum(), [{r}], allow_unused=True, retain_graph=True)[0] + 0",
+            "lib.autograd.grad({d}.sum(), {r}, retain_graph=True)[0] + 0",
+            "lib.autograd.grad(({d} * {d}).sum(), [{r}], create_graph=True, allow_unused=True)[0] + 0",
+            "lib.autograd.grad({d}.sum(), [{r}], allow_unused=True, retain_graph=True)[0] is None",
         ),
         "grad setting": ("{r}.grad = None", "{r}.grad = {like}", "{r}.grad.zero_()"),
         "grad_fn": ("{x}.grad_fn is None", "{x}._is_view()", "{x}.retains_grad", "{x}.output_nr"),
