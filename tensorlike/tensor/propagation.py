@@ -18,6 +18,7 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING, STATE
 from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED
 
 __all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
@@ -36,7 +37,7 @@ def check_declaration(cls: type, base: type) -> None:
         for name in declared:
             if not isinstance(name, str) or not name.isidentifier():
                 raise TypeError(f"{kind.__name__}.__tensor_attributes__ holds {name!r}, which is no attribute name")
-            if hasattr(base, name) or name == "_data":
+            if hasattr(base, name):
                 raise TypeError(
                     f"{kind.__name__}.__tensor_attributes__ holds {name!r}, an attribute that every Tensor has; "
                     "choose another name"
@@ -70,7 +71,12 @@ def carried(tensor: Any, name: str) -> Any:
 
 
 def _stores(tensor: Any) -> bool:
-    return any(key != "_data" and not hasattr(TensorBase, key) for key in tensor.__dict__)
+    return bool(tensor.__dict__)
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in nested containers."""
+    return instances(value, TensorBase)
 
 
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
@@ -79,16 +85,6 @@ def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
         value = carried(source, name)
         if value is not MISSING and carried(target, name) is MISSING:
             setattr(target, name, value)
-
-
-def _tensors(value: Any) -> list[Any]:
-    if isinstance(value, TensorBase):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [t for item in value for t in _tensors(item)]
-    if isinstance(value, dict):
-        return [t for item in value.values() for t in _tensors(item)]
-    return []
 
 
 def _agree(first: Any, other: Any) -> bool:
@@ -104,12 +100,12 @@ def settled(
     cls: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the tensors among the operands, and the attributes that results made from them get."""
-    operands = _tensors(args) + [t for name, value in kwargs.items() if name != "out" for t in _tensors(value)]
+    operands = tensors_in(args) + [t for name, value in kwargs.items() if name != "out" for t in tensors_in(value)]
     sources = operands
     form = form_of(func)
     if form is not None and any(p.operand == NESTED for p in form.parameters):  # An index says where, not what.
         sources = [
-            t for p, value in zip(form.parameters, args, strict=False) if p.operand != NESTED for t in _tensors(value)
+            t for p, value in zip(form.parameters, args, strict=False) if p.operand != NESTED for t in tensors_in(value)
         ]
     values: dict[str, Any] = {}
     for name in cls.__tensor_attributes__:
@@ -131,8 +127,8 @@ def finalized(
     operands, values = settled
     form = form_of(func)
     in_place = form is not None and form.inplace
-    outs = _tensors(kwargs.get("out"))
-    results = _tensors(result)
+    outs = tensors_in(kwargs.get("out"))
+    results = tensors_in(result)
     if in_place and result is None:  # As `__setitem__`.
         results = list(operands[:1])
     for tensor in results:

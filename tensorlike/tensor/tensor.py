@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, move_state
 from tensorlike.dispatch.core import STATE, register_default, register_plain
 from tensorlike.dispatch.operation import Form
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
-
-_new = object.__new__
-
 
 if TYPE_CHECKING:
     # What the declarations attach, as tools/generate_stubs.py writes it down for type checkers.
@@ -180,9 +177,7 @@ def retyped(tensor: Any, cls: type) -> Any:
     try:
         result.__class__ = cls
     except TypeError:
-        other: Any = _new(cls)
-        other.__dict__.update(result.__dict__)
-        result = other
+        result = move_state(result, cls)
     names = getattr(cls, "__tensor_attributes__", ())
     if names:
         from .propagation import copy_attributes
@@ -217,6 +212,6 @@ def _propagate(form: Form, cls: type, args: tuple[Any, ...], kwargs: dict[str, A
     return converted(result, cls, args, kwargs, fresh=True)
 
 
-TensorBase.plain = Tensor
+TensorBase._tl_plain = Tensor
 register_plain(Tensor, tensors=True)
 register_default(Tensor.__dict__["__torch_function__"].__func__, disabled_torch_function, _propagate)
