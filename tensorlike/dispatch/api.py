@@ -116,17 +116,22 @@ def overridable(
     *,
     operands: Sequence[str] | None = None,
     namespace: str | None = None,
+    mutates: Sequence[str] | None = None,
 ) -> Callable[[F], F]: ...
 def overridable(
     function: Callable[..., Any] | None = None,
     *,
     operands: Sequence[str] | None = None,
     namespace: str | None = None,
+    mutates: Sequence[str] | None = None,
 ) -> Any:
     """Make a Python function interceptable by the types it is handed and list it among the overridable ones.
 
     The operands are the parameters annotated with `Tensor` (alone, optional, or in a sequence), or those named in
     `operands`. Implementations receive the decorated function as `func` and the arguments as they were passed.
+
+    `mutates` names the parameters that it writes. By default that is what PyTorch's conventions say: the first one of a
+    function whose name ends in an underscore, or that is called with `inplace=True`, and `out`.
 
     >>> import tensorlike as tl
     >>> @tl.overridable(operands=("x",))
@@ -142,7 +147,7 @@ def overridable(
     tensor([2., 2.])
     """
     if function is None:
-        return functools.partial(overridable, operands=operands, namespace=namespace)
+        return functools.partial(overridable, operands=operands, namespace=namespace, mutates=mutates)
     parameters = parameters_of(function, operands=operands)
     if not any(p.operand for p in parameters):
         raise TypeError(
@@ -153,8 +158,9 @@ def overridable(
     # Every other fact about it is at its default: a function that is not the library's own has no rule of the library.
     operation = Operation(function.__qualname__, module, parameters, composite=True)
     form = Form(
-        operation, "function", function, namespace=module, name=function.__qualname__, parameters=parameters
-    )
+        operation, "function", function, namespace=module, name=function.__qualname__, parameters=parameters,
+        mutates=mutates,
+    )  # fmt: skip
     public = public_function(
         form,
         name=function.__name__,

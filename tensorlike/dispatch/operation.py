@@ -9,12 +9,21 @@ about a function is put to its operation and never to its name: two functions of
 `tl.add`, `Tensor.add`, `Tensor.add_` and `Tensor.__add__` are forms of it. What differs between them (the parameters,
 the implementation, what is written) lies on the `Form`. Neither knows arrays or gradients: a primitive of the tensor
 package is an operation of a subclass.
+
+# Note [What a call writes]
+`Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
+always written. It is settled when the form is declared, by PyTorch's conventions unless the declaration says otherwise:
+a setter, a method declared as in-place, a name that ends in an underscore and Python's in-place operators write their
+first parameter; `inplace=True` does so too; `out` is written when it is given. A user's function follows them as well,
+or says `overridable(mutates=...)`. A test holds what is declared against what the samples write.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .deferred import materialize
@@ -23,7 +32,63 @@ from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, St
 if TYPE_CHECKING:
     from .signature import Parameter
 
-__all__ = ["Form", "Operation", "form_of", "operation_of"]
+__all__ = ["Form", "Mutates", "Operation", "form_of", "mutates_of", "operation_of", "written"]
+
+#: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
+Mutates = Mapping[str, str | None]
+
+
+@functools.cache
+def _mutates(*items: tuple[str, str | None]) -> Mutates:
+    # Shared: 1500 forms have 20 different ones.
+    return MappingProxyType(dict(items))
+
+
+def _is_inplace_name(name: str) -> bool:
+    """Return whether a function's name says that it writes its first operand: `add_`, `__iadd__`."""
+    if name.startswith("__") and name.endswith("__"):
+        return name.startswith("__i") and hasattr(operator, "__" + name[3:])
+    return name.endswith("_")
+
+
+def mutates_of(
+    kind: str, name: str, parameters: Sequence[Parameter], declared: Sequence[str] | Mutates | None = None
+) -> Mutates:
+    """Return what a function of that kind and name writes: see Note [What a call writes].
+
+    `declared` stands in place of what the conventions say of the first parameter.
+    """
+    found: dict[str, str | None] = {}
+    names = [p.name for p in parameters]
+    if declared is not None:
+        found.update(declared if isinstance(declared, Mapping) else dict.fromkeys(declared))
+        unknown = [one for item in found.items() for one in item if one is not None and one not in names]
+        if unknown:
+            listed = ", ".join(names)
+            raise TypeError(f"{name}: mutates names {unknown[0]!r}, which is none of its parameters ({listed})")
+    elif names and (kind in ("inplace", "setter") or _is_inplace_name(name.rpartition(".")[2])):
+        found[names[0]] = None
+    elif "inplace" in names:
+        found[names[0]] = "inplace"
+    if "out" in names:
+        found["out"] = None
+    return _mutates(*found.items())
+
+
+def written(
+    mutates: Mutates, parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[Any]:
+    """Return the arguments of a call that it writes; an `out` of several tensors is one of them."""
+    if not mutates:
+        return []
+    given = {p.name: value for p, value in zip(parameters, args, strict=False)} | dict(kwargs)
+    missing = {p.name: p.default for p in parameters}
+    found = []
+    for name, option in mutates.items():
+        asked = True if option is None else given.get(option, missing[option])
+        if name in given and given[name] is not None and asked is not None and asked is not False:
+            found.append(given[name])
+    return found
 
 
 class Operation:
@@ -139,6 +204,7 @@ class Form:
         "inherited",
         "key",
         "kind",
+        "mutates",
         "name",
         "namespace",
         "nowrap",
@@ -166,6 +232,7 @@ class Form:
         nowrap: bool = False,
         overridable: bool = True,
         reports: Form | None = None,
+        mutates: Sequence[str] | Mutates | None = None,
     ) -> None:
         self.operation = operation
         #: "function", "method", "operator", "inplace", "property", "setter", "alias" or "factory".
@@ -175,6 +242,8 @@ class Form:
         self.namespace = namespace
         self.name = name
         self.parameters = parameters
+        #: What a call writes: see Note [What a call writes].
+        self.mutates = mutates_of(kind, name, parameters, mutates)
         self.nowrap = nowrap
         self.overridable = overridable
         #: The form that types are asked about in place of this one: `x + y` is a call of `Tensor.add` to them.
@@ -193,9 +262,23 @@ class Form:
         """The dotted public name, such as `tensorlike.Tensor.add`."""
         return f"{self.namespace}.{self.name}"
 
+    @property
+    def of_library(self) -> bool:
+        """Whether the function is the library's own; what others declare says nothing but what it is told to."""
+        return self.namespace.partition(".")[0] == "tensorlike"
+
     def operands(self) -> Iterator[Parameter]:
         """Yield the parameters that dispatch looks at."""
         return (p for p in self.parameters if p.operand)
+
+    @property
+    def inplace(self) -> bool:
+        """Whether every call writes its first parameter, as `add_`, `relu_`, `__setitem__` and setters do."""
+        return bool(self.parameters) and self.mutates.get(self.parameters[0].name, "") is None
+
+    def written(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Return the arguments of a call that it writes; an `out` of several tensors is one of them."""
+        return written(self.mutates, self.parameters, args, kwargs)
 
     def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the implementation without override dispatch."""

@@ -22,7 +22,7 @@ from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["INPLACE_OPERATORS", "NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
+__all__ = ["NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
 
 #: What answers a call for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -44,10 +44,6 @@ _REFLECTED = {
 _SAME = {"div": "tensorlike.true_divide"}
 # Namesakes whose in-place method is another operation: it changes the view that the tensor is, or draws into it.
 _OTHER_INPLACE = frozenset(("as_strided", "bernoulli", "detach", "normal", "swapaxes", "swapdims"))
-INPLACE_OPERATORS = frozenset(
-    f"__i{name}__"
-    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()  # noqa: SIM905
-)
 # `masked.sum`, of another namespace, is another operation than `sum`.
 _NAMESPACES = ("tensorlike", "tensorlike.linalg", "tensorlike.special", "tensorlike.nn.functional")
 # `lu` returns the packed factors and `linalg.lu` the separate ones; the columns of `vander` and `linalg.vander` are in
@@ -67,11 +63,6 @@ def equal(left: Any, right: Any) -> bool:
 
 def _short(row: Form) -> str:
     return row.name.rpartition(".")[2]
-
-
-def _is_inplace(row: Form) -> bool:
-    name = _short(row)
-    return name in INPLACE_OPERATORS or (name.endswith("_") and not name.endswith("__"))
 
 
 def _base_name(row: Form) -> str:
@@ -127,10 +118,10 @@ def forms_of(row: Form) -> tuple[Form, list[Form]]:
     """Return the function that `row` is a form of, and the rows of all its forms, but for reflected operators."""
     for namespace in _NAMESPACES:
         importlib.import_module(namespace)
-    if _is_inplace(row) and "Tensor." not in row.name:  # As `relu_`, a function.
+    if row.inplace and "Tensor." not in row.name:  # As `relu_`, a function.
         row = REGISTRY.get(f"{row.namespace}.{_base_name(row)}", row)
     found = dict.fromkeys(_own_forms(row))
-    functions = (r for r in found if r.kind == "function" and not _is_inplace(r) and "._" not in r.full_name)
+    functions = (r for r in found if r.kind == "function" and not r.inplace and "._" not in r.full_name)
     main = next(functions, row)
     if main.namespace in _NAMESPACES and "Tensor." not in main.name:
         name = _base_name(main)
@@ -232,7 +223,7 @@ def _adapter(row: Form, form: Form) -> Adapter:
 
 
 def _handler(implementation: Callable[..., Any], adapt: Adapter, form: Form) -> Handler:
-    always = _is_inplace(form)
+    always = form.inplace
     first = form.parameters[0].name if form.parameters else ""
 
     def handler(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

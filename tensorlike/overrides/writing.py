@@ -29,7 +29,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .policies import refuse
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
-from .variants import INPLACE_OPERATORS, NAMED, Handler, entries_of, exactly, forms_of, operators
+from .variants import NAMED, Handler, entries_of, exactly, forms_of, operators
 
 __all__ = ["TensorLike", "implements"]
 
@@ -168,7 +168,9 @@ def _give_methods(cls: type[TensorLike], forms: Iterable[Form], implementations:
     writes = getattr(cls._torch_function_policy, "writes", False) or _find(cls, Tensor.copy_) is not None
     for form in forms:
         kind, _, name = form.name.rpartition(".")
-        if kind != "Tensor" or form.kind in ("property", "setter") or (name in INPLACE_OPERATORS and not writes):
+        if kind != "Tensor" or form.kind in ("property", "setter"):
+            continue
+        if form.kind == "operator" and form.inplace and not writes:
             continue
         own = cls.__dict__.get(name)
         is_implementation = isinstance(own, staticmethod) and own.__func__ in implementations

@@ -229,8 +229,9 @@ def _publish(
 ) -> Form:
     namespace = namespace or _namespace(d, qualname)
     form = Form(
-        d, kind, implementation, namespace=namespace, name=qualname, parameters=parameters, reports=reports
-    )
+        d, kind, implementation,
+        namespace=namespace, name=qualname, parameters=parameters, reports=reports,
+    )  # fmt: skip
     if reports is None and hot is hot_source and d.elementwise and d.hot:
         form.inherited = deferred(f"{d.name} inherited", "inherited", _inherited, d, parameters)
         d.late(form.inherited)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import Form, Operation
+from tensorlike.dispatch.operation import Form, Mutates, Operation
 from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import ignore, register
 from tensorlike.dispatch.signature import (
@@ -145,6 +145,7 @@ def _tensor_method(
     hot: str = "",
     hot_values: Mapping[str, Any] | None = None,
     operation: Operation | None = None,
+    mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
@@ -162,8 +163,9 @@ def _tensor_method(
         implementation.__name__ = method_name
         kind = "alias" if index else "operator" if operator_of else "method"
         form = Form(
-            operation, kind, implementation, namespace="tensorlike", name=qualname, parameters=parameters
-        )
+            operation, kind, implementation,
+            namespace="tensorlike", name=qualname, parameters=parameters, mutates=mutates,
+        )  # fmt: skip
         form.check = operand_check(method_name, parameters)
         made = public_function(
             form,
@@ -202,7 +204,8 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
     `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
-    which records as the declaration `hot_for`. `facts` are those of `Operation.declare`.
+    which records as the declaration `hot_for`. `mutates` names what it writes: see Note [What a call writes]. `facts`
+    are those of `Operation.declare`.
     """
     return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
 
@@ -218,6 +221,7 @@ def _composite(
     guard: bool = True,
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
+    mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
 ) -> Any:
     parameters = parameters_of(function, operands=operands)
@@ -232,7 +236,7 @@ def _composite(
         implementation.__qualname__ = public_name
         form = Form(
             operation, "alias" if index else "function", implementation,
-            namespace=where, name=public_name, parameters=parameters,
+            namespace=where, name=public_name, parameters=parameters, mutates=mutates,
         )  # fmt: skip
         form.check = operand_check(public_name, parameters)
         public = public_function(
@@ -253,11 +257,14 @@ def _composite(
         of_method = _copy_function(function)
         own = method if isinstance(method, str) else name or function.__name__
         names = (own, *(a for a in aliases if "." not in a))
-        _method_of(of_method, parameters, names, operation)
+        _method_of(of_method, parameters, names, operation, mutates)
     return first
 
 
-def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], operation: Operation) -> None:
+def _method_of(
+    function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], operation: Operation,
+    mutates: Sequence[str] | Mutates | None,
+) -> None:  # fmt: skip
     code = function.__code__
     varnames = ("self", *code.co_varnames[1:])
     if code.co_varnames[0] in code.co_cellvars:
@@ -267,7 +274,7 @@ def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence
     first = parameters[0].name
     function.__annotations__ = {("self" if k == first else k): v for k, v in function.__annotations__.items()}
     function.__qualname__ = f"Tensor.{names[0]}"
-    tensor_method(function, name=names[0], aliases=names[1:], operation=operation)
+    tensor_method(function, name=names[0], aliases=names[1:], operation=operation, mutates=mutates)
 
 
 @overload

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
@@ -23,9 +24,7 @@ from .levels import (
     follow,
     inplace_counterpart,
     leaves,
-    of_library,
     plain_of,
-    row_for,
     set_no_state,
     shape_of,
     tree_map,
@@ -79,7 +78,7 @@ class BatchedTensor(TransformTensor):
                 "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
                 "it elsewhere"
             )
-        row = row_for(func)
+        row = form_of(func)
         found = _rule_for(func, row)
         if found is not None:
             with below(level):
@@ -155,7 +154,7 @@ def example(value: Any, level: Level, index: int) -> Any:
 def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
-    if not of_library(row):
+    if not row.of_library:
         return None
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
@@ -237,7 +236,7 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
         if all(_same(r, first) for r in results[1:]):
             return first
         raise NotOneForAll(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
-    row = row_for(func)
+    row = form_of(func)
     if row is not None and writes(row):
         # Written in place, example by example, through views of the batch.
         return None if first is None else args[0]

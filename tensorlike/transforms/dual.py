@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
@@ -28,9 +29,7 @@ from .levels import (
     follow,
     inplace_counterpart,
     leaves,
-    of_library,
     physical,
-    row_for,
     set_no_state,
     tree_map,
     writes,
@@ -72,8 +71,8 @@ class DualTensor(TransformTensor):
         if not level.alive:
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
-        row = row_for(func)
-        if row is not None and not of_library(row):
+        row = form_of(func)
+        if row is not None and not row.of_library:
             return _followed(level, row, func, args, kwargs)
         name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
         declared = row.operation.name if row is not None and row.operation.primitive else ""

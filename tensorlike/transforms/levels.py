@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.operation import form_of as row_for
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
 from tensorlike.dispatch.registry import REGISTRY
@@ -39,10 +38,8 @@ __all__ = [
     "follow",
     "inplace_counterpart",
     "leaves",
-    "of_library",
     "physical",
     "plain_of",
-    "row_for",
     "running",
     "shape_of",
     "tree_map",
@@ -206,14 +203,9 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-def of_library(row: Form) -> bool:
-    """Return whether the function is one of the library's own, so that its name says what it is."""
-    return row.namespace.partition(".")[0] == "tensorlike"
-
-
 def follow(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the code of a function made of other public functions, each of which is asked about in turn."""
-    if of_library(row):
+    if row.of_library:
         return row.implementation(*args, **kwargs)
     # What a user's function draws is seen where it is drawn, by the modes that are off while they pass this call on.
     state = STATE.get()
@@ -242,15 +234,12 @@ def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
 
 def writes(row: Form) -> bool:
     """Return whether a function writes into its first operand."""
-    if not of_library(row):
-        return False
-    name = row.name.removeprefix("Tensor.")
-    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or row.kind == "inplace"
+    return row.of_library and row.inplace
 
 
 def inplace_counterpart(row: Form) -> Any:
     """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
-    if not of_library(row):
+    if not row.of_library:
         return None
     name = row.name.removeprefix("Tensor.")
     d = row.operation if row.operation.primitive else None

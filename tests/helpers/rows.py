@@ -90,10 +90,7 @@ def samples(name: str) -> Samples:
 
 def mutates(row: Form) -> bool:
     """Return whether a function is meant to write to its first operand."""
-    last = row.name.rpartition(".")[2]
-    return row.kind in ("setter", "inplace") or last in IN_PLACE or last == "__setitem__" or (
-        last.endswith("_") and not last.endswith("__")
-    )  # fmt: skip
+    return row.inplace
 
 
 def calling(row: Form, sample: Any, chosen: Sequence[int]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, Mutates
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
@@ -42,6 +42,13 @@ class AuditedFunction(NamedTuple):
     family: Any
     #: The results keep the type they have, whatever the operands are.
     nowrap: bool
+    #: What a call writes: see Note [What a call writes] in `dispatch.operation`.
+    mutates: Mutates
+
+    @property
+    def inplace(self) -> bool:
+        """Whether every call writes its first operand."""
+        return bool(self.parameters) and self.mutates.get(self.parameters[0].name, "") is None
 
 
 class Call:
@@ -137,6 +144,7 @@ class TensorlikeApi:
                 parameters=row.parameters,
                 family=row.operation,
                 nowrap=row.key in nowrap,
+                mutates=row.mutates,
             )
             for row in self._rows.values()
             if any(p.operand for p in row.parameters)
@@ -164,10 +172,9 @@ class TensorlikeApi:
         samples = self._samples[name]
         dtype = next((d for d in ("float32", "float64") if d in samples.dtypes), samples.dtypes[0])
         source = REGISTRY.get(name, row)
-        inplace = row.name.endswith("_") and not row.name.endswith("__")
         found = 0
         for sample in samples.generate(dtype):
-            if inplace and sample.broadcasts:
+            if row.inplace and sample.broadcasts:
                 continue
             call = _adapted(sample, source.parameters, row.parameters, samples.deterministic)
             if call is not None:

@@ -55,19 +55,12 @@ Declare = Callable[[Callable[..., Any]], Any]
 
 
 @overload
-def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ..., **facts: Any) -> Any: ...
+def functional(function: Callable[..., Any], **options: Any) -> Any: ...
 @overload
-def functional(function: None = None, *, guard: bool = ..., name: str | None = ..., **facts: Any) -> Declare: ...
-def functional(
-    function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None, **facts: Any
-) -> Any:
-    """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations.
-
-    `facts` are those of `Operation.declare`.
-    """
-    if function is None:
-        return lambda f: functional(f, guard=guard, name=name, **facts)
-    return composite(function, namespace=FUNCTIONAL, guard=guard, name=name, **facts)
+def functional(function: None = None, **options: Any) -> Declare: ...
+def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, **options: Any) -> Any:
+    """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
+    return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
 
 
 def internal(**options: Any) -> Declare:
