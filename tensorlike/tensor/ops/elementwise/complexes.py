@@ -136,12 +136,12 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 def _declare_properties() -> None:
     # In a function, because as properties they have the names of the functions above.
-    @tensor_property(setter=_set_real)
+    @tensor_property(setter=_set_real, linear=True)
     def real(self: Tensor) -> Tensor:
         """The real parts, a view of a complex tensor; a real tensor itself."""
         return _real_part(self)
 
-    @tensor_property(setter=_set_imag)
+    @tensor_property(setter=_set_imag, linear=True)
     def imag(self: Tensor) -> Tensor:
         """The imaginary parts, a view; RuntimeError for a real tensor."""
         return _imaginary_part(self)

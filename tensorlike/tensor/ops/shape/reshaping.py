@@ -412,7 +412,7 @@ def _conj(tensor: Any) -> Any:
     return direct(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def T(self: Tensor) -> Tensor:
     """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
     ndim = self._tl_data.ndim
@@ -443,19 +443,19 @@ def _matrices(self: Any, name: str) -> Any:
     return _transpose(self, -2, -1)
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def mT(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     return _matrices(self, "mT")
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def mH(self: Tensor) -> Tensor:
     """The matrices in the last two dimensions, transposed and conjugated."""
     return _conj(_matrices(self, "mH"))
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def H(self: Tensor) -> Tensor:
     """This matrix transposed and conjugated."""
     ndim = self._tl_data.ndim
