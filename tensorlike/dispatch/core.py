@@ -49,6 +49,7 @@ __all__ = [
     "register_default",
     "register_pairwise",
     "register_plain",
+    "undispatched",
 ]
 
 
@@ -106,6 +107,12 @@ class Entry:
         if self.check is not None:
             self.check(args, kwargs)
         return self.implementation(*args, **kwargs)
+
+
+def undispatched(function: Any) -> Callable[..., Any]:
+    """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
+    implementation: Callable[..., Any] = function._entry.implementation
+    return implementation
 
 
 def _without_modes(entry: Entry) -> Callable[..., Any]:

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive, raw_derivatives
+from tensorlike.tensor.declare import (
+    DECLARATIONS,
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    raw_derivatives,
+    undispatched,
+)
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.fast_paths import SOFTMAX
@@ -21,7 +29,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .minmax import ties
 from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
-from .selection import kernel_of
 
 __all__ = ["log_softmax", "logsumexp", "norm", "softmax", "vector_norm"]
 
@@ -50,7 +57,7 @@ def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
     return target
 
 
-@primitive(name="linalg_vector_norm", namespace="tensorlike._internal", method=False)
+@internal(name="linalg_vector_norm")
 def vector_norm(
     xp: Any,
     input: Tensor,
@@ -134,7 +141,7 @@ derivatives(
 )
 
 
-_vector_norm = kernel_of(vector_norm)
+_vector_norm = undispatched(vector_norm)
 
 
 @composite(method=True)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
-from .basic import INTERNAL, along, direct, place
+from .basic import along, place
 from .values import converted_number, single_value
 
 __all__ = [
@@ -447,7 +447,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@primitive(name="scatter", namespace=INTERNAL, method=False, write=_scatter)
+@internal(name="scatter", write=_scatter)
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` at the places that `index` names along `dim`."""
     result = input.copy()
@@ -466,7 +466,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
-@primitive(name="scatter_value", namespace=INTERNAL, method=False, write=_scatter_number)
+@internal(name="scatter_value", write=_scatter_number)
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number at the places that `index` names along `dim`."""
     result = input.copy()
@@ -483,7 +483,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
         return grad
     if not grad._data.size:
         return grad._zeros(shape, grad._data.dtype)
-    return direct(place)(grad, shape, tuple(slice(n) for n in grad._data.shape))
+    return undispatched(place)(grad, shape, tuple(slice(n) for n in grad._data.shape))
 
 
 def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
@@ -551,8 +551,8 @@ def take_along_dim(
         )
     if dim is None:
         shape = (tensor._data.size,)
-        return direct(gather)(
-            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._data.size,)), out=out
+        return undispatched(gather)(
+            undispatched(reshape)(tensor, shape), 0, undispatched(reshape)(places, (places._data.size,)), out=out
         )
     mine, others = tensor._data.shape, places._data.shape
     if len(mine) != len(others):
@@ -567,7 +567,7 @@ def take_along_dim(
             raise broadcast_error("take_along_dim", ValueError(), (tensor._data, places._data))
         rest.append(m if n == 1 else n)
     if mine:
-        tensor = direct(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
-        places = direct(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
-    return direct(gather)(tensor, where, places, out=out)
+        tensor = undispatched(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
+        places = undispatched(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
+    return undispatched(gather)(tensor, where, places, out=out)
 
