@@ -202,7 +202,7 @@ class CopySlices(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        from tensorlike.autograd.engine import fit
+        from tensorlike.autograd.engine import unbroadcast_and_cast
 
         from .ops.views import read_strided, write_strided
 
@@ -212,7 +212,7 @@ class CopySlices(Node):
         if inner is None:
             inner = part._zeros(self.geometry.shape, self.geometry.dtype)
         else:
-            inner = fit(inner, self.geometry.shape, self.geometry.dtype, self.function)
+            inner = unbroadcast_and_cast(inner, self.geometry.shape, self.geometry.dtype, self.function)
         whole = undispatched(write_strided)(grad, inner, self.layout, self.geometry)
         return (whole, *grads[1:])
 
