@@ -40,7 +40,7 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
     ) -> Any:
         start = next_sequence_number()
         result = func(*args, **(kwargs or {}))
-        stack = [edge_of(t) for t in _tensors((result, args[:1])) if t._tracked]
+        stack = [edge_of(t) for t in _tensors((result, args[:1])) if t._tl_tracked]
         seen: set[Node] = set()
         while stack:
             edge = stack.pop()

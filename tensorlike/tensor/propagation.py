@@ -34,7 +34,7 @@ def check_declaration(cls: type, base: type) -> None:
         for name in declared:
             if not isinstance(name, str) or not name.isidentifier():
                 raise TypeError(f"{kind.__name__}.__tensor_attributes__ holds {name!r}, which is no attribute name")
-            if hasattr(base, name) or name == "_data":
+            if hasattr(base, name):
                 raise TypeError(
                     f"{kind.__name__}.__tensor_attributes__ holds {name!r}, an attribute that every Tensor has; "
                     "choose another name"
@@ -68,7 +68,7 @@ def carried(tensor: Any, name: str) -> Any:
 
 
 def _stores(tensor: Any) -> bool:
-    return any(key != "_data" and not hasattr(TensorBase, key) for key in tensor.__dict__)
+    return bool(tensor.__dict__)
 
 
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:

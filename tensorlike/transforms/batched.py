@@ -23,6 +23,7 @@ from .levels import (
     leaves,
     plain_of,
     row_for,
+    set_no_state,
     shape_of,
     tree_map,
     writes,
@@ -103,10 +104,10 @@ class BatchedTensor(TransformTensor):
 
     # What the graph asks of a gradient: see Note [Gradients of a transform].
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return plain_of(self)._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return plain_of(self)._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
@@ -115,6 +116,7 @@ class BatchedTensor(TransformTensor):
 def batched(value: Any, level: Level) -> Any:
     """Return a tensor whose first dimension is the batch of `level`, as one of that level."""
     result: Any = _new(BatchedTensor)
+    set_no_state(result)
     result._value = value
     result._level = level
     return result
@@ -163,7 +165,7 @@ def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     ranks = [len(shape_of(t)) for t in tensors]
     rank = max(ranks)
     dtype = None
-    if min(ranks) != rank and len({plain_of(t)._data.dtype for t in tensors}) > 1:
+    if min(ranks) != rank and len({plain_of(t)._tl_data.dtype for t in tensors}) > 1:
         # A batch of zero-dimensional tensors has a dimension, and would have a say in the dtype that each has not.
         dtype = _common_dtype(tensors)
 
@@ -188,12 +190,12 @@ def _common_dtype(tensors: list[Any]) -> Any:
     from tensorlike.tensor.queries import result_type
 
     found: Any = None
-    stand_ins = [plain_of(t)._zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
+    stand_ins = [plain_of(t)._tl_zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
     found = stand_ins[0]
     dtype = found.dtype
     for other in stand_ins[1:]:
         dtype = result_type(found, other)
-        found = found._zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
+        found = found._tl_zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
     return dtype
 
 
@@ -250,7 +252,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _stacked(name: str, results: list[Any]) -> Any:
-    from tensorlike.tensor.ops.joining import stack
+    from tensorlike.tensor.ops.shape.joining import stack
 
     first = results[0]
     if isinstance(first, Tensor):

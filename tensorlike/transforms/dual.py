@@ -28,6 +28,7 @@ from .levels import (
     leaves,
     physical,
     row_for,
+    set_no_state,
     tree_map,
     writes,
 )
@@ -101,10 +102,10 @@ class DualTensor(TransformTensor):
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return self._primal._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return self._primal._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
@@ -113,6 +114,7 @@ class DualTensor(TransformTensor):
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
     """Return `primal` moving along `tangent` at `level`."""
     result: Any = _new(DualTensor)
+    set_no_state(result)
     result._primal = primal
     result._tangent = tangent
     result._level = level
@@ -285,7 +287,7 @@ def become_dual(target: Any, tangent: Any, level: Level) -> None:
     from tensorlike.tensor.views import alias_of
 
     primal = alias_of(target)
-    target.__dict__.clear()
+    set_no_state(target)
     target.__class__ = DualTensor
     target._primal, target._tangent, target._level = primal, tangent, level
 

@@ -7,8 +7,8 @@ innermost level among its operands; the answer calls public functions on what th
 levels further out, and so on down to plain tensors. Reverse mode needs no level: what a transform holds is recorded by
 the graph like any tensor, and `autograd.grad` is one more function that each type answers.
 
-Neither type has an array: `_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for, so
-that a function which works on arrays cannot go on with the wrong one.
+Neither type has an array: `_tl_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for,
+so that a function which works on arrays cannot go on with the wrong one.
 """
 
 from __future__ import annotations
@@ -110,10 +110,16 @@ class running:
             self._level.alive = False
 
 
+def set_no_state(tensor: Any) -> None:
+    """Give a tensor of a transform the state of one without history; its array is what `_tl_data` below describes."""
+    tensor._tl_tracked = False
+    tensor._tl_edge = tensor._tl_counter = tensor._tl_meta = None
+
+
 class TransformTensor(Tensor):
     """A tensor of a running transform. It has a shape and a dtype like any other, and no array of its own."""
 
-    _transformed = True
+    _tl_transformed = True
     _level: Level
     # What the two types hold.
     _value: Any
@@ -125,8 +131,8 @@ class TransformTensor(Tensor):
     batch_dimensions: ClassVar[int] = 0
 
     @property
-    def _data(self) -> Any:
-        inner = plain_of(self)._data
+    def _tl_data(self) -> Any:
+        inner = plain_of(self)._tl_data
         return Described(shape_of(self), inner.dtype, device_of(inner), self.words)
 
     def __hash__(self) -> int:
@@ -170,7 +176,7 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
     while isinstance(tensor, TransformTensor):
         hidden += tensor.batch_dimensions
         tensor = tensor.held()[0]
-    shape: tuple[int, ...] = tensor._data.shape
+    shape: tuple[int, ...] = tensor._tl_data.shape
     return shape[hidden:]
 
 

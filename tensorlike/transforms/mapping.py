@@ -247,7 +247,7 @@ def _in_chunks(
 
 def _joined(values: list[Any], dims: Any) -> Any:
     """Return the nested results of several chunks as those of one."""
-    from tensorlike.tensor.ops.joining import cat
+    from tensorlike.tensor.ops.shape.joining import cat
 
     first = values[0]
     if isinstance(first, (tuple, list)):

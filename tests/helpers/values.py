@@ -36,7 +36,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def array(tensor: Any) -> Any:
-    return tensor._data
+    return tensor._tl_data
 
 
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10}

@@ -97,7 +97,7 @@ def replaced(values: Any, change: Callable[[Any], Any]) -> Any:
 
 def host(tensor: Any) -> Array:
     """Return the array of a tensor in the memory of the host."""
-    found: Array = tensor.detach().cpu()._data
+    found: Array = tensor.detach().cpu()._tl_data
     return found
 
 
@@ -115,4 +115,4 @@ def direction(random: np.random.Generator, array: Any) -> Array:
 
 def start(output: Any, values: Any) -> Any:
     """Return `values` as a gradient of `output`."""
-    return output.new_tensor(np.asarray(values, dtype=output._data.dtype).reshape(output._data.shape))
+    return output.new_tensor(np.asarray(values, dtype=output._tl_data.dtype).reshape(output._tl_data.shape))

@@ -1,0 +1,143 @@
+"""Rounding elements, and keeping them finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.dtypes import dtype_of, finfo
+from tensorlike.tensor.types import Tensor
+
+from ..shared import not_implemented, zeros_like
+
+__all__ = ["ceil", "floor", "frac", "nan_to_num", "round", "trunc"]
+
+
+@pointwise(None, hot="floor", promotion="real numeric")
+def floor(xp: Any, input: Tensor) -> Tensor:
+    """Return each element rounded down; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.floor(tl.tensor([1.7, -1.2]))
+    tensor([ 1., -2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.floor(input) if input.dtype.kind not in "iu" else input.copy()
+
+
+derivatives(floor, input=zeros_like)
+
+
+@pointwise(None, hot="ceil", promotion="real numeric")
+def ceil(xp: Any, input: Tensor) -> Tensor:
+    """Return each element rounded up; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.ceil(tl.tensor([1.2, -1.7]))
+    tensor([ 2., -1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.ceil(input) if input.dtype.kind not in "iu" else input.copy()
+
+
+derivatives(ceil, input=zeros_like)
+
+
+@pointwise(None, hot="rint", promotion="real numeric", aliases=("special.round",))
+def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
+    """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+
+    With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
+    raise NotImplementedError with `decimals`, as boolean and complex elements always do.
+
+    >>> import tensorlike as tl
+    >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+    (tensor([ 0.,  2., -1.]), tensor([0.1200]))
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind in "iu":
+        if decimals != 0:
+            not_implemented("round", input.dtype, "integers have no decimals, convert them first")
+        return input.copy()
+    if decimals == 0:
+        return xp.rint(input)
+    power = input.dtype.type(10 ** (-decimals if decimals < 0 else decimals))
+    if decimals < 0:
+        return xp.multiply(xp.rint(xp.true_divide(input, power)), power)
+    return xp.true_divide(xp.rint(xp.multiply(input, power)), power)
+
+
+derivatives(round, input=zeros_like)
+
+
+@pointwise(None, hot="trunc", promotion="real numeric", aliases=("fix",))
+def trunc(xp: Any, input: Tensor) -> Tensor:
+    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.trunc(input) if input.dtype.kind not in "iu" else input.copy()
+
+
+derivatives(trunc, input=zeros_like)
+
+
+@pointwise(None, promotion="floating")
+def frac(xp: Any, input: Tensor) -> Tensor:
+    """Return what is after the point of each element, with its sign.
+
+    Takes floating-point tensors; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.frac(tl.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.subtract(input, xp.trunc(input))
+
+
+derivatives(frac, input=lambda grad: grad)
+
+
+@pointwise(None)
+def nan_to_num(
+    xp: Any, input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Return `input` with its nan and infinite elements replaced by finite numbers.
+
+    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative is zero for
+    what was replaced.
+
+    >>> import tensorlike as tl
+    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind == "V":
+        limits = finfo(dtype_of(input.dtype))
+        posinf, neginf = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+        wide = xp.nan_to_num(input.astype(np.float32), nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+        return wide.astype(input.dtype)
+    if input.dtype.kind not in "fc":
+        return input.copy()
+    return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+derivatives(nan_to_num, input=lambda grad, input: grad.where(input.isfinite(), 0))
