@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -19,6 +20,7 @@ from .levels import (
     NoArray,
     TransformTensor,
     below,
+    follow,
     inplace_counterpart,
     leaves,
     plain_of,
@@ -96,7 +98,7 @@ class BatchedTensor(TransformTensor):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
         elif row.entry.composite:
             try:
-                return row.entry.implementation(*args, **kwargs)
+                return follow(row, args, kwargs)
             except (NoArray, NotOneForAll):
                 pass
         with below(level):
@@ -152,6 +154,8 @@ def example(value: Any, level: Level, index: int) -> Any:
 def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
+    if not row.of_library:
+        return None
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)
@@ -262,11 +266,10 @@ def _stacked(name: str, results: list[Any]) -> Any:
                 "of different shapes for different examples."
             )
         return stack(results)
-    if isinstance(first, (tuple, list)):
-        items = [_stacked(name, [r[i] for r in results]) for i in range(len(first))]
-        kind: Any = type(first)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return first
+    parts = [children_of(r) for r in results]
+    if parts[0] is None:
+        return first
+    return rebuilt(first, [_stacked(name, list(each)) for each in zip(*parts, strict=True)])
 
 
 def apply_node(node: Node, grad: Any) -> Any:

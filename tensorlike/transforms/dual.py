@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
 
@@ -24,6 +25,7 @@ from .levels import (
     TransformTensor,
     below,
     bind,
+    follow,
     inplace_counterpart,
     leaves,
     physical,
@@ -70,6 +72,8 @@ class DualTensor(TransformTensor):
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
         row = row_for(func)
+        if row is not None and not row.of_library:
+            return _followed(level, row, func, args, kwargs)
         name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
         declared = getattr(getattr(row, "declaration", None), "name", "")
         found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.form != "inplace" else None)
@@ -95,10 +99,7 @@ class DualTensor(TransformTensor):
                 if result is not NotImplemented:
                     return result
         if row.entry.composite and name not in NOT_FOLLOWED:
-            try:
-                return row.entry.implementation(*args, **kwargs)
-            except NoArray:
-                pass
+            return _followed(level, row, func, args, kwargs)
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
@@ -109,6 +110,15 @@ class DualTensor(TransformTensor):
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
+
+
+def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    try:
+        return follow(row, args, kwargs)
+    except NoArray:
+        with below(level):
+            return _from_reverse(level, func, args, kwargs)
 
 
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
@@ -146,11 +156,10 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     if isinstance(result, Tensor):
         movable = isinstance(tangent, Tensor) and (result.is_floating_point() or result.is_complex())
         return dual(result, tangent, level) if movable else result
-    if isinstance(result, (tuple, list)):
-        items = [_paired(r, t, level) for r, t in zip(result, tangent, strict=True)]
-        kind: Any = type(result)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return result
+    items = children_of(result)
+    if items is None:
+        return result
+    return rebuilt(result, [_paired(r, t, level) for r, t in zip(items, children_of(tangent), strict=True)])  # type: ignore[arg-type]
 
 
 def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -22,10 +22,10 @@ from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
-from .norms import log_softmax as _log_softmax
-from .norms import logsumexp as _logsumexp
-from .norms import softmax as _softmax
 from .norms import vector_norm as _vector_norm
+from .softmax import log_softmax as _log_softmax
+from .softmax import logsumexp as _logsumexp
+from .softmax import softmax as _softmax
 from .statistics import nanmedian as _nanmedian
 
 __all__: list[str] = []

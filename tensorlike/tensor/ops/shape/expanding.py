@@ -245,7 +245,7 @@ def repeat_interleave(
 
     Same as PyTorch's function of that name.
     """
-    from ..indexing.scatter import index_select
+    from ..indexing.gather import index_select
 
     [tensor] = _all_of((input,), "repeat_interleave")
     if repeats is None:
