@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.reduced import is_half, unsupported, whole
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import wrong_type
@@ -196,7 +196,7 @@ derivatives(
 )
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=True)
+@internal(several=True)
 def _of_points(
     xp: Any, input: Tensor, counts: Sequence[int] | None, edges: Sequence[Tensor], range: Any, weight: Tensor | None,
     density: bool,
