@@ -77,7 +77,6 @@ def primitive(
     spread: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
-    samples: Any = None,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -112,7 +111,6 @@ def primitive(
             weak_numbers=weak_numbers,
             out=out,
             differentiable=differentiable and not plain_result,
-            samples=samples,
             write=write,
             hot=hot,
             own_layout=own_layout,
@@ -157,10 +155,10 @@ def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callabl
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     """Give an operation its derivative: one formula for each input that has one."""
-    d: Declaration = function.declaration
+    d: Declaration = function.operation
     if not d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
-    d.formulas = formulas
+    d.vjp = formulas
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
@@ -169,12 +167,12 @@ def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     They name what the differentiable formulas name, no more, and a test holds the two equal. Worth it where profiles
     show it: a public operation costs 500 ns more than its kernel, per formula and node.
     """
-    d: Declaration = function.declaration
+    d: Declaration = function.operation
     for name, formula in formulas.items():
-        given = (d.formulas or {}).get(name)
+        given = (d.vjp or {}).get(name)
         asked = formula.__code__.co_varnames[: formula.__code__.co_argcount]
         if given is None or not set(asked) <= set(given.__code__.co_varnames[: given.__code__.co_argcount]):
             raise TypeError(
                 f"raw_derivatives of {d.name}: the formula for {name!r} must name what its derivative names"
             )
-    d.raw_formulas = formulas
+    d.raw_vjp = formulas

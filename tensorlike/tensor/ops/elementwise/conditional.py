@@ -49,7 +49,7 @@ def _choose(condition: Any, input: Any, other: Any) -> Any:
     return where(condition, input, other)
 
 
-@composite(guard=False, hot=WHERE, hot_for=_where.declaration)  # type: ignore[attr-defined]
+@composite(guard=False, hot=WHERE, hot_for=_where.operation)  # type: ignore[attr-defined]
 def where(
     condition: Tensor,
     input: Tensor | Number | None = None,

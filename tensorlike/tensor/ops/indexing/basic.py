@@ -23,8 +23,8 @@ __all__ = [
 
 
 def declared(function: Any) -> Any:
-    """Return the declaration of a public function."""
-    return function.declaration
+    """Return the operation of a public function."""
+    return function.operation
 
 
 def along(dim: int, *index: Any) -> tuple[Any, ...]:

@@ -331,7 +331,7 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     bump(self)
 
 
-@tensor_method(name="__setitem__", composite=False)
+@tensor_method(name="__setitem__", composite=False, mutates=("self",))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
 

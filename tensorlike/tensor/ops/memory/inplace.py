@@ -266,7 +266,7 @@ def set_(
 
 def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     """Give `self` the array of a view of itself: its memory stays, its shape does not."""
-    declaration = function.declaration
+    declaration = function.operation
     array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
     node = None

@@ -49,19 +49,17 @@ Declare = Callable[[Callable[..., Any]], Any]
 
 
 @overload
-def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ...) -> Any: ...
+def functional(function: Callable[..., Any], **options: Any) -> Any: ...
 @overload
-def functional(function: None = None, *, guard: bool = ..., name: str | None = ...) -> Declare: ...
-def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None) -> Any:
+def functional(function: None = None, **options: Any) -> Declare: ...
+def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, **options: Any) -> Any:
     """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
-    if function is None:
-        return lambda f: functional(f, guard=guard, name=name)
-    return composite(function, namespace=FUNCTIONAL, guard=guard, name=name)
+    return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
 
 
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
-    d = function.declaration
+    d = function.operation
     return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
 
 

@@ -143,7 +143,7 @@ def shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Non
         weight.detach()[rows] = chosen * scale
 
 
-@functional(guard=True)
+@functional(guard=True, mutates={"weight": "max_norm"})
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -173,7 +173,7 @@ def embedding(
     return _embedding_op(weight, input, row, scale_grad_by_freq)
 
 
-@functional(guard=True)
+@functional(guard=True, mutates={"weight": "max_norm"})
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,

@@ -368,7 +368,7 @@ def _check_channels(function: str, channels: int, **operands: Any) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {value._tl_data.size}")
 
 
-@functional
+@functional(mutates={"running_mean": "training", "running_var": "training"})
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
@@ -422,7 +422,7 @@ def batch_normalized(
     return result
 
 
-@functional(guard=True)
+@functional(guard=True, mutates={"running_mean": "use_input_stats", "running_var": "use_input_stats"})
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,

@@ -179,7 +179,7 @@ def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
     axes = (ndim - 2, ndim - 1) if dim is None else reduced_axes(dim, ndim, "norm")
     if axes is None or len(axes) != 2:
         raise RuntimeError(f"norm(): linalg.matrix_norm: dim must be a 2-tuple for order nuc, got {dim!r}")
-    singular_values = DECLARATIONS["tensorlike.linalg.svdvals"].function(input.movedim(axes, (-2, -1)))  # type: ignore[misc]
+    singular_values = DECLARATIONS["tensorlike.linalg.svdvals"].function(input.movedim(axes, (-2, -1)))
     result = singular_values.sum(-1)
     return result.reshape([1 if d in axes else n for d, n in enumerate(input.shape)]) if keepdim else result
 
