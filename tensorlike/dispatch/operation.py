@@ -32,7 +32,7 @@ from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, St
 if TYPE_CHECKING:
     from .signature import Parameter
 
-__all__ = ["Form", "Mutates", "Operation", "form_of", "mutates_of", "operation_of", "written"]
+__all__ = ["Form", "Mutates", "Operation", "form_of", "mutates_of", "operation_of", "undispatched", "written"]
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -336,6 +336,12 @@ def operation_of(function: Any) -> Operation:
     if form is None:
         raise TypeError(f"{function!r} is no public function and has no operation")
     return form.operation
+
+
+def undispatched(function: Any) -> Callable[..., Any]:
+    """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
+    implementation: Callable[..., Any] = function._form.implementation
+    return implementation
 
 
 def form_of(function: Any) -> Form | None:
