@@ -348,7 +348,7 @@ def _is_view(self: Tensor) -> bool:
     return self._tl_view_base is not None
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 

@@ -135,7 +135,7 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0)
 
 
-@tensor_method(name="__contains__")
+@tensor_method(name="__contains__", differentiable=False)
 def _contains(self: Tensor, element: Any) -> bool:
     """Return whether an element of the tensor equals `element`, a number or a tensor.
 

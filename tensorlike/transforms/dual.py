@@ -92,8 +92,12 @@ class DualTensor(TransformTensor):
                 return func(*primals(args, level), **primals(kwargs, level))
         if form.inplace:
             function = functional_of(form)
-            if function is not None or not operation.composite:
-                return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
+            if function is None and operation.composite:
+                try:
+                    return follow(form, args, kwargs)
+                except NoArray:
+                    pass
+            return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
         with below(level):
             if operation.linear_in:
                 return _linear(level, form, func, args, kwargs)

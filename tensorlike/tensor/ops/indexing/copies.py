@@ -200,7 +200,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _copies(undispatched(chunk)(input, chunks, dim))
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Return the coordinates, in a tensor of that shape, of elements given by their place in the flat tensor.
 

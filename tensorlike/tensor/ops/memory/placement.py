@@ -41,7 +41,7 @@ def get_device(input: Tensor) -> int:
     return _get_device(input)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors show the same memory in the same shape, with the same steps.
 
