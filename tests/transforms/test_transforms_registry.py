@@ -9,6 +9,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike import func
+from tensorlike.transforms.batched import NotOneForAll
 from tests.helpers.gradients import inner, outputs_of, random_like, recorded_among
 from tests.helpers.rows import calling, differentiable, families, is_differentiable, samples
 from tests.helpers.values import array, assert_arrays, tensors_in, wrapped
@@ -77,6 +78,10 @@ def _compared(name: str) -> int:
     return compared
 
 
+def _takes_tensors(name: str) -> bool:
+    return any(p.operand for p in families()[name][0].parameters)
+
+
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_forward_derivative(name: str) -> None:
     """Forward mode agrees with reverse mode, which finite differences confirm elsewhere."""
@@ -94,11 +99,27 @@ def test_what_is_declared_without_a_derivative_has_none(name: str) -> None:
     assert not _compared(name)
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
-def test_batch(name: str) -> None:
-    """A function mapped over a batch of operands computes what it computes for each of them."""
-    if name in NOT_MAPPED:
+def _compare_answers(function: Any, examples: list[list[Any]], what: str) -> None:
+    """A function that returns no tensors answers for both examples alike inside vmap, or refuses to answer."""
+    answers = [function(*e) for e in examples]
+    seen: list[Any] = []
+
+    def mapped(*values: Any) -> Any:
+        seen.append(function(*values))
+        return values[0]
+
+    try:
+        func.vmap(mapped)(*(tl.stack([a, b]) for a, b in zip(*examples, strict=True)))
+    except NotOneForAll:
         return
+    for answer in answers:
+        same = type(seen[0]) is type(answer) and seen[0] == answer
+        assert same, f"{what}: {seen[0]!r}, expected {answer!r}"
+
+
+def _mapped(name: str) -> int:
+    """Compare a function mapped over two samples with both of them; return how many pairs there were to compare."""
+    compared = 0
     row = families()[name][0]
     wanted = samples(name).dtypes
     dtype = next((d for d in ("float64", "int64") if d in wanted), wanted[0])
@@ -116,12 +137,30 @@ def test_batch(name: str) -> None:
             expected = [list(tensors_in(function(*e))) for e in examples]
         except (RuntimeError, ValueError, IndexError):
             continue  # The two samples do not mix: an index into one is none into the other.
-        if not expected[0] or any(array(a).shape != array(b).shape for a, b in zip(*expected, strict=True)):
+        if not expected[0]:
+            _compare_answers(function, examples, f"vmap of {name}{one}")
+            compared += 1
+            continue
+        if any(array(a).shape != array(b).shape for a, b in zip(*expected, strict=True)):
             continue
         stacked = [tl.stack([a, b]) for a, b in zip(*examples, strict=True)]
         found = func.vmap(lambda *v: tuple(tensors_in(function(*v))), randomness="same")(*stacked)  # noqa: B023
+        compared += 1
         for position, result in enumerate(found):
             for index in (0, 1):
                 assert_arrays(
                     array(result)[index], array(expected[index][position]), f"vmap of {name}{one}", 1e-7
                 )
+    return compared
+
+
+@pytest.mark.parametrize("name", [name for name in DETERMINISTIC if name not in NOT_MAPPED and _takes_tensors(name)])
+def test_batch(name: str) -> None:
+    """A function mapped over a batch of operands computes what it computes for each of them."""
+    assert _mapped(name), "no sample has anything to map: say why in NOT_MAPPED"
+
+
+@pytest.mark.parametrize("name", NOT_MAPPED)
+def test_what_is_not_mapped_cannot_be(name: str) -> None:
+    with pytest.raises((AssertionError, RuntimeError)):
+        assert _mapped(name)
