@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from .operation import Form
+from .operation import Form, undispatched
 from .state import (
     CLEAR,
     OPTIONAL_TENSORS,
@@ -44,6 +44,7 @@ __all__ = [
     "register_default",
     "register_pairwise",
     "register_plain",
+    "undispatched",
 ]
 
 

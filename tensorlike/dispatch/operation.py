@@ -37,7 +37,7 @@ from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, St
 if TYPE_CHECKING:
     from .signature import Parameter
 
-__all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "written"]
+__all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "undispatched", "written"]
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -337,6 +337,12 @@ def _undispatched(form: Form, key: Any, operands: Any, args: tuple[Any, ...], kw
     if form.check is not None:
         form.check(args, kwargs)
     return form.implementation(*args, **kwargs)
+
+
+def undispatched(function: Any) -> Callable[..., Any]:
+    """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
+    implementation: Callable[..., Any] = function._form.implementation
+    return implementation
 
 
 def form_of(function: Any) -> Form | None:

@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.dispatch.core import undispatched
+
 from .declaration import DECLARATIONS, Declaration
 from .fast_paths import FastPath
 from .forms import expand
@@ -37,12 +39,18 @@ __all__ = [
     "composite",
     "derivatives",
     "factory",
+    "internal",
+    "internal_pointwise",
     "pointwise",
     "primitive",
     "raw_derivatives",
     "tensor_method",
     "tensor_property",
+    "undispatched",
 ]
+
+#: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
+INTERNAL = "tensorlike._internal"
 
 
 def primitive(
@@ -135,6 +143,16 @@ def pointwise(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
     return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
+
+
+def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an operation that a public function or a derivative is made of, with the options of `primitive`."""
+    return primitive(namespace=INTERNAL, **{"method": False, **options})
+
+
+def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an elementwise operation that a public function or a derivative is made of, by its kernel."""
+    return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
 
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
