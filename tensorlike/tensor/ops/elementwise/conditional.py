@@ -18,7 +18,9 @@ from ..indexing.selection import kernel_of
 __all__ = ["where"]
 
 
-@pointwise(None, namespace="tensorlike._internal", name="where", method=False, inplace=False, promotion=None)
+@pointwise(
+    None, namespace="tensorlike._internal", name="where", method=False, inplace=False, promotion=None, out="exact"
+)
 def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input` where the condition holds and `other` elsewhere."""
     if condition.dtype.kind != "b":

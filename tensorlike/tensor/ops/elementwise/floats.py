@@ -8,7 +8,7 @@ from tensorlike.tensor.declare import derivatives, pointwise, primitive
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..shared import no_derivative
+from ..shared import zeros_like
 
 __all__ = ["frexp", "nextafter"]
 
@@ -28,7 +28,9 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 
 derivatives(
-    nextafter, input=lambda grad: no_derivative("nextafter"), other=lambda grad: no_derivative("nextafter")
+    nextafter,
+    input=lambda grad, input, other: grad.masked_fill(input == other, 0),
+    other=lambda grad: zeros_like(grad),
 )
 
 

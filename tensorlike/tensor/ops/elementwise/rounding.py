@@ -15,7 +15,7 @@ from ..shared import not_implemented, zeros_like
 __all__ = ["ceil", "floor", "frac", "nan_to_num", "round", "trunc"]
 
 
-@pointwise(None, hot="floor", promotion="real numeric")
+@pointwise(None, hot="floor", promotion="real numeric", out="exact")
 def floor(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
@@ -33,7 +33,7 @@ def floor(xp: Any, input: Tensor) -> Tensor:
 derivatives(floor, input=zeros_like)
 
 
-@pointwise(None, hot="ceil", promotion="real numeric")
+@pointwise(None, hot="ceil", promotion="real numeric", out="exact")
 def ceil(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
 
@@ -51,7 +51,7 @@ def ceil(xp: Any, input: Tensor) -> Tensor:
 derivatives(ceil, input=zeros_like)
 
 
-@pointwise(None, hot="rint", promotion="real numeric", aliases=("special.round",))
+@pointwise(None, hot="rint", promotion="real numeric", aliases=("special.round",), out="exact")
 def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
@@ -79,7 +79,7 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
 derivatives(round, input=zeros_like)
 
 
-@pointwise(None, hot="trunc", promotion="real numeric", aliases=("fix",))
+@pointwise(None, hot="trunc", promotion="real numeric", aliases=("fix",), out="exact")
 def trunc(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
@@ -97,7 +97,7 @@ def trunc(xp: Any, input: Tensor) -> Tensor:
 derivatives(trunc, input=zeros_like)
 
 
-@pointwise(None, promotion="floating")
+@pointwise(None, promotion="floating", out="exact")
 def frac(xp: Any, input: Tensor) -> Tensor:
     """Return what is after the point of each element, with its sign.
 
@@ -115,7 +115,7 @@ def frac(xp: Any, input: Tensor) -> Tensor:
 derivatives(frac, input=lambda grad: grad)
 
 
-@pointwise(None)
+@pointwise(None, out="exact")
 def nan_to_num(
     xp: Any, input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:

@@ -184,9 +184,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         columns = direct(unbind)(wrap(_places(input, "nonzero")), 1)
         if out is None:
             return columns
-        return tuple(write_out("nonzero", o, c._tl_data) for o, c in zip(out, columns, strict=True))
+        return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
-    return wrap(found) if out is None else write_out("nonzero", out, found)
+    return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
 
 
 @composite(guard=False, method=True)

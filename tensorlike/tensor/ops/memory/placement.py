@@ -83,7 +83,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
-    return wrap(result) if out is None else write_out("nonzero_static", out, result, input)
+    return wrap(result) if out is None else write_out("nonzero_static", out, result, input, rule="exact")
 
 
 @tensor_method

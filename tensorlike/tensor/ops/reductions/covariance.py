@@ -173,7 +173,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
-    return found if out is None else write_out("renorm", out, found._tl_data, input)
+    return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
 
 
 # --------------------------------------------------------------------------------------------------------- integrals

@@ -175,13 +175,13 @@ def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple
     return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)
 
 
-@primitive(name="max_all", namespace="tensorlike._internal", method=False, out=True)
+@primitive(name="max_all", namespace="tensorlike._internal", method=False, out="cast")
 def _max_all(xp: Any, input: Tensor) -> Tensor:
     """Return the largest element."""
     return _extreme(xp, xp.maximum, "max", input, None, False)
 
 
-@primitive(name="min_all", namespace="tensorlike._internal", method=False, out=True)
+@primitive(name="min_all", namespace="tensorlike._internal", method=False, out="cast")
 def _min_all(xp: Any, input: Tensor) -> Tensor:
     """Return the smallest element."""
     return _extreme(xp, xp.minimum, "min", input, None, False)

@@ -163,7 +163,7 @@ def norm(
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
         result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out("norm", out, result._tl_data, input)
+    return result if out is None else write_out("norm", out, result._tl_data, input, rule="exact")
 
 
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
@@ -183,7 +183,7 @@ def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
 # --------------------------------------------------------------------------------------------- sums of exponentials
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 

@@ -41,7 +41,7 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------- sums
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out="dtype")
 def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running sums along `dim`.
 
@@ -71,7 +71,7 @@ derivatives(cumsum_backwards, input=lambda grad, dim: grad.cumsum(dim))
 # ------------------------------------------------------------------------------------------------------- products
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out="dtype")
 def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running products along `dim`.
 
@@ -252,7 +252,7 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------- differences
 
 
-@primitive(promotion="arithmetic", out=True)
+@primitive(promotion="arithmetic", out="cast")
 def diff(
     xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
