@@ -316,7 +316,7 @@ class Declaration:
             return None
         if self.node is None:
             self.node = type(f"{self.name.capitalize()}Backward0", (ConstantNode,), {"__slots__": ()})
-        node = self.node()
+        node: Any = self.node()
         node.edges = edges
         node.sequence_number = next_sequence_number()
         node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype

@@ -61,7 +61,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(hot=SUM, out="dtype", own_layout="dtype")
+@primitive(hot=SUM, out="dtype", own_layout=True)
 def sum(
     xp: Any,
     input: Tensor,
@@ -144,7 +144,7 @@ derivatives(
 )
 
 
-@primitive(hot=MEAN, out="cast", own_layout="cast")
+@primitive(hot=MEAN, out="cast", own_layout=True)
 def mean(
     xp: Any,
     input: Tensor,
