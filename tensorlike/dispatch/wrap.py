@@ -20,7 +20,6 @@ from .core import (
     PLAIN,
     STATE,
     TENSORS,
-    Entry,
     Missing,
     ask_types,
     dispatch,
@@ -28,6 +27,7 @@ from .core import (
     known_plan,
 )
 from .deferred import deferred
+from .operation import Form
 from .options import LENIENT, check_options, is_checked
 from .signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
@@ -225,7 +225,7 @@ def wrapper_source(
             "            if entry.plain is not None:",
             "                return entry.plain(*args)",
             "        elif _plan.default is None:",
-            f"            return ask_types(entry.function, _plan, ({without},), args, keywords)",
+            f"            return ask_types(entry.key, _plan, ({without},), args, keywords)",
         ]
         lines.append(f"    return dispatch(entry, _key, ({without},), args, keywords, _plan)")
     elif len(single) == 1 and single[0].operand == MANY and single[0].kind == POSITIONAL:
@@ -242,8 +242,7 @@ def wrapper_source(
 
 
 def public_function(
-    entry: Entry,
-    parameters: Sequence[Parameter],
+    form: Form,
     *,
     name: str,
     qualname: str,
@@ -255,34 +254,37 @@ def public_function(
     strict: bool = False,
     inherited: Callable[[], Sequence[str]] | None = None,
 ) -> Callable[..., Any]:
-    """Return the public function of `entry`: it looks at the operands' types and runs or dispatches.
+    """Return the public function of `form`, which it enters there: it looks at the operands and runs or dispatches.
 
     `hot_values` are the names that the source `hot` uses besides the wrapper's own; `strict` and `inherited` are
     `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited
+        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited
     )
     function.__name__ = name
     function.__qualname__ = qualname
     function.__module__ = module
     function.__doc__ = doc
-    function.__wrapped__ = entry.implementation
-    function._entry = entry
+    function.__wrapped__ = form.implementation
+    function._form = form
+    function.operation = form.operation
+    form.function = function
+    form.key = function if form.reports is None else form.reports.key
     public: Callable[..., Any] = function
     return public
 
 
 def _written(
     name: str,
-    entry: Entry,
-    parameters: Sequence[Parameter],
+    form: Form,
     hot: str | Callable[[], str],
     hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
     foreign: str,
     strict: bool,
     inherited: Callable[[], Sequence[str]] | None,
 ) -> tuple[str, dict[str, Any]]:
+    parameters = form.parameters
     source, renames = wrapper_source(
         parameters,
         hot() if callable(hot) else hot,
@@ -291,8 +293,8 @@ def _written(
         inherited=inherited() if inherited is not None else (),
     )
     values: dict[str, Any] = {
-        "entry": entry,
-        "implementation": entry.implementation,
+        "entry": form.reports or form,
+        "implementation": form.implementation,
         "MISSING": MISSING,
         "OPTIONAL_TENSORS": OPTIONAL_TENSORS,
         "PLAIN": PLAIN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from tensorlike.autograd.node import (
     unpack_raw,
 )
 from tensorlike.dispatch.deferred import build
-from tensorlike.dispatch.registry import Row
+from tensorlike.dispatch.operation import Operation
 from tensorlike.dispatch.signature import (
     parameters_of,
 )
@@ -55,8 +55,8 @@ class ConstantNode(Node):
         return tuple(None if i is None else grad._tl_zeros(*i) for i in self.inputs)
 
 
-class Declaration:
-    """What one operation is: its kernel, signature, forms, promotion, derivative and samples."""
+class Declaration(Operation):
+    """An operation that is a kernel on raw arrays: its promotion, its result, and how it is recorded."""
 
     # 1.2 KB less for each than with a dict, of 390.
     __slots__ = (
@@ -67,31 +67,23 @@ class Declaration:
         "constant",
         "differentiable",
         "doc",
-        "elementwise",
-        "formulas",
-        "function",
         "hot",
         "kernel",
-        "name",
-        "namespace",
         "node",
         "number_first",
         "out",
         "own_layout",
-        "parameters",
         "plain_result",
         "promoted",
         "promotion",
-        "raw_formulas",
-        "rows",
-        "samples",
         "several",
         "spread",
         "ufunc",
-        "view",
         "weak_numbers",
         "write",
     )
+
+    primitive = True
 
     def __init__(
         self,
@@ -110,15 +102,17 @@ class Declaration:
         weak_numbers: bool,
         out: bool | str,
         differentiable: bool,
-        samples: Any,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
     ) -> None:
+        parameters = parameters_of(kernel, skip=0 if ufunc else 1)
+        number_first = bool(parameters) and "Tensor | Number" in parameters[0].annotation
+        if number_first:
+            parameters = (parameters[0]._replace(annotation="Tensor"), *parameters[1:])
+        super().__init__(name, namespace, parameters)
         self.kernel = kernel
         self.write = write
-        self.name = name
-        self.namespace = namespace
         self.ufunc = ufunc
         self.elementwise = elementwise
         self.promotion = promotion
@@ -132,32 +126,18 @@ class Declaration:
         self.differentiable = differentiable
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
-        self.samples = samples
         self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot
-        self.parameters = parameters_of(kernel, skip=0 if ufunc else 1)
         #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
         #: pays for it.
-        self.number_first = bool(self.parameters) and "Tensor | Number" in self.parameters[0].annotation
-        if self.number_first:
-            self.parameters = (self.parameters[0]._replace(annotation="Tensor"), *self.parameters[1:])
+        self.number_first = number_first
         self.doc = kernel.__doc__
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
-        self.formulas: Mapping[str, Callable[..., Any]] | None = None
-        #: Formulas on raw arrays, for a backward that is not itself recorded.
-        self.raw_formulas: Mapping[str, Callable[..., Any]] = {}
-        self.function: Callable[..., Any] | None = None
         self.node: type[Node] | None = None
         self._built: tuple[Callable[..., Any], Callable[..., Any]] | None = None
         self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
-        self.rows: list[Row] = []
-
-    @property
-    def full_name(self) -> str:
-        """The dotted name of the declaration."""
-        return f"{self.namespace}.{self.name}"
 
     def out_rules(self) -> dict[str, Any]:
         """Return how `out=` is written: see `write_out`.
@@ -202,7 +182,7 @@ class Declaration:
 
         recorded = self.recorded()
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
-        values |= {f"raw_{n}": f for n, f in self.raw_formulas.items()}
+        values |= {f"raw_{n}": f for n, f in self.raw_vjp.items()}
         values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
         values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
         values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}

@@ -65,11 +65,11 @@ class Recorded:
     """What the formulas of a declaration ask for: which inputs have one, and what each formula names."""
 
     def __init__(self, d: Declaration) -> None:
-        assert d.formulas is not None
+        assert d.vjp is not None
         self.parameters = [p for p in d.parameters if p.name != "out"]
         self.by_name = {p.name: p for p in self.parameters}
         self.operands = operands_of(self.parameters)
-        self.formulas = {p.name: d.formulas[p.name] for p in self.operands if p.name in d.formulas}
+        self.formulas = {p.name: d.vjp[p.name] for p in self.operands if p.name in d.vjp}
         self.asked: dict[str, tuple[str, ...]] = {
             name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
         }
@@ -77,7 +77,7 @@ class Recorded:
         self.outputs = {} if isinstance(d.several, bool) else {
             field: index for index, field in enumerate(d.several) if field not in self.by_name
         }  # fmt: skip
-        for name, formula in d.formulas.items():
+        for name, formula in d.vjp.items():
             if name not in self.by_name:
                 raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
             for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
@@ -186,7 +186,7 @@ def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> lis
         if p.name not in recorded.formulas:
             continue
         arguments, look = [], []
-        formula = d.raw_formulas[p.name]
+        formula = d.raw_vjp[p.name]
         for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
             saved = f"self._saved_{name}"
             if name == "grad":
@@ -220,14 +220,14 @@ def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> lis
 
 def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
     """Return the gradients by raw formulas, or nothing when there is not one for every formula."""
-    if d.several or not d.raw_formulas or set(d.raw_formulas) != set(recorded.formulas):
+    if d.several or not d.raw_vjp or set(d.raw_vjp) != set(recorded.formulas):
         return []
     outputs = []
     for p in recorded.operands:
         if p.name not in recorded.formulas:
             outputs.append("None")
             continue
-        formula = d.raw_formulas[p.name]
+        formula = d.raw_vjp[p.name]
         arguments = []
         for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
             saved = f"self._saved_{name}"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import internal
 
 from . import distributions as draw
 from .backends import backend_for, check_same_device, device_of, namespace_of
@@ -336,7 +337,7 @@ def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
     return grad._tl_zeros(tuple(shape), grad._tl_data.dtype)
 
 
-@primitive(name="_normal", method=False, namespace="tensorlike._internal", out="cast")
+@internal(name="_normal", out="cast")
 def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Generator | None) -> Tensor:
     """Return normally distributed numbers; at least one parameter is a tensor."""
     center: Any = mean

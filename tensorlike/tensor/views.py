@@ -26,6 +26,7 @@ from tensorlike.autograd.node import (
     next_sequence_number,
     register_view_refresh,
 )
+from tensorlike.dispatch.core import undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
@@ -195,10 +196,9 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.indexing.basic import direct
         from .ops.memory.views import scatter_strided
 
-        return (direct(scatter_strided)(grad, self.layout, self.geometry),)
+        return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
 
 class CopySlices(Node):
@@ -211,19 +211,18 @@ class CopySlices(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        from tensorlike.autograd.engine import fit
+        from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.indexing.basic import direct
         from .ops.memory.views import read_strided, write_strided
 
-        part = direct(read_strided)(grad, self.layout, self.geometry)
+        part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
         inner = grads[0]
         if inner is None:
             inner = part._tl_zeros(self.geometry.shape, self.geometry.dtype)
         else:
-            inner = fit(inner, self.geometry.shape, self.geometry.dtype, self.function)
-        whole = direct(write_strided)(grad, inner, self.layout, self.geometry)
+            inner = unbroadcast_and_cast(inner, self.geometry.shape, self.geometry.dtype, self.function)
+        whole = undispatched(write_strided)(grad, inner, self.layout, self.geometry)
         return (whole, *grads[1:])
 
     def release(self) -> None:

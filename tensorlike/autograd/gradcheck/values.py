@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from tensorlike.dispatch.pytree import instances, map_instances
 
 from ..base import TensorBase
 from ..grad_mode import enable_grad
@@ -76,23 +78,14 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def tensors_in(values: Any) -> Iterator[Any]:
-    """Yield the tensors in nested lists and tuples."""
-    for value in values:
-        if isinstance(value, TensorBase):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
+def tensors_in(values: Any) -> list[Any]:
+    """Return the tensors in nested containers."""
+    return instances(values, TensorBase)
 
 
 def replaced(values: Any, change: Callable[[Any], Any]) -> Any:
-    """Return nested lists and tuples with `change` applied to the tensors in them."""
-    if isinstance(values, TensorBase):
-        return change(values)
-    if isinstance(values, (list, tuple)):
-        items = [replaced(v, change) for v in values]
-        return type(values)._make(items) if hasattr(values, "_make") else type(values)(items)
-    return values
+    """Return nested containers with `change` applied to the tensors in them."""
+    return map_instances(change, values, TensorBase)
 
 
 def host(tensor: Any) -> Array:

@@ -6,14 +6,15 @@ is added to the list below. `shared.py` holds what several folders need.
 
 import tensorlike.tensor.ops.elementwise.arithmetic
 import tensorlike.tensor.ops.elementwise.callables
+import tensorlike.tensor.ops.elementwise.clamp
 import tensorlike.tensor.ops.elementwise.combined
 import tensorlike.tensor.ops.elementwise.comparison
 import tensorlike.tensor.ops.elementwise.complexes
 import tensorlike.tensor.ops.elementwise.conditional
 import tensorlike.tensor.ops.elementwise.exponential
-import tensorlike.tensor.ops.elementwise.extremes
 import tensorlike.tensor.ops.elementwise.floats
 import tensorlike.tensor.ops.elementwise.logic
+import tensorlike.tensor.ops.elementwise.maximum
 import tensorlike.tensor.ops.elementwise.powers
 import tensorlike.tensor.ops.elementwise.rounding
 import tensorlike.tensor.ops.elementwise.signs
@@ -25,6 +26,7 @@ import tensorlike.tensor.ops.fft.transforms
 import tensorlike.tensor.ops.indexing.accumulation
 import tensorlike.tensor.ops.indexing.basic
 import tensorlike.tensor.ops.indexing.copies
+import tensorlike.tensor.ops.indexing.gather
 import tensorlike.tensor.ops.indexing.getitem
 import tensorlike.tensor.ops.indexing.index_parts
 import tensorlike.tensor.ops.indexing.masks
@@ -96,16 +98,19 @@ import tensorlike.tensor.ops.nn.toplevel_pooling
 import tensorlike.tensor.ops.nn.windows
 import tensorlike.tensor.ops.random.binomial
 import tensorlike.tensor.ops.random.sampling
+import tensorlike.tensor.ops.reductions.common
 import tensorlike.tensor.ops.reductions.covariance
 import tensorlike.tensor.ops.reductions.differences
 import tensorlike.tensor.ops.reductions.hashing
 import tensorlike.tensor.ops.reductions.histograms
+import tensorlike.tensor.ops.reductions.integration
 import tensorlike.tensor.ops.reductions.masked
 import tensorlike.tensor.ops.reductions.minmax
 import tensorlike.tensor.ops.reductions.norms
 import tensorlike.tensor.ops.reductions.row_kernels
 import tensorlike.tensor.ops.reductions.scans
 import tensorlike.tensor.ops.reductions.segments
+import tensorlike.tensor.ops.reductions.softmax
 import tensorlike.tensor.ops.reductions.statistics
 import tensorlike.tensor.ops.reductions.sums
 import tensorlike.tensor.ops.shape.expanding

@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, pointwise, primitive, tensor_property
+from tensorlike.tensor.declare import (
+    composite,
+    derivatives,
+    internal,
+    pointwise,
+    primitive,
+    tensor_property,
+    undispatched,
+)
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import kernel_of
 from ..shared import check_tensor, real_dtype, zeros_like
 
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
@@ -35,7 +42,7 @@ def conj_physical(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(conj_physical, input=lambda grad: grad.conj())
 
-_conj_physical = kernel_of(conj_physical)
+_conj_physical = undispatched(conj_physical)
 
 
 @composite(method=True, guard=False)
@@ -54,13 +61,13 @@ def conj(input: Tensor) -> Tensor:
     return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
 
 
-@primitive(namespace="tensorlike._internal", name="real", method=False, view=True)
+@internal(name="real", view=True)
 def _real(xp: Any, input: Tensor) -> Tensor:
     """Return the real parts as a view."""
     return input.real
 
 
-@primitive(namespace="tensorlike._internal", name="imag", method=False, view=True)
+@internal(name="imag", view=True)
 def _imag(xp: Any, input: Tensor) -> Tensor:
     """Return the imaginary parts as a view."""
     return input.imag
@@ -68,11 +75,11 @@ def _imag(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(_real, input=lambda grad: grad)
 # Not `grad * 1j`, whose real part is nan where the gradient is infinite.
-derivatives(_imag, input=lambda grad: kernel_of(complex)(zeros_like(grad), grad))
+derivatives(_imag, input=lambda grad: undispatched(complex)(zeros_like(grad), grad))
 
 # The implementations behind the dispatch, which the public functions have done already.
-_real_of = kernel_of(_real)
-_imag_of = kernel_of(_imag)
+_real_of = undispatched(_real)
+_imag_of = undispatched(_imag)
 
 
 def _real_part(tensor: Any) -> Any:

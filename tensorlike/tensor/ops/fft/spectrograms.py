@@ -8,19 +8,18 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import _outside_stacklevel
 from tensorlike.tensor.creation import ones
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import view_as_real
-from ..indexing.selection import kernel_of
 from ..shared import real_dtype
 from .fourier import to_complex, to_real, transform
 
 __all__ = ["istft", "stft"]
 
-_full, _half, _real = kernel_of(transform), kernel_of(to_complex), kernel_of(to_real)
+_full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 
 
 def _called(function: str, input: Any, **arguments: Any) -> str:

@@ -19,7 +19,7 @@ from tensorlike.autograd.base import TensorBase, no_history, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
@@ -28,7 +28,7 @@ from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, 
 from ..memory.inplace import copy_into, fill
 from ..shape.reshaping import reshape
 from .accumulation import accumulate
-from .basic import INTERNAL, alias, declared, direct, select_view, slice_view, unsqueeze_view
+from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .values import as_written, converted_number
 
@@ -85,7 +85,7 @@ def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> Non
             _explain(array, indices, dims)
 
 
-@primitive(name="index", namespace=INTERNAL, method=False)
+@internal(name="index")
 def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int]) -> Tensor:
     """Return the elements that tensors name, each along the dimensions of `input` from its place in `dims` on."""
     _check_masks(input, indices, dims)
@@ -112,7 +112,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
         ) from None
 
 
-@primitive(name="index_put", namespace=INTERNAL, method=False, write=_put)
+@internal(name="index_put", write=_put)
 def _index_put(
     xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
 ) -> Tensor:
@@ -122,7 +122,7 @@ def _index_put(
     return result
 
 
-elements, _set = direct(_index), direct(_index_put)
+elements, _set = undispatched(_index), undispatched(_index_put)
 
 
 def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
@@ -282,7 +282,7 @@ def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
                 f"dimension {position + len(shape) - len(short)}.  Target sizes: {list(shape)}.  Tensor sizes: "
                 f"{list(given)}"
             )
-    return direct(reshape)(value, short) if lead else value
+    return undispatched(reshape)(value, short) if lead else value
 
 
 def _assigned(value: Any, target: Any) -> Any:
@@ -331,7 +331,7 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     bump(self)
 
 
-@tensor_method(name="__setitem__", composite=False)
+@tensor_method(name="__setitem__", composite=False, mutates=("self",))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
 
@@ -374,7 +374,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
                 f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._tl_data.dtype)} for the source."
             )
         while value._tl_data.shape[:1] == (1,):
-            value = direct(reshape)(value, value._tl_data.shape[1:])
+            value = undispatched(reshape)(value, value._tl_data.shape[1:])
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)

@@ -8,16 +8,15 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.runtime import dtype_name, guarded, write_out
+from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
+from tensorlike.tensor.runtime import device_guard, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
-from .basic import direct
 from .values import single_value
 
-__all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "one_hot"]
+__all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "one_hot"]
 
 
 def _check_mask(function: str, mask: Any) -> None:
@@ -140,7 +139,7 @@ def _taken(grad: Any, mask: Any, shape: tuple[int, ...]) -> Any:
     found = grad.masked_select(mask.expand(grad._tl_data.shape))
     left = int(np.prod(shape)) - found._tl_data.shape[0]
     if left:
-        found = direct(cat)([found, grad._tl_zeros((left,), grad._tl_data.dtype)])
+        found = undispatched(cat)([found, grad._tl_zeros((left,), grad._tl_data.dtype)])
     return found.reshape(shape)
 
 
@@ -181,7 +180,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if as_tuple:
         if isinstance(input, TensorBase) and not input._tl_data.ndim:
             input = wrap(input._tl_data.reshape(1))
-        columns = direct(unbind)(wrap(_places(input, "nonzero")), 1)
+        columns = undispatched(unbind)(wrap(_places(input, "nonzero")), 1)
         if out is None:
             return columns
         return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
@@ -242,3 +241,27 @@ def _one_hot(array: Any, num_classes: int) -> Any:
         raise RuntimeError(f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}.")
     xp = namespace_of(array)
     return (array[..., None] == xp.arange(num_classes)).astype(np.int64)
+
+
+@composite(method=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
+    """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
+
+    Raises RuntimeError for a negative `size`.
+
+    >>> import tensorlike as tl
+    >>> tl.nonzero_static(tl.tensor([0, 1, 2]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+
+    Same as PyTorch's function of that name.
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    found = nonzero(input)._tl_data
+    with device_guard(found):
+        result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
+        rows = min(size, found.shape[0])
+        result[:rows] = found[:rows]
+    return wrap(result) if out is None else write_out("nonzero_static", out, result, input, rule="exact")

@@ -1,4 +1,4 @@
-"""Elements and slices by index tensors along one dimension: gathering, scattering, selecting."""
+"""Writing to elements and slices by index tensors along one dimension: scattering, adding, copying, filling."""
 
 from __future__ import annotations
 
@@ -6,27 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import broadcast_error, dtype_name
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
-from .basic import INTERNAL, along, direct, place
+from .basic import along, place
 from .values import converted_number, single_value
 
-__all__ = [
-    "gather",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "index_select",
-    "put",
-    "scatter_add",
-    "take",
-    "take_along_dim",
-]
+__all__ = ["index_add", "index_copy", "index_fill", "put", "scatter_add"]
 
 
 def _is_index(array: Any, *, wide: bool = False) -> bool:
@@ -63,46 +52,6 @@ def _vector(function: str, index: Any, error: type[Exception] = IndexError) -> A
             f"{dtype_name(index.dtype)} and size: {list(index.shape)}"
         )
     return index.reshape(-1)
-
-
-@primitive(out=True)
-def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices of `input` along `dim` that a vector of indices names, in its order.
-
-    Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
-
-    >>> import tensorlike as tl
-    >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
-    tensor([[2, 2],
-            [4, 4]])
-
-    Same as PyTorch's function of that name.
-    """
-    where = one_dim(dim, input.ndim)
-    if not _is_index(index):
-        raise RuntimeError(
-            f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}"
-        )
-    vector = _vector("index_select", index)
-    if not input.ndim:
-        if vector.shape[0] != 1:
-            raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {vector.shape[0]} value(s)"
-            )
-        check_range(xp, vector, 1, IndexError, "index_select(): index {index} out of range in self, of size {size}")
-        return input.copy()
-    check_range(
-        xp, vector, input.shape[where], IndexError, "index_select(): index {index} out of range in self, of size {size}"
-    )
-    return xp.take(input, vector, axis=where)
-
-
-derivatives(
-    index_select,
-    input=lambda grad, input_shape, dim, index: (
-        grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(dim, index, grad)
-    ),
-)
 
 
 def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) -> None:
@@ -267,32 +216,6 @@ derivatives(
 _OUT_OF = "{function}(): out of range: tried to access index {{index}} on a tensor of {{size}} elements."
 
 
-@primitive(out=True)
-def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
-    """Return the elements of `input`, as if it had one dimension, that `index` names; negative ones count from the end.
-
-    Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
-
-    >>> import tensorlike as tl
-    >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
-    tensor([1, 4])
-
-    Same as PyTorch's function of that name.
-    """
-    if index.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
-    if not input.size and index.size:
-        raise IndexError("take(): tried to take from an empty tensor")
-    check_range(xp, index, input.size, IndexError, _OUT_OF.format(function="take"), negative=True)
-    return xp.take(input.reshape(-1), index)
-
-
-derivatives(
-    take,
-    input=lambda grad, input_shape, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).put(index, grad, True),
-)
-
-
 def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> None:
     if index.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
@@ -359,45 +282,6 @@ def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
         )
 
 
-@primitive(out=True)
-def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Return the elements of `input` that `index` names along `dim`, each at the place of its index.
-
-    `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
-    an index out of range.
-
-    >>> import tensorlike as tl
-    >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
-    tensor([[1],
-            [4]])
-
-    Same as PyTorch's function of that name.
-    """
-    where = one_dim(dim, input.ndim)
-    _check_dims("gather", input, index, "input")
-    if not index.size:
-        return xp.empty(index.shape, input.dtype)
-    for d in range(input.ndim):
-        if d != where and index.ndim and index.shape[d] > input.shape[d]:
-            raise RuntimeError(
-                f"gather(): Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
-                f"than self {list(input.shape)} apart from dimension {where}"
-            )
-    source = input if input.ndim else input.reshape(1)
-    places = index if index.ndim else index.reshape(1)
-    check_bounds(xp, places, source.shape, where, RuntimeError)
-    corner = tuple(slice(None) if d == where else slice(n) for d, n in enumerate(places.shape))
-    return xp.take_along_axis(source[corner], places, axis=where).reshape(index.shape)
-
-
-derivatives(
-    gather,
-    input=lambda grad, input_shape, dim, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).scatter_add(
-        dim, index, grad
-    ),
-)
-
-
 def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any, Any] | None:
     """Return the target with at least one dimension, the positions of the index in it, and the values that go there.
 
@@ -449,7 +333,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@primitive(name="scatter", namespace=INTERNAL, method=False, write=_scatter)
+@internal(name="scatter", write=_scatter)
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` at the places that `index` names along `dim`."""
     result = input.copy()
@@ -468,7 +352,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
-@primitive(name="scatter_value", namespace=INTERNAL, method=False, write=_scatter_number)
+@internal(name="scatter_value", write=_scatter_number)
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number at the places that `index` names along `dim`."""
     result = input.copy()
@@ -485,7 +369,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
         return grad
     if not grad._tl_data.size:
         return grad._tl_zeros(shape, grad._tl_data.dtype)
-    return direct(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
+    return undispatched(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
 def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
@@ -518,58 +402,3 @@ derivatives(
     input=lambda grad: grad,
     src=lambda grad, src_shape, dim, index: into(grad.gather(dim, index), src_shape),
 )
-
-
-@composite(guard=False, method=True)
-def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the elements of `input` that `indices` names along `dim`, the other dimensions broadcast.
-
-    Without `dim` the input is taken as if it had one dimension. Raises RuntimeError when the numbers of dimensions
-    differ.
-
-    >>> import tensorlike as tl
-    >>> x = tl.tensor([[3, 1], [2, 4]])
-    >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
-    tensor([[3],
-            [2]])
-
-    Same as PyTorch's function of that name.
-    """
-    from ..shape.expanding import expand
-    from ..shape.reshaping import reshape
-
-    for position, (argument, value) in enumerate((("input", input), ("indices", indices)), 1):
-        if not isinstance(value, TensorBase):
-            raise TypeError(
-                f"take_along_dim(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
-    tensor, places = input, indices
-    if places._tl_data.dtype != np.int64:
-        raise RuntimeError(
-            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._tl_data.dtype)}"
-        )
-    if dim is None:
-        shape = (tensor._tl_data.size,)
-        return direct(gather)(
-            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._tl_data.size,)), out=out
-        )
-    mine, others = tensor._tl_data.shape, places._tl_data.shape
-    if len(mine) != len(others):
-        raise RuntimeError(
-            "take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{len(mine)} dimensions for input, and {len(others)} dimensions for indices"
-        )
-    where = one_dim(dim, len(mine))
-    rest = []
-    for d, (n, m) in enumerate(zip(mine, others, strict=True)):
-        if d != where and n != m and 1 not in (n, m):
-            raise broadcast_error("take_along_dim", ValueError(), (tensor._tl_data, places._tl_data))
-        rest.append(m if n == 1 else n)
-    if mine:
-        tensor = direct(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
-        places = direct(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
-    return direct(gather)(tensor, where, places, out=out)
-

@@ -1,35 +1,31 @@
-"""Distinct elements, positions in sorted sequences, counts, and membership."""
+"""Distinct elements, positions in sorted sequences, and membership."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.reduced import comparable, is_half, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from .selection import kernel_of
+from ..reductions.common import comparable, one_axis, unsupported
 
-__all__ = ["bincount", "bucketize", "histc", "isin", "searchsorted", "unique", "unique_consecutive"]
+__all__ = ["bucketize", "isin", "searchsorted", "unique", "unique_consecutive"]
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
-_FLOAT32 = np.dtype(np.float32)
-_FLOAT64 = np.dtype(np.float64)
 
 
 # ----------------------------------------------------------------------------------------------------- distinct
 
 
-@primitive(namespace="tensorlike._internal", name="unique", method=False, own_layout=True)
+@internal(name="unique", own_layout=True)
 def _distinct(xp: Any, input: Tensor, values: Any) -> Tensor:
     """Return `values`, the distinct elements of `input`, which require grad where it does."""
     return values
@@ -40,7 +36,7 @@ def _underivable(grad: Any) -> NoReturn:
 
 
 derivatives(_distinct, input=_underivable)
-_distinct_behind = kernel_of(_distinct)
+_distinct_behind = undispatched(_distinct)
 
 
 def _packed(input: Any, values: Any, inverse: Any, counts: Any) -> Any:
@@ -268,79 +264,6 @@ def bucketize(
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return _searched(xp, "bucketize", boundaries, input, out_int32, "right" if right else "left")
-
-
-# ------------------------------------------------------------------------------------------------------- counts
-
-
-@primitive(differentiable=False)
-def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Return how often each integer from 0 on occurs in `input`, or the sums of its `weights`.
-
-    Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
-    `input` is one-dimensional and not negative.
-
-    >>> import tensorlike as tl
-    >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
-    tensor([1, 2, 0, 0, 1])
-
-    Same as PyTorch's function of that name.
-    """
-    minlength = whole(minlength, "bincount", "minlength")
-    if input.dtype.kind not in "iu":
-        unsupported("bincount", input.dtype)
-    if minlength < 0:
-        raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
-    if input.ndim != 1 or (input.dtype.kind == "i" and input.size and input.min() < 0):
-        raise RuntimeError(
-            f"bincount(): bincount only supports 1-d non-negative integral inputs, got a tensor of {input.ndim} "
-            f"dimensions{' with negative elements' if input.ndim == 1 else ''}"
-        )
-    if weights is not None and weights.shape != input.shape:
-        raise RuntimeError(
-            f"bincount(): weights should be 1-d and have the same length as input, got shapes {list(weights.shape)} "
-            f"and {list(input.shape)}"
-        )
-    if not input.size:
-        return xp.zeros(minlength, _INT64)
-    if weights is None:
-        return xp.bincount(input.astype(_INT64), minlength=minlength).astype(_INT64)
-    kind = _FLOAT32 if weights.dtype == _FLOAT32 else _FLOAT64
-    real = weights.real if weights.dtype.kind == "c" else weights
-    return xp.bincount(input.astype(_INT64), real.astype(_FLOAT64), minlength).astype(kind)
-
-
-@primitive(differentiable=False, out=True)
-def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
-    """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
-
-    With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
-    of the input, which must be floating-point.
-
-    >>> import tensorlike as tl
-    >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
-    tensor([0., 2., 1., 0.])
-
-    Same as PyTorch's function of that name.
-    """
-    bins = whole(bins, "histc", "bins")
-    if input.dtype.kind in "biuc":
-        unsupported("histc", input.dtype)
-    if bins <= 0:
-        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
-    low, high = float(min), float(max)
-    if low == high and input.size:
-        low, high = float(xp.min(input)), float(xp.max(input))
-    if low == high:
-        low, high = low - 1, high + 1
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite; give finite min and max")
-    if low > high:
-        raise RuntimeError(f"histc(): max must be larger than min, got min={low}, max={high}")
-    values = input.reshape(-1).astype(_FLOAT32 if is_half(input.dtype) else input.dtype)
-    values = values[(values >= low) & (values <= high)]
-    places = ((values - values.dtype.type(low)) * bins / values.dtype.type(high - low)).astype(_INT64)
-    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)
 
 
 # ---------------------------------------------------------------------------------------------------- membership

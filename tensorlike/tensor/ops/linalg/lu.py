@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import backend_of, scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
@@ -107,7 +107,7 @@ def _cat() -> Any:
     return cat
 
 
-@primitive(namespace="tensorlike._internal", method=False, differentiable=False)
+@internal(differentiable=False)
 def permutation_of(xp: Any, pivots: Tensor, rows: int, dtype: Any) -> Tensor:
     """Return the matrices that undo the exchanges of rows `pivots`, as LAPACK counts them."""
     from tensorlike.tensor.dtypes import as_numpy_dtype

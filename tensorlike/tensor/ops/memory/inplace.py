@@ -11,7 +11,7 @@ from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
 from tensorlike.tensor.dims import checked_size
 from tensorlike.tensor.layouts import (
     channels_last,
@@ -26,7 +26,7 @@ from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, sto
 from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
-from ..indexing.basic import INTERNAL, declared
+from ..indexing.basic import declared
 from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 
@@ -112,7 +112,7 @@ def _copy(xp: Any, input: Any, src: Any) -> None:
     input[...] = as_written(src, input.dtype)
 
 
-@primitive(name="copy", namespace=INTERNAL, method=False, write=_copy)
+@internal(name="copy", write=_copy)
 def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
     """Return the elements of `src` in the shape and dtype of `input`."""
     result = xp.empty(input.shape, input.dtype)
@@ -265,7 +265,7 @@ def set_(
 
 def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     """Give `self` the array of a view of itself: its memory stays, its shape does not."""
-    declaration = function.declaration
+    declaration = function.operation
     array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
     node = None

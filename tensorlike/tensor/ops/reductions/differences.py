@@ -1,4 +1,4 @@
-"""Derivatives of sampled functions, by differences."""
+"""Differences of neighbouring elements, and derivatives of sampled functions by them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
+from .common import one_axis, whole
 
-__all__ = ["gradient"]
+__all__ = ["diff", "gradient"]
 
 
 def _dims(input: Any, dim: Any) -> list[int]:
@@ -167,3 +168,77 @@ def gradient(
         of = _at_points if isinstance(step, TensorBase) else _at_equal_steps
         found.append(of(tensor, place, step, edge_order))
     return tuple(found)
+
+
+@primitive(promotion="arithmetic", out="cast")
+def diff(
+    xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
+
+    `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
+
+    >>> import tensorlike as tl
+    >>> tl.diff(tl.tensor([1, 4, 9, 16]))
+    tensor([3, 5, 7])
+
+    Same as PyTorch's function of that name.
+    """
+    n = whole(n, "diff", "n")
+    if not input.ndim:
+        raise RuntimeError("diff(): diff expects input to be at least one-dimensional, got a tensor of shape []")
+    axis = one_axis(dim, input.ndim, "diff")
+    for extra in (prepend, append):
+        if extra is None:
+            continue
+        if extra.ndim != input.ndim:
+            raise RuntimeError(
+                "diff(): diff expects prepend or append to be the same dimension as input; got "
+                f"{extra.ndim} dimensions for an input of {input.ndim}"
+            )
+        for d in range(input.ndim):
+            if d != axis and extra.shape[d] != input.shape[d]:
+                raise RuntimeError(
+                    "diff(): diff expects the shape of tensor to prepend or append to match that of input except along "
+                    f"the differencing dimension; input.size({d}) = {input.shape[d]}, but got "
+                    f"tensor.size({d}) = {extra.shape[d]}"
+                )
+    if n < 0:
+        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
+    pieces = [p for p in (prepend, input, append) if p is not None]
+    result = xp.concatenate(pieces, axis) if len(pieces) > 1 else input
+    if not n:
+        return result.copy() if result is input else result
+    subtract = xp.not_equal if result.dtype.kind == "b" else xp.subtract
+    head, tail = [slice(None)] * result.ndim, [slice(None)] * result.ndim
+    head[axis], tail[axis] = slice(None, -1), slice(1, None)
+    for _ in range(min(n, result.shape[axis])):
+        result = subtract(result[tuple(tail)], result[tuple(head)])
+    return result
+
+
+def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, which: int) -> Any:
+    """Return the part of the gradient that belongs to prepend (0), input (1) or append (2).
+
+    A difference is undone by the difference of the gradient with zeros on both sides, negated.
+    """
+    ndim = len(shapes[1])
+    sizes = [shape[dim] if len(shape) == ndim else 0 for shape in shapes]
+    n = min(n, sum(sizes))
+    joined = grad
+    if n:
+        shape = [n if d == dim % ndim else size for d, size in enumerate(grad.shape)]
+        zeros = grad._tl_zeros(shape, grad._tl_data.dtype)
+        joined = grad.diff(n, dim, zeros, zeros)
+        joined = -joined if n % 2 else joined
+    return joined.narrow(dim, sum(sizes[:which]), sizes[which])
+
+
+def _diff_formula(which: int) -> Any:
+    def formula(grad: Any, prepend_shape: Any, input_shape: Any, append_shape: Any, n: int, dim: int) -> Any:
+        return _diff_backward(grad, (prepend_shape, input_shape, append_shape), n, dim, which)
+
+    return formula
+
+
+derivatives(diff, prepend=_diff_formula(0), input=_diff_formula(1), append=_diff_formula(2))

@@ -1,4 +1,4 @@
-"""Histograms of numbers, and of points of several coordinates."""
+"""Histograms of numbers, of points of several coordinates, and counts of integers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented
+from .common import is_half, unsupported, whole
 
-__all__ = ["histogram", "histogramdd"]
+__all__ = ["bincount", "histc", "histogram", "histogramdd"]
 
 _FLOATS = ("float32", "float64")
+_INT64 = np.dtype(np.int64)
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
 
 
 def _words(dtype: Any) -> str:
@@ -192,7 +196,7 @@ derivatives(
 )
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=True)
+@internal(several=True)
 def _of_points(
     xp: Any, input: Tensor, counts: Sequence[int] | None, edges: Sequence[Tensor], range: Any, weight: Tensor | None,
     density: bool,
@@ -273,3 +277,72 @@ def histogramdd(
         counts, sides = [_check_bins(b, dim) for dim, b in enumerate(given)], []
     hist, *found = _of_points(input, counts, sides, range, weight, density)
     return return_type("histogramdd", ("hist", "bin_edges"))((hist, tuple(found)))  # type: ignore[no-any-return]
+
+@primitive(differentiable=False)
+def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """Return how often each integer from 0 on occurs in `input`, or the sums of its `weights`.
+
+    Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
+    `input` is one-dimensional and not negative.
+
+    >>> import tensorlike as tl
+    >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
+    tensor([1, 2, 0, 0, 1])
+
+    Same as PyTorch's function of that name.
+    """
+    minlength = whole(minlength, "bincount", "minlength")
+    if input.dtype.kind not in "iu":
+        unsupported("bincount", input.dtype)
+    if minlength < 0:
+        raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
+    if input.ndim != 1 or (input.dtype.kind == "i" and input.size and input.min() < 0):
+        raise RuntimeError(
+            f"bincount(): bincount only supports 1-d non-negative integral inputs, got a tensor of {input.ndim} "
+            f"dimensions{' with negative elements' if input.ndim == 1 else ''}"
+        )
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError(
+            f"bincount(): weights should be 1-d and have the same length as input, got shapes {list(weights.shape)} "
+            f"and {list(input.shape)}"
+        )
+    if not input.size:
+        return xp.zeros(minlength, _INT64)
+    if weights is None:
+        return xp.bincount(input.astype(_INT64), minlength=minlength).astype(_INT64)
+    kind = _FLOAT32 if weights.dtype == _FLOAT32 else _FLOAT64
+    real = weights.real if weights.dtype.kind == "c" else weights
+    return xp.bincount(input.astype(_INT64), real.astype(_FLOAT64), minlength).astype(kind)
+
+
+@primitive(differentiable=False, out=True)
+def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+    """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
+
+    With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
+    of the input, which must be floating-point.
+
+    >>> import tensorlike as tl
+    >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    bins = whole(bins, "histc", "bins")
+    if input.dtype.kind in "biuc":
+        unsupported("histc", input.dtype)
+    if bins <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    low, high = float(min), float(max)
+    if low == high and input.size:
+        low, high = float(xp.min(input)), float(xp.max(input))
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite; give finite min and max")
+    if low > high:
+        raise RuntimeError(f"histc(): max must be larger than min, got min={low}, max={high}")
+    values = input.reshape(-1).astype(_FLOAT32 if is_half(input.dtype) else input.dtype)
+    values = values[(values >= low) & (values <= high)]
+    places = ((values - values.dtype.type(low)) * bins / values.dtype.type(high - low)).astype(_INT64)
+    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)

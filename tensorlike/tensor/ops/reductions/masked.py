@@ -17,15 +17,15 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.reduced import reduced_axes
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
-from .norms import log_softmax as _log_softmax
-from .norms import logsumexp as _logsumexp
-from .norms import softmax as _softmax
+from .common import reduced_axes
 from .norms import vector_norm as _vector_norm
+from .softmax import log_softmax as _log_softmax
+from .softmax import logsumexp as _logsumexp
+from .softmax import softmax as _softmax
 from .statistics import nanmedian as _nanmedian
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Norms, and sums of exponentials: logsumexp, softmax."""
+"""Norms, distances of tensors, and norms held below a bound."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive, raw_derivatives
-from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.tensor.declare import (
+    DECLARATIONS,
+    composite,
+    derivatives,
+    internal,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.fast_paths import SOFTMAX
-from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.reduced import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
-from ..indexing.selection import kernel_of
+from .common import converted, is_half, reduced_axes, restored
 from .minmax import ties
-from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
 
-__all__ = ["log_softmax", "logsumexp", "norm", "softmax", "vector_norm"]
+__all__ = ["dist", "norm", "renorm", "vector_norm"]
 
 _FLOAT32 = np.dtype(np.float32)
 
@@ -50,7 +54,7 @@ def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
     return target
 
 
-@primitive(name="linalg_vector_norm", namespace="tensorlike._internal", method=False)
+@internal(name="linalg_vector_norm")
 def vector_norm(
     xp: Any,
     input: Tensor,
@@ -134,7 +138,7 @@ derivatives(
 )
 
 
-_vector_norm = kernel_of(vector_norm)
+_vector_norm = undispatched(vector_norm)
 
 
 @composite(method=True)
@@ -175,126 +179,92 @@ def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
     axes = (ndim - 2, ndim - 1) if dim is None else reduced_axes(dim, ndim, "norm")
     if axes is None or len(axes) != 2:
         raise RuntimeError(f"norm(): linalg.matrix_norm: dim must be a 2-tuple for order nuc, got {dim!r}")
-    singular_values = DECLARATIONS["tensorlike.linalg.svdvals"].function(input.movedim(axes, (-2, -1)))  # type: ignore[misc]
+    singular_values = DECLARATIONS["tensorlike.linalg.svdvals"].function(input.movedim(axes, (-2, -1)))
     result = singular_values.sum(-1)
     return result.reshape([1 if d in axes else n for d, n in enumerate(input.shape)]) if keepdim else result
 
 
-# --------------------------------------------------------------------------------------------- sums of exponentials
+@composite(method=True)
+def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """Return the `p`-norm of `input - other`, which broadcast.
 
-
-@primitive(out="cast")
-def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-    """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
-
-    Integers are converted to the default floating-point dtype.
+    Raises RuntimeError unless the difference is floating-point or complex.
 
     >>> import tensorlike as tl
-    >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
-    tensor(100.6931)
+    >>> tl.dist(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 6.0]))
+    tensor(5.)
 
     Same as PyTorch's function of that name.
     """
-    wanted = default_float() if input.dtype.kind in "biu" else input.dtype
-    array = converted(xp, input, _FLOAT32 if is_half(wanted) else wanted)
-    axes = reduced_axes(dim, input.ndim, "logsumexp")
-    if not array.size:
-        return converted(xp, xp.asarray(xp.log(xp.add.reduce(array, axes, None, None, keepdim))), wanted)
-    greatest = xp.asarray(xp.maximum.reduce(array.real, axes, None, None, True))
-    greatest = xp.where(xp.isinf(greatest), xp.zeros((), greatest.dtype), greatest)
-    result = xp.log(xp.add.reduce(xp.exp(array - greatest), axes, None, None, True)) + greatest
-    if not keepdim:
-        result = result.reshape([n for d, n in enumerate(array.shape) if axes is not None and d not in axes])
-    return converted(xp, xp.asarray(result), wanted)
+    difference = input - other
+    if difference._tl_data.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "dist(): input dtype should be either floating point or complex. Got "
+            f"{dtype_name(difference._tl_data.dtype)} instead."
+        )
+    return difference.norm(p)
 
 
-derivatives(
-    logsumexp,
-    input=lambda grad, input, result, dim, keepdim: (
-        restored(grad, tuple(input.shape), dim, keepdim)
-        * conj((input - restored(result, tuple(input.shape), dim, keepdim)).exp())
-    ),
-)
+def _renormed(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported: p is {p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    if input._tl_data.dtype.kind not in "fcV":
+        raise RuntimeError(
+            f"renorm: Expected a floating point or complex tensor as input. Got {dtype_name(input._tl_data.dtype)}"
+        )
+    where = one_dim(dim, input.dim())
+    others = [d for d in range(input.dim()) if d != where]
+    size = input.norm(p, others, keepdim=True)
+    factor = (maxnorm / (size + 1e-7)).where(size > maxnorm, 1.0)
+    return input * factor
 
 
-def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[Any, Any, Any]:
-    """Return the input less its greatest element along `dim`, the axis, and the dtype of the result."""
-    axis = dim if type(dim) is int and -input.ndim <= dim < input.ndim else one_axis(dim, input.ndim, function)
-    wanted = input.dtype if dtype is None else as_numpy_dtype(dtype, function)
-    if wanted.kind in "biuc":
-        unsupported(function, wanted)
-    array = converted(xp, input, _FLOAT32 if is_half(wanted) else wanted)
-    if not array.ndim:
-        return array - array, 0, wanted
-    if not array.size:
-        return array, axis, wanted
-    return array - xp.maximum.reduce(array, axis, None, None, True), axis, wanted
+@composite(method=False)
+def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 
-
-@primitive(hot=SOFTMAX, out=True)
-def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
-    """Return the exponentials along `dim`, divided by their sum.
-
-    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+    Raises RuntimeError for fewer than two dimensions, integers, `p` not positive and `maxnorm` negative.
 
     >>> import tensorlike as tl
-    >>> tl.softmax(tl.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
+    >>> tl.renorm(tl.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
 
     Same as PyTorch's function of that name.
     """
-    rows = rows_of_last(input) if dtype is None and type(dim) is int and dim in (-1, input.ndim - 1) else None
-    if rows is not None:
-        return softmax_rows(rows).reshape(input.shape)
-    shifted, axis, wanted = _shifted(xp, "softmax", input, dim, dtype)
-    result = xp.asarray(xp.exp(shifted))
-    if result.ndim:
-        result /= xp.add.reduce(result, axis, None, None, True)
-    return converted(xp, result, wanted)
+    found = _renormed(input, p, dim, maxnorm)
+    return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
 
 
-def _softmax_backward(grad: Any, result: Any, dim: int) -> Any:
-    weighted = grad * result
-    return weighted - result * weighted.sum(dim, True)
-
-
-def _raw_softmax_backward(grad: Any, result: Any, dim: int) -> Any:
-    if dim in (-1, result.ndim - 1) and grad.dtype is result.dtype:
-        upstream, rows = rows_of_last(grad), rows_of_last(result)
-        if upstream is not None and rows is not None:
-            return softmax_rows_grad(upstream, rows).reshape(result.shape)
-    weighted = grad * result
-    if not weighted.ndim:
-        return weighted - result * weighted
-    xp = namespace_of(weighted)
-    total = xp.add.reduce(weighted, dim, _FLOAT32 if is_half(weighted.dtype) else None, None, True)
-    weighted -= result * converted(xp, total, weighted.dtype)
-    return weighted
-
-
-derivatives(softmax, input=lambda grad, result, dim: _softmax_backward(grad, result, dim))
-raw_derivatives(softmax, input=lambda grad, result, dim: _raw_softmax_backward(grad, result, dim))
-
-
-@primitive(out=True)
-def log_softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
-    """Return the logarithm of `softmax` along `dim`, computed without overflow.
-
-    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+@tensor_method
+def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+    """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
 
     >>> import tensorlike as tl
-    >>> tl.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
+    >>> tl.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm_(2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
 
-    Same as PyTorch's function of that name.
+    Same as PyTorch's method of that name.
     """
-    shifted, axis, wanted = _shifted(xp, "log_softmax", input, dim, dtype)
-    if shifted.ndim:
-        shifted = shifted - xp.log(xp.add.reduce(xp.exp(shifted), axis, None, None, True))
-    return converted(xp, xp.asarray(shifted), wanted)
+    # What the operations save must not be overwritten.
+    original = self.clone() if self._tl_tracked and grad_enabled() else self
+    return self.copy_(renorm(original, p, dim, maxnorm))
 
 
-derivatives(
-    log_softmax,
-    input=lambda grad, result, dim: grad - result.exp() * grad.sum(dim, True),
-)
+@tensor_method(name="renorm")
+def _renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+    """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+
+    Same as PyTorch's method of that name.
+    """
+    return renorm(self, p, dim, maxnorm)

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes, and differences."""
+"""Running sums, products and extremes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.creation import arange, eye
+from tensorlike.tensor.declare import derivatives, internal, primitive
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import converted, is_half, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import place_along, public
+from ..indexing.selection import place_along
+from .common import converted, is_half, one_axis, unsupported
 
-__all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp"]
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
@@ -56,7 +57,7 @@ def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> T
     return _scanned(xp, "cumsum", input, dim, dtype)
 
 
-@primitive(namespace="tensorlike._internal", method=False)
+@internal()
 def cumsum_backwards(xp: Any, input: Tensor, dim: int) -> Tensor:
     """Return the running sums along `dim` from the last element to the first."""
     if not input.ndim:
@@ -114,10 +115,10 @@ def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
 def _cumprod_backward_by_pairs(grad: Any, input: Any, dim: int) -> Any:
     line = input.movedim(dim, -1)
     count = line.shape[-1]
-    left_out = public("eye")(count, dtype=input.dtype, device=input.device) != 0
+    left_out = eye(count, dtype=input.dtype, device=input.device) != 0
     # Row j: the running products of the line whose j-th element is replaced by one.
     products = line.unsqueeze(-2).expand((*line.shape, count)).masked_fill(left_out, 1).cumprod(-1)
-    number = public("arange")(count, device=input.device)
+    number = arange(count, device=input.device)
     later = number.unsqueeze(0) >= number.unsqueeze(1)
     terms = grad.movedim(dim, -1).unsqueeze(-2) * conj(products.masked_fill(later.logical_not(), 0))
     return terms.sum(-1).movedim(-1, dim)
@@ -247,80 +248,3 @@ derivatives(
     logcumsumexp,
     input=lambda grad, input, result, dim: _logcumsumexp_backward(grad, input, result, dim),
 )
-
-
-# ----------------------------------------------------------------------------------------------------- differences
-
-
-@primitive(promotion="arithmetic", out="cast")
-def diff(
-    xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
-) -> Tensor:
-    """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
-
-    `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
-
-    >>> import tensorlike as tl
-    >>> tl.diff(tl.tensor([1, 4, 9, 16]))
-    tensor([3, 5, 7])
-
-    Same as PyTorch's function of that name.
-    """
-    n = whole(n, "diff", "n")
-    if not input.ndim:
-        raise RuntimeError("diff(): diff expects input to be at least one-dimensional, got a tensor of shape []")
-    axis = one_axis(dim, input.ndim, "diff")
-    for extra in (prepend, append):
-        if extra is None:
-            continue
-        if extra.ndim != input.ndim:
-            raise RuntimeError(
-                "diff(): diff expects prepend or append to be the same dimension as input; got "
-                f"{extra.ndim} dimensions for an input of {input.ndim}"
-            )
-        for d in range(input.ndim):
-            if d != axis and extra.shape[d] != input.shape[d]:
-                raise RuntimeError(
-                    "diff(): diff expects the shape of tensor to prepend or append to match that of input except along "
-                    f"the differencing dimension; input.size({d}) = {input.shape[d]}, but got "
-                    f"tensor.size({d}) = {extra.shape[d]}"
-                )
-    if n < 0:
-        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
-    pieces = [p for p in (prepend, input, append) if p is not None]
-    result = xp.concatenate(pieces, axis) if len(pieces) > 1 else input
-    if not n:
-        return result.copy() if result is input else result
-    subtract = xp.not_equal if result.dtype.kind == "b" else xp.subtract
-    head, tail = [slice(None)] * result.ndim, [slice(None)] * result.ndim
-    head[axis], tail[axis] = slice(None, -1), slice(1, None)
-    for _ in range(min(n, result.shape[axis])):
-        result = subtract(result[tuple(tail)], result[tuple(head)])
-    return result
-
-
-def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, which: int) -> Any:
-    """Return the part of the gradient that belongs to prepend (0), input (1) or append (2).
-
-    A difference is undone by the difference of the gradient with zeros on both sides, negated.
-    """
-    ndim = len(shapes[1])
-    sizes = [shape[dim] if len(shape) == ndim else 0 for shape in shapes]
-    n = min(n, sum(sizes))
-    joined = grad
-    if n:
-        shape = [n if d == dim % ndim else size for d, size in enumerate(grad.shape)]
-        zeros = grad._tl_zeros(shape, grad._tl_data.dtype)
-        joined = grad.diff(n, dim, zeros, zeros)
-        joined = -joined if n % 2 else joined
-    return joined.narrow(dim, sum(sizes[:which]), sizes[which])
-
-
-def _diff_formula(which: int) -> Any:
-    def formula(grad: Any, prepend_shape: Any, input_shape: Any, append_shape: Any, n: int, dim: int) -> Any:
-        return _diff_backward(grad, (prepend_shape, input_shape, append_shape), n, dim, which)
-
-    return formula
-
-
-derivatives(diff, prepend=_diff_formula(0), input=_diff_formula(1), append=_diff_formula(2))

@@ -7,13 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, primitive, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import (
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    raw_derivatives,
+    tensor_method,
+    undispatched,
+)
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.fast_paths import MEAN, SUM
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import (
+from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
+from tensorlike.tensor.types import Tensor
+
+from ..shape.joining import cat
+from .common import (
     converted,
     count_of,
     expanded,
@@ -23,10 +35,6 @@ from tensorlike.tensor.reduced import (
     reduced_axes,
     restored,
 )
-from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
-from tensorlike.tensor.types import Tensor
-
-from ..indexing.selection import kernel_of, public
 from .row_kernels import summed
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum", "sum_to_size"]
@@ -274,7 +282,6 @@ def products_of_others(input: Any, product: Any, dim: int) -> Any:
         return (product / others).where(input != 0, others.prod(dim, keepdim=True))
     one = input.narrow(dim, 0, 1) * 0 + 1
     count = input.shape[dim] - 1
-    cat = public("cat")
     before = cat([one, input.narrow(dim, 0, count)], dim).cumprod(dim)
     after = cat([one, input.flip(dim).narrow(dim, 0, count)], dim).cumprod(dim).flip(dim)
     return before * after
@@ -346,7 +353,7 @@ def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None
 # --------------------------------------------------------------------------------------------- undoing broadcasting
 
 
-@primitive(name="sum_to_size", namespace="tensorlike._internal", method=False, own_layout=True)
+@internal(name="sum_to_size", own_layout=True)
 def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Return the tensor summed to the shape `size`."""
     before = input.shape
@@ -375,7 +382,7 @@ derivatives(
     input=lambda grad, input_shape: grad.expand(input_shape),
 )
 
-_sum_to = kernel_of(_summed_to)
+_sum_to = undispatched(_summed_to)
 
 
 @tensor_method(composite=False)

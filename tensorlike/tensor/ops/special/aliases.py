@@ -8,7 +8,7 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Tensor
 
-from ..reductions import norms
+from ..reductions import softmax as functions
 
 __all__: list[str] = []
 
@@ -25,7 +25,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return norms.softmax(input, dim, dtype=dtype)
+    return functions.softmax(input, dim, dtype=dtype)
 
 
 @composite(namespace="tensorlike.special")
@@ -40,7 +40,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tenso
 
     Same as PyTorch's function of that name.
     """
-    return norms.log_softmax(input, dim, dtype=dtype)
+    return functions.log_softmax(input, dim, dtype=dtype)
 
 
 @composite(namespace="tensorlike.special")
@@ -57,4 +57,4 @@ def logsumexp(
 
     Same as PyTorch's function of that name.
     """
-    return norms.logsumexp(input, dim, keepdim, out=out)
+    return functions.logsumexp(input, dim, keepdim, out=out)

@@ -1,4 +1,4 @@
-"""Samples of rounding, and of keeping elements finite."""
+"""Samples of rounding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 
-from ..base import ALL, FLOATING, REAL, Make, SampleInput, samples
+from ..base import FLOATING, REAL, Make, SampleInput, samples
 from .operands import singles
 
 __all__: list[str] = []
@@ -42,16 +42,3 @@ def _round(make: Make) -> Iterator[SampleInput]:
 @samples("tensorlike.frac", dtypes=FLOATING)
 def _frac(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
-
-
-@samples("tensorlike.nan_to_num", dtypes=ALL)
-def _nan_to_num(make: Make) -> Iterator[SampleInput]:
-    if make.dtype.kind == "c" and make.requires_grad:
-        # PyTorch refuses to record it, so there is nothing to compare with.
-        make = Make(str(make.dtype))
-    yield from singles(make)
-    odd = make(4, requires_grad=False)
-    if make.dtype.kind in "fc":
-        odd._tl_data[:3] = (np.nan, np.inf, -np.inf)
-    yield SampleInput(odd)
-    yield SampleInput(odd, 1.0, posinf=2.0, neginf=-3.0)

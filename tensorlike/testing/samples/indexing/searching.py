@@ -1,4 +1,4 @@
-"""Samples of distinct elements, positions, counts, and membership."""
+"""Samples of distinct elements, positions, and membership."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import FLOATING, INTEGERS, REAL, Make, SampleInput, samples
+from ..base import REAL, Make, SampleInput, samples
 
 __all__: list[str] = []
 
@@ -69,23 +69,6 @@ def _bucketize(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), _rising(make, 6), out_int32=True, right=True)
     yield SampleInput(1, _rising(make, 6))
     yield SampleInput(make(0), _rising(make, 6))
-
-
-@samples("tensorlike.bincount", dtypes=INTEGERS)
-def _bincount(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(6, low=0))
-    yield SampleInput(make(6, low=0), make(6, dtype="float32"))
-    yield SampleInput(make(6, low=0), weights=make(6, dtype="float64"), minlength=12)
-    yield SampleInput(make(6, low=0), make(6), 3)
-    yield SampleInput(make(0), minlength=3)
-
-
-@samples("tensorlike.histc", dtypes=FLOATING)
-def _histc(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(20))
-    yield SampleInput(make(4, 5), 7)
-    yield SampleInput(make(4, 5), bins=5, min=-1, max=2)
-    yield SampleInput(make(0), 4)
 
 
 @samples("tensorlike.isin", dtypes=REAL)

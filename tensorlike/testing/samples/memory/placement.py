@@ -23,10 +23,3 @@ def _get_device(make: Make) -> Iterator[SampleInput]:
 @samples("tensorlike.Tensor.is_set_to", dtypes=ALL, gradcheck=False, reason="the answer is no tensor")
 def _is_set_to(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), make(2, 3))
-
-
-@samples("tensorlike.nonzero_static", dtypes=ALL, gradcheck=False, reason="indices have no gradient")
-def _nonzero_static(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), size=2)
-    yield SampleInput(make(2, 3), size=8, fill_value=-7)
-    yield SampleInput(make(0, 3), size=1)

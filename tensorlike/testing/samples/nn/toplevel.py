@@ -11,8 +11,6 @@ from ..base import FLOATING, REAL, Make, SampleInput, samples
 
 __all__: list[str] = []
 
-_RANDOM = "which elements are dropped is random; the values are tested by themselves"
-
 
 def _signs(make: Make, *shape: int) -> Any:
     """Return a tensor of 1 and -1."""
@@ -80,22 +78,6 @@ def _triplet_margin_loss(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(4, 3), make(4, 3), make(4, 3))
     yield SampleInput(make(4, 3), make(4, 3), make(4, 3), 2.0, 3, 1e-3, True, 1)
     yield SampleInput(make(3), make(3), make(3), margin=-1.0, p=1.0, swap=True, reduction=2)
-
-
-# ------------------------------------------------------------------------------------------------------------- dropout
-
-
-@samples(
-    "tensorlike.dropout", "tensorlike.dropout_", "tensorlike.alpha_dropout", "tensorlike.alpha_dropout_",
-    "tensorlike.feature_dropout", "tensorlike.feature_dropout_", "tensorlike.feature_alpha_dropout",
-    "tensorlike.feature_alpha_dropout_", "tensorlike.native_dropout",
-    gradcheck=False, deterministic=False, reason=_RANDOM,
-)  # fmt: skip
-def _dropout(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(3, 4), 0.5, True)
-    yield SampleInput(make(2, 3, 4), 0.2, train=False)
-    yield SampleInput(make(2, 3), p=1.0, train=True)
-    yield SampleInput(make(0, 3), 0.5, True)
 
 
 # ------------------------------------------------------------------------------------------------------- normalization

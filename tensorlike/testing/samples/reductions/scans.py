@@ -1,4 +1,4 @@
-"""Samples of running sums, products and extremes, and of differences."""
+"""Samples of running sums, products and extremes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
+from ..base import COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
 
 __all__: list[str] = []
 
@@ -69,15 +69,3 @@ def _logcumsumexp(make: Make) -> Iterator[SampleInput]:
         extreme = make(5)
         extreme._tl_data[:] = [-np.inf, -1000, 2, 1000, np.inf]
         yield SampleInput(extreme, 0)
-
-
-@samples("tensorlike.diff", dtypes=ALL)
-def _diff(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(5))
-    yield SampleInput(make(3, 5), 2)
-    yield SampleInput(make(3, 4), dim=0)
-    yield SampleInput(make(3, 4), 1, 0, make(1, 4), make(2, 4))
-    yield SampleInput(make(3, 4), 2, -1, append=make(3, 2))
-    yield SampleInput(make(2, 3), 7)
-    yield SampleInput(make(2, 3), 0)
-    yield SampleInput(make(0))
