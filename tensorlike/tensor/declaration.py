@@ -44,6 +44,17 @@ _DIFFERENTIABLE = frozenset("fcV")
 DECLARATIONS: dict[str, Declaration] = {}
 
 
+class ConstantNode(Node):
+    """The history of what an in-place comparison wrote: its operands get gradients of zero."""
+
+    __slots__ = ("inputs",)
+
+    inputs: tuple[tuple[tuple[int, ...], Any] | None, ...]
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return tuple(None if i is None else grad._tl_zeros(*i) for i in self.inputs)
+
+
 class Declaration(Operation):
     """An operation that is a kernel on raw arrays: its promotion, its result, and how it is recorded."""
 
@@ -53,6 +64,7 @@ class Declaration(Operation):
         "_recorded",
         "_recorders",
         "annotations",
+        "constant",
         "differentiable",
         "doc",
         "hot",
@@ -88,7 +100,7 @@ class Declaration(Operation):
         plain_result: bool,
         spread: str | None,
         weak_numbers: bool,
-        out: bool,
+        out: bool | str,
         differentiable: bool,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
@@ -112,6 +124,8 @@ class Declaration(Operation):
         self.weak_numbers = weak_numbers
         self.out = out
         self.differentiable = differentiable
+        #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
+        self.constant = False
         self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot
@@ -124,6 +138,15 @@ class Declaration(Operation):
         self._built: tuple[Callable[..., Any], Callable[..., Any]] | None = None
         self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
+
+    def out_rules(self) -> dict[str, Any]:
+        """Return how `out=` is written: see `write_out`.
+
+        Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`.
+        With "dtype" they compute in the dtype of `out`.
+        """
+        rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
+        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
 
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
@@ -261,6 +284,25 @@ class Declaration(Operation):
                 refuse(tensor, "is being modified inplace")
             node.shape = tensor._tl_data.shape
             node.dtype = tensor._tl_data.dtype
+        return node
+
+    def make_constant(self, tensor: Any, *rest: Any) -> Any:
+        """Return the node of an in-place operation about to write what depends on nothing; None without a gradient."""
+        if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
+            return None
+        operands = (tensor, *rest)
+        edges = tuple(edge_of(o) if isinstance(o, TensorBase) else None for o in operands)
+        if not any(edges):
+            return None
+        if self.node is None:
+            self.node = type(f"{self.name.capitalize()}Backward0", (ConstantNode,), {"__slots__": ()})
+        node: Any = self.node()
+        node.edges = edges
+        node.sequence_number = next_sequence_number()
+        node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+        node.inputs = tuple(
+            None if e is None else (o._tl_data.shape, o._tl_data.dtype) for o, e in zip(operands, edges, strict=True)
+        )
         return node
 
     def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
