@@ -154,6 +154,14 @@ class Declaration:
             self._build_recording()
         return self._built  # type: ignore[return-value]
 
+    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Return the generated functions that record, and run, the nodes of the operation."""
+        if self.formulas is None:
+            return ()
+        record, make = self.recording()
+        assert self.node is not None
+        return record, make, self.node.apply, self.node.release
+
     def recorded(self) -> Recorded:
         """Return what the formulas ask for."""
         if self._recorded is None:
@@ -184,7 +192,7 @@ class Declaration:
         values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
         values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}
         values["as_array"] = runtime.as_array
-        apply, release = build(node_source(self, recorded), f"{self.name} node", values, "apply", "release")
+        apply, release = build(node_source(self, recorded), f"node of {self.full_name}", values, "apply", "release")
         full = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
         title = "".join(part.capitalize() for part in full.split("_"))
         body = {
@@ -209,7 +217,7 @@ class Declaration:
             "save": _save,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
         }
-        record, make = build(record_source(self, recorded), f"{self.name} recording", values, "record", "make")
+        record, make = build(record_source(self, recorded), f"recording of {self.full_name}", values, "record", "make")
         self._built = (record, make)
         for space in self._recorders:
             space["record"] = self._built[0]

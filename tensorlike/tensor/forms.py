@@ -67,9 +67,11 @@ def _write_outs(name: str, pack: Callable[..., Any], out: Any, results: list[Any
 
 
 def implementation_of(
-    d: Declaration, parameters: Sequence[Parameter], qualname: str, label: str, *, inplace: bool = False
+    d: Declaration, parameters: Sequence[Parameter], qualname: str, *, inplace: bool = False
 ) -> Callable[..., Any]:
-    function: Callable[..., Any] = deferred(label, "implementation", _written, d, parameters, qualname, inplace)
+    function: Callable[..., Any] = deferred(
+        "implementation", "implementation", _written, d, parameters, qualname, inplace
+    )
     d.late(function)
     _dress(function, parameters, qualname, d)
     return function
@@ -129,6 +131,8 @@ def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Dec
     function.__qualname__ = qualname
     function.__module__ = _namespace(d, qualname)
     function.__doc__ = d.doc
+    # `inspect.getsource` and IPython's `??` follow it to the declaration.
+    function.__wrapped__ = d.kernel
     function.__defaults__ = tuple(
         p.default for p in parameters if p.kind == POSITIONAL and p.default is not MISSING
     ) or None
@@ -232,7 +236,9 @@ def _publish(
     if entry is None:
         entry = Entry(implementation)
         if hot is hot_source and d.elementwise and d.hot:
-            entry.inherited = deferred(f"{d.name} inherited", "inherited", _inherited, d, parameters)
+            entry.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
+            entry.inherited.__qualname__ = qualname
+            entry.inherited.__module__ = namespace
             d.late(entry.inherited)
 
     early = _Early(d, parameters, qualname, hot, foreign)
@@ -316,13 +322,13 @@ def expand(
     result: Any = None
     if function:
         parameters = (*base, _OUTS if d.several else _OUT) if d.out else base
-        implementation = implementation_of(d, parameters, d.name, d.name)
+        implementation = implementation_of(d, parameters, d.name)
         result = _publish(d, parameters, implementation, d.name, "function")
         d.function = result
         for alias in aliases:
             outer, _, short = alias.rpartition(".")
             namespace = f"{d.namespace}.{outer}" if outer else None
-            _publish(d, parameters, implementation_of(d, parameters, short, short), short, "alias", namespace=namespace)
+            _publish(d, parameters, implementation_of(d, parameters, short), short, "alias", namespace=namespace)
     aliases = tuple(a for a in aliases if "." not in a)
     of_method = (named_self(base[0]), *base[1:])
     if d.spread is not None:
@@ -335,7 +341,7 @@ def expand(
         names = [method if isinstance(method, str) else d.name, *aliases]
         for index, method_name in enumerate(names):
             qualname = f"Tensor.{method_name}"
-            implementation = implementation_of(d, of_method, qualname, qualname)
+            implementation = implementation_of(d, of_method, qualname)
             public = _publish(
                 d,
                 of_method,
@@ -353,12 +359,12 @@ def expand(
                     attach_operator(d, of_method, implementation, operator, entry, public)
         for operator in own:
             qualname = f"Tensor.{operator}"
-            attach_operator(d, of_method, implementation_of(d, of_method, qualname, qualname), operator)
+            attach_operator(d, of_method, implementation_of(d, of_method, qualname), operator)
     if inplace:
         names = [d.name, *aliases]
         for index, inplace_name in enumerate(names):
             qualname = f"Tensor.{inplace_name}_"
-            implementation = implementation_of(d, of_method, qualname, qualname, inplace=True)
+            implementation = implementation_of(d, of_method, qualname, inplace=True)
             form = "inplace" if not index else "alias"
             public = _publish(d, of_method, implementation, qualname, form, hot=inplace_hot_source)
             setattr(Tensor, inplace_name + "_", public)
@@ -370,7 +376,7 @@ def expand(
                     attach_operator(d, of_method, implementation, operator, entry, public, hot=inplace_hot_source)
         for operator in own_inplace:
             qualname = f"Tensor.{operator}"
-            attach_operator(d, of_method, implementation_of(d, of_method, qualname, qualname, inplace=True), operator,
+            attach_operator(d, of_method, implementation_of(d, of_method, qualname, inplace=True), operator,
                             hot=inplace_hot_source)  # fmt: skip
     result.declaration = d
     return result

@@ -84,7 +84,7 @@ def raw(function: Any) -> Any:
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
     d = function.declaration
-    return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
+    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
