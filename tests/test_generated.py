@@ -85,6 +85,23 @@ def test_a_first_call_has_the_traceback_of_every_other():
     assert len(found[0]) == 1
 
 
+def test_warnings_name_the_line_of_the_caller():
+    # A call with keywords has a frame more than one without, a first call one more for each function.
+    x = tl.ones(3, 2, dtype=tl.float64)
+    target = tl.empty(1, dtype=tl.float64)
+    calls = {
+        "out": lambda: tl.special.exp2(x, out=target.resize_(1)),
+        "keyword": lambda: x.var(dim=0, correction=3),
+        "positional": lambda: tl.var(x[:1], 0),
+        "property": lambda: tl.ones(1, 1, 1).T,
+    }
+    for name, call in calls.items():
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="resized|degrees of freedom|deprecated") as caught:
+                call()
+            assert [(w.filename, w.lineno) for w in caught] == [(__file__, call.__code__.co_firstlineno)], name
+
+
 class TestCommandLine:
     def test_prints_all_that_is_generated(self):
         run = subprocess.run(

@@ -11,6 +11,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
@@ -44,7 +45,9 @@ __all__ = [
     "elements",
     "handle",
     "known_plan",
+    "outside_stacklevel",
     "overriding_types",
+    "passed",
     "plan_for",
     "register_default",
     "register_pairwise",
@@ -119,7 +122,7 @@ def _without_modes(entry: Entry) -> Callable[..., Any]:
         "TENSORS": TENSOR_TYPES,
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
-        "dispatch": _undispatched,
+        "collect": partial(_run_undispatched, entry),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
@@ -133,10 +136,20 @@ def _no_shortcuts() -> State:
     return _GUARDED
 
 
-def _undispatched(entry: Entry, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:
+def _run_undispatched(entry: Entry, plain: Any, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Run the implementation of a call that a wrapper leaves to its collector, without dispatching."""
+    args = passed(given)
     if entry.check is not None:
-        entry.check(args, kwargs)
-    return entry.implementation(*args, **kwargs)
+        entry.check(args, keywords)
+    return entry.implementation(*args, **keywords)
+
+
+def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the positional arguments that the caller passed, of the values that a wrapper's parameters have."""
+    count = len(given)
+    while count and given[count - 1] is MISSING:
+        count -= 1
+    return given if count == len(given) else given[:count]
 
 
 class Plan(NamedTuple):
@@ -201,11 +214,12 @@ def _warn_plain_method(kind: type) -> None:
             f"{kind.__name__} defines __torch_function__ as a plain method, which is deprecated: "
             "make it a classmethod, so that it can also be asked without an instance at hand.",
             DeprecationWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
 
 
-def _outside_stacklevel() -> int:
+def outside_stacklevel() -> int:
+    """Return the `stacklevel` with which the caller's warning names the line outside of the library."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tensorlike"):
         level += 1

@@ -28,16 +28,15 @@ __all__ = ["CAT", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SU
 
 
 class FastPath(NamedTuple):
-    """Source that may return early, in terms of the function's parameters; `input` is whatever the first is called."""
+    """Source that may return early, in terms of the parameters as the wrapper calls them: methods' first is `input`."""
 
     source: str
     #: What it uses besides the names that all fast paths have: see `forms._hot_values`.
     values: Mapping[str, Any]
 
     def written(self, parameters: Sequence[Parameter]) -> str:
-        """Return the source for a form with these parameters: a method calls the first one `self`."""
-        source = self.source.strip("\n")
-        return source if parameters[0].name != "self" else source.replace("input", "self")
+        """Return the source for a wrapper, whichever its parameters."""
+        return self.source.strip("\n")
 
 
 def _returning(tracked: str, record: str) -> str:

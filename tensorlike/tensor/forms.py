@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -189,35 +190,6 @@ def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, An
     }
 
 
-class _Early:
-    """What a wrapper does before anything else, written on its first call.
-
-    Its methods in place of closures over the same values: 0.5 MB less after the import.
-    """
-
-    __slots__ = ("d", "foreign", "hot", "parameters", "qualname")
-
-    def __init__(
-        self, d: Declaration, parameters: Sequence[Parameter], qualname: str, hot: HotSource, foreign: str
-    ) -> None:
-        self.d = d
-        self.parameters = parameters
-        self.qualname = qualname
-        self.hot = hot
-        self.foreign = foreign
-
-    def source(self) -> str:
-        text = self.hot(self.d, self.parameters)
-        return text + plain_but_foreign(self.parameters, self.qualname) if self.foreign else text
-
-    def values(self) -> dict[str, Any]:
-        values = _hot_values(self.d, self.parameters)
-        return {**values, **FOREIGN_VALUES} if self.foreign else values
-
-    def inherited(self) -> list[str]:
-        return inherited_lines(self.d, self.parameters)
-
-
 def _publish(
     d: Declaration,
     parameters: tuple[Parameter, ...],
@@ -227,7 +199,7 @@ def _publish(
     *,
     hot: HotSource = hot_source,
     entry: Entry | None = None,
-    foreign: str = "",
+    foreign: bool = False,
     key: Any = None,
     namespace: str | None = None,
 ) -> Callable[..., Any]:
@@ -241,7 +213,14 @@ def _publish(
             entry.inherited.__module__ = namespace
             d.late(entry.inherited)
 
-    early = _Early(d, parameters, qualname, hot, foreign)
+    def early(own: Sequence[Parameter]) -> str:
+        text = hot(d, own)
+        return text + plain_but_foreign(own, qualname) if foreign else text
+
+    def values() -> dict[str, Any]:
+        found = _hot_values(d, parameters)
+        return {**found, **FOREIGN_VALUES} if foreign else found
+
     function = public_function(
         entry,
         parameters,
@@ -249,10 +228,10 @@ def _publish(
         qualname=qualname,
         module=namespace,
         doc=d.doc,
-        hot=early.source,
-        hot_values=early.values,
-        foreign=foreign,
-        inherited=early.inherited if hot is hot_source else None,
+        hot=early,
+        hot_values=values,
+        foreign=foreign_test if foreign else None,
+        inherited=partial(inherited_lines, d) if hot is hot_source else None,
     )
     if new_entry:
         entry.function = function
@@ -293,7 +272,8 @@ _TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv
 
 
 def foreign_test(parameters: Sequence[Parameter]) -> str:
-    return f"not acceptable({parameters[1].name})" if len(parameters) > 1 else ""
+    """Return the test of an operator with these parameters that the other operand is unknown."""
+    return f"not acceptable({parameters[1].name})"
 
 
 def plain_but_foreign(parameters: Sequence[Parameter], qualname: str = "") -> str:
@@ -348,7 +328,7 @@ def expand(
                 implementation,
                 qualname,
                 "method" if not index else "alias",
-                foreign=foreign_test(of_method) if method_name.startswith("__") else "",
+                foreign=method_name.startswith("__") and len(of_method) > 1,
             )
             setattr(Tensor, method_name, public)
             if index == 0:
@@ -401,7 +381,7 @@ def attach_operator(
         "operator",
         hot=hot,
         entry=entry,
-        foreign=foreign_test(parameters),
+        foreign=len(parameters) > 1,
         key=reported,
     )
     setattr(Tensor, operator, public)

@@ -160,6 +160,7 @@ def _tensor_method(
     parameters = parameters_of(function)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
+    foreign = operator_of is not None and len(parameters) > 1
     public: Any = None
     for index, method_name in enumerate((name or function.__name__, *aliases)):
         qualname = f"Tensor.{method_name}"
@@ -175,8 +176,8 @@ def _tensor_method(
             qualname=qualname,
             module="tensorlike",
             doc=function.__doc__,
-            foreign=foreign_test(parameters) if operator_of else "",
-            hot=hot + plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
+            foreign=foreign_test if foreign else None,
+            hot=_before(hot, foreign),
             hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator_of else hot_values,
             strict=True,
         )
@@ -194,6 +195,13 @@ def _tensor_method(
         setattr(Tensor, method_name, made)
         public = public or made
     return public
+
+
+def _before(hot: str, foreign: bool) -> Callable[[Sequence[Parameter]], str] | str:
+    """Return what a method's wrapper does first; the source `hot` calls the tensor `input`."""
+    if not hot and not foreign:
+        return ""
+    return lambda own: hot + plain_but_foreign(own) if foreign else hot
 
 
 def _copy_function(function: Any) -> Any:
@@ -251,7 +259,7 @@ def _composite(
             qualname=public_name,
             module=where,
             doc=function.__doc__,
-            hot=hot.written(parameters) if hot else "",
+            hot=hot.written if hot else "",
             hot_values=partial(values_of, hot_for, hot) if hot and hot_for else None,
             strict=True,
         )

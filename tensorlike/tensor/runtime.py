@@ -39,6 +39,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
@@ -549,7 +550,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
                 f"not match the required output shape {list(result.shape)}. Pass an `out` of that shape, or one "
                 "without elements.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
         out._data = result if result.dtype == target.dtype else result.astype(target.dtype)
         if result.base is not None or any(isinstance(o, TensorBase) and o._data is result for o in operands):

@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
@@ -82,7 +83,7 @@ def cov(
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
         freedom = 0.0 if weights is None else freedom * 0
     away = rows - mean

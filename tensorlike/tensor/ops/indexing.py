@@ -174,10 +174,10 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 # The view of a tensor without history, in one frame: anything else goes to the implementation.
 _HOT_GETITEM = """
-if type(self) in TENSORS and not keywords and (not self._tracked or no_history(self)):
+if type(input) in TENSORS and not keywords and (not input._tracked or no_history(input)):
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
-        array = self._data
+        array = input._data
         try:
             result = array[index]
             if type(result) is not ndarray:
@@ -185,7 +185,7 @@ if type(self) in TENSORS and not keywords and (not self._tracked or no_history(s
         except Exception:
             pass
         else:
-            return view_of(self, result)
+            return view_of(input, result)
 """
 
 

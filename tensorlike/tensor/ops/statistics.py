@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.reduced import (
     comparable,
@@ -73,7 +74,7 @@ def _variance(
             f"{function}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel): {taken} is not less than {count}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
     mean = xp.add.reduce(input, axes, None, None, True) / count
     away = input - mean

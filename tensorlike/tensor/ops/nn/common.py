@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.dispatch.core import _outside_stacklevel
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, pointwise, primitive
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
@@ -108,7 +108,7 @@ def formatted(result: Any, *operands: Any) -> Any:
 
 def warn(message: str) -> None:
     """Warn whoever called the library."""
-    warnings.warn(message, UserWarning, stacklevel=_outside_stacklevel())
+    warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
 
 
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:
