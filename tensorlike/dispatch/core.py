@@ -11,7 +11,6 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
@@ -122,7 +121,7 @@ def _without_modes(entry: Entry) -> Callable[..., Any]:
         "TENSORS": TENSOR_TYPES,
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
-        "collect": partial(_run_undispatched, entry),
+        "collect": _undispatched(entry),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
@@ -136,12 +135,20 @@ def _no_shortcuts() -> State:
     return _GUARDED
 
 
-def _run_undispatched(entry: Entry, plain: Any, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Run the implementation of a call that a wrapper leaves to its collector, without dispatching."""
-    args = passed(given)
-    if entry.check is not None:
-        entry.check(args, keywords)
-    return entry.implementation(*args, **keywords)
+def _undispatched(entry: Entry) -> Callable[..., Any]:
+    """Return what stands for the collector of `entry` in a wrapper that never dispatches."""
+    implementation = entry.implementation
+
+    def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Plan | None = None) -> Any:
+        count = len(given)
+        while count and given[count - 1] is MISSING:
+            count -= 1
+        args = given if count == len(given) else given[:count]
+        if entry.check is not None:
+            entry.check(args, keywords)
+        return implementation(*args, **keywords)
+
+    return answer
 
 
 def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -158,6 +165,8 @@ class Plan(NamedTuple):
     types: tuple[type, ...]
     positions: tuple[int, ...]
     default: type | None
+    #: Whether the types are asked one after the other: some override, and not all by inheriting the default.
+    asked: bool = False
 
 
 _NOBODY: Final = Plan((), (), None)
@@ -257,7 +266,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
-        plan = Plan(tuple(types), tuple(positions), default)
+        plan = Plan(tuple(types), tuple(positions), default, default is None)
     else:
         plan = _NOBODY
     if cacheable:

@@ -11,10 +11,10 @@ unknown arguments) comes from the implementation behind it, `__wrapped__`, which
 A wrapper consists of blocks, each written by a function of that name below:
 
 - `hot`: a fast path that may return before anything else, if the operation has one;
-- `plain`: positional arguments with plain operands, for which the implementation runs;
+- `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
 - `foreign`: an operator leaves what it does not know to the other operand;
-- `known`: operands of types that were met before, for elementwise operations (their results of a subclass, 300 ns less
-  than behind `dispatch`; the types asked 200 ns earlier);
+- `known`: operands of types that were met before: they are asked (500 ns less than behind the collector), and
+  elementwise operations give a result its subclass at once (300 ns less than behind `dispatch`);
 - `collect`: the rest is handed to the function's `collector`, which all functions share.
 
 `tests/golden` has wrappers of six kinds of operations, so that a change of a block is seen as what it generates.
@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .collect import collector, watched_options
+from .collect import are_alone, collector, direct_test, plain_indices, plain_set, watched_options
 from .core import (
     MISSING,
     OPTIONAL_TENSORS,
@@ -36,6 +36,7 @@ from .core import (
     Entry,
     ask_types,
     known_plan,
+    passed,
 )
 from .deferred import deferred
 from .options import check_options, is_checked
@@ -44,29 +45,12 @@ from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 __all__ = ["public_function", "wrapper_source"]
 
 _SEQUENCES = frozenset((list, tuple))
-_WIDTH = 110
-
-
-def _plain_indices(value: Any) -> bool:
-    kind = type(value)
-    if kind in PLAIN or kind is slice or value is Ellipsis:
-        return True
-    if kind is tuple or kind is list:
-        return bool(PLAIN) and all(map(_plain_indices, value))
-    # Numbers and arrays of NumPy, ranges and the like: nothing with a protocol of ours.
-    return bool(PLAIN) and not hasattr(kind, "__torch_function__")
+_WIDTH = 112
+_ALTERNATIVES = 4
 
 
 def _indented(lines: Sequence[str], depth: int = 1) -> list[str]:
     return ["    " * depth + line for line in lines]
-
-
-def _plain_set(parameter: Parameter) -> str:
-    """Return the set that the type of a plain operand is in: numbers are plain only where they may stand for one."""
-    annotation = parameter.annotation
-    if not annotation or any(word in annotation for word in ("Number", "int", "float", "Any", "object")):
-        return "PLAIN"
-    return "OPTIONAL_TENSORS" if "None" in annotation else "TENSORS"
 
 
 def _plain_test(parameter: Parameter) -> str:
@@ -76,7 +60,7 @@ def _plain_test(parameter: Parameter) -> str:
     if parameter.default is not MISSING:
         return f"({name} is MISSING or {_plain_test(parameter._replace(default=MISSING))})"
     if parameter.operand == ONE:
-        return f"type({name}) in {_plain_set(parameter)}"
+        return f"type({name}) in {plain_set(parameter)}"
     if parameter.operand == NESTED:
         return f"(type({name}) in PLAIN or plain_indices({name}))"
     return f"(plain_all(map(type, {name})) if type({name}) in SEQUENCES else type({name}) in PLAIN)"
@@ -93,40 +77,64 @@ def _given(parameters: Sequence[Parameter]) -> str:
     return f"({', '.join(names)},)" if names else "()"
 
 
+def _choice(names: Sequence[str], required: int, expression: str, last: str = "") -> list[str]:
+    """Return the parts of an expression of the arguments passed: `expression` of so many, the first that are not."""
+    counts = range(required, len(names) + 1)
+    made = [expression.format(", ".join([*names[:count], last] if last else names[:count])) for count in counts]
+    ends = [*(f" if {name} is MISSING" for name in names[required:]), ""]
+    return [("else " if i else "") + one + end for i, (one, end) in enumerate(zip(made, ends))]
+
+
+def _filled(parts: Sequence[str], before: str = "", after: str = "") -> list[str]:
+    """Return the parts of an expression on as few lines as they fit on, in brackets where one will not do."""
+    line = f"{before}{' '.join(parts)}{after}"
+    if len(line) <= _WIDTH:
+        return [line]
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) < _WIDTH:
+            lines[-1] += " " + part
+        else:
+            lines.append(part)
+    return [f"{before}(", *_indented(lines), f"){after}"]
+
+
 def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[str]:
-    """Return the block that runs the implementation for plain operands and no keywords.
+    """Return the block that runs the implementation for plain operands, and for options passed as keywords.
 
     With `strict` it tests the types of options that are a `bool` or an `int`: see Note [Types of options].
     """
     names = [p.name for p in parameters if p.kind == POSITIONAL]
-    required = sum(p.kind == POSITIONAL and p.default is MISSING for p in parameters)
     variadic = ["*" + p.name for p in parameters if p.kind == VARIADIC]
+    # An absent operand is not plain. What else is absent, the implementation complains of.
+    sure = next((i for i, p in enumerate(parameters) if not p.operand or p.default is not MISSING), len(names))
+    sure = len(names) if variadic else min(sure, len(names))
+    calls = _choice(names, sure, "implementation({})", *variadic)
+    if len(calls) > _ALTERNATIVES:
+        # Functions of so many parameters take microseconds, and 150 ns more when more than one option is passed.
+        calls[2:] = [f"else implementation(*passed({_given(parameters)}))"]
+    if any(p.kind != POSITIONAL or not p.operand for p in parameters):
+        test = "(not keywords or direct(keywords))"
+        some = f"implementation({', '.join([*names[:sure], *variadic, '**keywords'])})"
+        if sure < len(names):
+            # A call with `passed` takes 150 ns more.
+            rest = f"implementation(*passed({_given(parameters)}), **keywords)"
+            some = f"({some} if {names[sure]} is MISSING else {rest})"
+        calls = [f"{some} if keywords", "else " + calls[0], *calls[1:]]
+    else:
+        test = "not keywords"
+    lines = _filled(calls, "return ")
     given = _given(parameters)
-    lines = []
-    watched = watched_options(parameters) if strict else {}
+    if any(map(is_checked, parameters)):
+        lines = ["try:", *_indented(lines), "except Exception:", f"    check_options({given}, keywords)", "    raise"]
     wrong = [
-        f"type({n}) is not {kind.__name__} and {n} is not MISSING" for n, kind in watched.items() if n in names
+        f"type({name}) is not {kind.__name__} and {name} is not MISSING"
+        for name, kind in (watched_options(parameters) if strict else {}).items()
+        if name in names
     ]
     if wrong:
-        lines += [f"if {' or '.join(wrong)}:", f"    check_options({given}, keywords)"]
-    calls = [f"implementation({', '.join(names[:count])})" for count in range(required, len(names) + 1)]
-    if variadic:
-        call = [f"return implementation({', '.join(names + variadic)})"]
-    else:
-        ends = [f" if {name} is MISSING" for name in names[required:]] + [""]
-        choices = [("" if i == 0 else "else ") + one + end for i, (one, end) in enumerate(zip(calls, ends))]
-        call = ["return " + " ".join(choices)]
-        if len(call[0]) > _WIDTH:
-            call = ["return (", *_indented(choices), ")"]
-    if names and any(map(is_checked, parameters)):
-        call = ["try:", *_indented(call), "except Exception:", f"    check_options({given}, keywords)", "    raise"]
-    # What is absent, or was passed by keyword, goes the long way to the implementation, which complains if it must.
-    present = [
-        f" and {p.name} is not MISSING"
-        for p in parameters
-        if p.kind == POSITIONAL and p.default is MISSING and p.operand != ONE
-    ]
-    return [f"if not keywords and {_plain_tests(parameters)}{''.join(present)}:", *_indented([*lines, *call])]
+        lines = [f"if {' or '.join(wrong)}:", f"    check_options({given}, keywords)", *lines]
+    return [*_filled([f"{_plain_tests(parameters)}", f"and {test}"], "if ", ":"), *_indented(lines)]
 
 
 def foreign_lines(test: str) -> list[str]:
@@ -135,32 +143,48 @@ def foreign_lines(test: str) -> list[str]:
 
 
 def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> list[str]:
-    """Return the block for operands of types that were met before, the only ones passed.
+    """Return the block for operands of types that were met before, in a call without keywords.
 
     `inherited` are lines that may return when `cls` is the type whose default implementation answers.
     """
+    if not are_alone(parameters):
+        return []
+    names = [p.name for p in parameters if p.kind == POSITIONAL]
     operands = [p.name for p in parameters if p.operand and p.kind != KEYWORD]
-    options = [p.name for p in parameters if p.kind == POSITIONAL and not p.operand]
-    absent = "".join(f" and {name} is MISSING" for name in options)
+    values = f"({', '.join(operands)},)"
     # Underscores, since there are parameters called `key` and `state`.
     # The types written out: 150 ns less than tuple(map(type, operands)), for every call of a tensor-like type.
-    values = f"({', '.join(operands)},)"
+    lines = [f"_plan = not keywords and known_plan(({', '.join(f'type({name})' for name in operands)},))"]
+    if not inherited:
+        required = max(1, sum(p.kind == POSITIONAL and p.default is MISSING for p in parameters))
+        args = _filled(_choice(names, required, "({},)"), "args = ")
+        if names == operands and required == len(names):
+            args = []
+        elif len(args) > 4:
+            args = [f"args = passed({_given(parameters)})"]
+        return [
+            *lines,
+            f"if _plan and {names[required - 1]} is not MISSING and _plan.asked and _state().clear:",
+            *_indented(args),
+            f"    return ask_types(entry.function, _plan, {values}, {'args' if args else values}, keywords)",
+        ]
+    absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [
-        f"if not keywords and {operands[-1]} is not MISSING{absent}:",
-        f"    _plan = known_plan(({', '.join(f'type({name})' for name in operands)},))",
-        "    if _plan is not None and _state().clear:",
-        "        if (cls := _plan.default) is not None:",
-        *_indented(inherited, 3),
-        "        elif _plan.types:",
-        f"            return ask_types(entry.function, _plan, {values}, {values}, keywords)",
-        "        elif entry.plain is not None:",
-        f"            return entry.plain({', '.join(operands)})",
+        *lines,
+        f"if _plan and {operands[-1]} is not MISSING{absent} and _state().clear:",
+        "    if (cls := _plan.default) is not None:",
+        *_indented(inherited, 2),
+        "    elif _plan.types:",
+        f"        return ask_types(entry.function, _plan, {values}, {values}, keywords)",
+        "    elif entry.plain is not None:",
+        f"        return entry.plain({', '.join(operands)})",
     ]
 
 
-def collect_lines(parameters: Sequence[Parameter]) -> list[str]:
+def collect_lines(parameters: Sequence[Parameter], known: bool = True) -> list[str]:
     """Return the block that hands a call to the function's collector: see `collect.collector`."""
-    return [f"return collect({_plain_tests(parameters)}, {_given(parameters)}, keywords)"]
+    plan = ", _plan" if known and are_alone(parameters) else ""
+    return [f"return collect({_given(parameters)}, keywords{plan})"]
 
 
 def wrapper_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
@@ -176,11 +200,13 @@ def wrapper_source(
     foreign: str = "",
     strict: bool = False,
     inherited: Sequence[str] = (),
+    known: bool = True,
 ) -> str:
     """Return the source of a wrapper with these parameters: see Note [Blocks of a wrapper].
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
-    leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` that of `known_lines`.
+    leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` that of `known_lines`, a
+    block that is left out unless `known`.
     """
     head = ", ".join(f"{p.name}=MISSING" for p in parameters if p.kind == POSITIONAL)
     parts = [f"{head}, /"] if head else []
@@ -189,8 +215,8 @@ def wrapper_source(
         hot.splitlines(),
         plain_lines(parameters, strict),
         foreign_lines(foreign) if foreign else [],
-        known_lines(parameters, inherited) if inherited else [],
-        collect_lines(parameters),
+        known_lines(parameters, inherited) if known else [],
+        collect_lines(parameters, known),
     ]
     lines = [f"def wrapper({', '.join([*parts, '**keywords'])}):"]
     for block in blocks:
@@ -211,14 +237,16 @@ def public_function(
     foreign: Callable[[Sequence[Parameter]], str] | None = None,
     strict: bool = False,
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
+    known: bool = True,
 ) -> Callable[..., Any]:
     """Return the public function of `entry`: it looks at the operands' types and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
-    `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict` is `wrapper_source`'s.
+    `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict` and `known` are
+    `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited
+        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited, known
     )
     function.__name__ = name
     function.__qualname__ = qualname
@@ -239,6 +267,7 @@ def _written(
     foreign: Callable[[Sequence[Parameter]], str] | None,
     strict: bool,
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None,
+    known: bool,
 ) -> tuple[str, dict[str, Any]]:
     own = wrapper_parameters(parameters)
     source = wrapper_source(
@@ -247,6 +276,7 @@ def _written(
         foreign(own) if foreign is not None else "",
         strict,
         inherited(own) if inherited is not None else (),
+        known,
     )
     values: dict[str, Any] = {
         "entry": entry,
@@ -259,10 +289,12 @@ def _written(
         "known_plan": known_plan,
         "plain_all": PLAIN.issuperset,
         "_state": STATE.get,
-        "plain_indices": _plain_indices,
+        "plain_indices": plain_indices,
         "ask_types": ask_types,
         "check_options": partial(check_options, name, parameters),
         "collect": collector(entry, parameters, name, strict),
+        "direct": direct_test(parameters, strict),
+        "passed": passed,
     }
     values.update((hot_values() if callable(hot_values) else hot_values) or {})
     return source, values

@@ -5,6 +5,10 @@ A fast path is source that runs first in the generated wrapper: the whole life o
 callers give them and a dtype that NumPy treats as PyTorch does; it returns the result, or falls through when anything
 is unusual, errors included. So it never raises, and what it does not know is done, or refused, by the implementation.
 
+With `TENSORLIKE_FAST_PATHS=0` in the environment no fast path is written into a wrapper: every call goes through the
+implementation, so that a breakpoint in a kernel is hit by plain tensors too, and that a result which is suspected to
+come from a fast path can be computed without. A test compares the two.
+
 # Note [Small reductions]
 A reduction of NumPy takes a microsecond before it adds anything. Up to 16 elements a product with a vector of ones is
 the same sum for half of that (600 ns less); softmax without a shift is exact where no exponential can over- or
@@ -13,6 +17,7 @@ underflow, which the elements themselves tell.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +29,11 @@ from tensorlike.dispatch.signature import Parameter
 from .size import Size
 from .views import view_of
 
-__all__ = ["CAT", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath", "no_history"]
+__all__ = ["CAT", "ENABLED", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath", "no_history"]
+
+
+#: Whether wrappers have fast paths: the hand-written ones, those of elementwise operations, and those for subclasses.
+ENABLED = os.environ.get("TENSORLIKE_FAST_PATHS", "1") != "0"
 
 
 class FastPath(NamedTuple):
@@ -36,7 +45,7 @@ class FastPath(NamedTuple):
 
     def written(self, parameters: Sequence[Parameter]) -> str:
         """Return the source for a wrapper, whichever its parameters."""
-        return self.source.strip("\n")
+        return self.source.strip("\n") if ENABLED else ""
 
 
 def _returning(tracked: str, record: str) -> str:

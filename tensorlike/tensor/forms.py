@@ -33,7 +33,7 @@ from .generate_hot import hot_source, inherited_lines, inherited_source, inplace
 from .promotion import can_cast
 from .tensor import Tensor, retyped
 from .threads import LARGE, spread
-from .views import bump, check_inplace, check_shared, rebase
+from .views import check_inplace, check_shared
 
 __all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign",
            "values_of"]  # fmt: skip
@@ -96,10 +96,11 @@ def _written(
         "quiet": runtime.quiet,
         "again": runtime.again,
         "run_elementwise": runtime.run_elementwise,
-        "option": runtime.option,
+        "options": runtime.options,
         "space": runtime.space,
         "elsewhere": runtime.elsewhere,
-        "scalars_moved": runtime.scalars_moved,
+        "run_guarded": runtime.run_guarded,
+        "run_moved": runtime.run_moved,
         "as_array": runtime.as_array,
         "as_arrays": runtime.as_arrays,
         "contiguous_arrays": runtime.contiguous_arrays,
@@ -119,10 +120,8 @@ def _written(
         "check_shared": check_shared,
         "check_result": _check_result,
         "make_inplace": d.make_inplace,
-        "keep_result": d.keep_result,
+        "written": d.written,
         "get_state": get_state,
-        "bump": bump,
-        "rebase": rebase,
     }
     return (inplace_source if inplace else implementation_source)(d, parameters), values
 
@@ -232,6 +231,8 @@ def _publish(
         hot_values=values,
         foreign=foreign_test if foreign else None,
         inherited=partial(inherited_lines, d) if hot is hot_source else None,
+        # What no user calls meets no user's type in a hurry.
+        known=namespace != "tensorlike._internal",
     )
     if new_entry:
         entry.function = function

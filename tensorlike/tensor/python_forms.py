@@ -154,10 +154,12 @@ def _tensor_method(
     composite: bool = True,
     operator_of: str | None = None,
     aliases: Sequence[str] = (),
-    hot: str = "",
+    hot: str | FastPath = "",
     hot_values: Mapping[str, Any] | None = None,
 ) -> Any:
     parameters = parameters_of(function)
+    if isinstance(hot, FastPath):
+        hot, hot_values = hot.written(parameters), hot.values
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
     foreign = operator_of is not None and len(parameters) > 1

@@ -54,7 +54,7 @@ __all__ = [
     "elsewhere",
     "guarded",
     "hot_array",
-    "option",
+    "options",
     "quiet",
     "scalars_moved",
     "space",
@@ -185,6 +185,22 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
+def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+    moved = scalars_moved(inplace, *args)
+    if moved is None:
+        raise
+    return function(*moved, **options)
+
+
+def run_guarded(
+    guard: AbstractContextManager[Any], function: Callable[..., Any], *args: Any, **options: Any
+) -> Any:
+    """Run `function` again in the context of its operands' device: see Note [The current device]."""
+    with guard:
+        return function(*args, **options)
+
+
 def as_arrays(values: Any) -> list[Any]:
     """Return a kernel's several results as arrays."""
     return [v if type(v) is ndarray else as_array(v) for v in values]
@@ -234,10 +250,11 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
 
 
-def option(function: str, argument: str, annotation: str, value: Any) -> None:
-    """Raise a TypeError unless `value` may stand for a `bool` or an `int`."""
-    if not fitting(annotation, value):
-        wrong_type(function, argument, None, value, annotation)
+def options(function: str, *given: tuple[str, str, Any]) -> None:
+    """Raise a TypeError unless every value may stand for the `bool` or the `int` that its annotation says."""
+    for argument, annotation, value in given:
+        if not fitting(annotation, value):
+            wrong_type(function, argument, None, value, annotation)
 
 
 def is_number(value: Any) -> bool:

@@ -20,7 +20,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
-from tensorlike.tensor.fast_paths import no_history
+from tensorlike.tensor.fast_paths import FastPath, no_history
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
@@ -173,7 +173,8 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 
 # The view of a tensor without history, in one frame: anything else goes to the implementation.
-_HOT_GETITEM = """
+_HOT_GETITEM = FastPath(
+    """
 if type(input) in TENSORS and not keywords and (not input._tracked or no_history(input)):
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
@@ -186,7 +187,9 @@ if type(input) in TENSORS and not keywords and (not input._tracked or no_history
             pass
         else:
             return view_of(input, result)
-"""
+""",
+    {"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+)
 
 
 def _basic_view(array: Any, index: Any) -> Any:
@@ -229,8 +232,7 @@ def _last_view(index: Any) -> Any:
 @tensor_method(
     name="__getitem__",
     composite=False,
-    hot=_HOT_GETITEM.strip(),
-    hot_values={"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+    hot=_HOT_GETITEM,
 )
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.

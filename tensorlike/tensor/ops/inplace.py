@@ -275,7 +275,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         original = wrap(array)
         original._edge = edge_of(self)
         original._tracked = self._tracked
-        node = declaration.recording()[1](original, *args)
+        node = declaration.making()(original, *args)
     self._data = result
     bump(self)
     if node is not None:
