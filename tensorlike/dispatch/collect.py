@@ -17,13 +17,13 @@ from .core import (
     PLAIN,
     STATE,
     TENSORS,
-    Entry,
     Plan,
     ask_types,
     dispatch,
     elements,
     known_plan,
 )
+from .operation import Form
 from .options import LENIENT, check_options
 from .signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
@@ -123,15 +123,14 @@ def direct_test(parameters: Sequence[Parameter], strict: bool = False) -> Callab
 
 
 def collector(
-    entry: Entry, parameters: Sequence[Parameter], name: str, strict: bool = False
+    entry: Form, implementation: Callable[..., Any], parameters: Sequence[Parameter], name: str, strict: bool = False
 ) -> Callable[..., Any]:
-    """Return the function that answers the calls of `entry` that its wrapper leaves.
+    """Return the function that answers the calls of a form that its wrapper leaves; types are asked about `entry`.
 
     With `strict` it looks at the types of options that are a `bool` or an `int`, for an implementation that does not.
     It takes the values of the wrapper's parameters, the keywords, and, where the operands are alone and there are no
     keywords, what `known_plan` says.
     """
-    implementation = entry.implementation
     operands = [p for p in parameters if p.operand]
     order = [p.name for p in parameters if p.kind != KEYWORD]
     no_positional = frozenset(p.name for p in operands if p.kind != KEYWORD).isdisjoint
@@ -187,7 +186,7 @@ def collector(
         plan = known_plan(types)
         if plan is not None:
             if plan.asked and _state().clear:
-                return ask_types(entry.function, plan, found, args, keywords)
+                return ask_types(entry.key, plan, found, args, keywords)
             if not plan.types and PLAIN:
                 # Nobody is asked, and there is no mode: what `dispatch` would find, two frames earlier.
                 if entry.check is not None and not is_plain(given):

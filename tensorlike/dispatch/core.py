@@ -11,22 +11,18 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from types import FunctionType
 from typing import Any, Final, NamedTuple
 
-from .deferred import materialize
+from .operation import Form, undispatched
 from .state import (
-    ALIVE,
     CLEAR,
     OPTIONAL_TENSORS,
     PLAIN,
     PLAIN_TYPES,
     STATE,
-    TENSOR_TYPES,
     TENSORS,
     State,
     add_plain_types,
-    fill_sets,
 )
 
 __all__ = [
@@ -36,7 +32,6 @@ __all__ = [
     "PLAIN",
     "STATE",
     "TENSORS",
-    "Entry",
     "Missing",
     "State",
     "ask_types",
@@ -51,6 +46,7 @@ __all__ = [
     "register_default",
     "register_pairwise",
     "register_plain",
+    "undispatched",
 ]
 
 
@@ -75,80 +71,6 @@ def register_plain(*types: type, tensors: bool = False) -> None:
     """Add `types` to those that never override anything."""
     add_plain_types(*types, tensors=tensors)
     _PLANS.clear()
-
-
-class Entry:
-    """One overridable function: what is handed to implementations, and what runs when nobody overrides it."""
-
-    __slots__ = ("check", "composite", "function", "implementation", "inherited", "nowrap", "plain")
-
-    def __init__(self, implementation: Callable[..., Any], *, composite: bool = False, nowrap: bool = False) -> None:
-        self.implementation = implementation
-        self.function: Callable[..., Any] = implementation
-        self.composite = composite
-        self.nowrap = nowrap
-        #: Answers for a class that inherits the default implementation, or returns NotImplemented: a shortcut.
-        self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
-        #: Complains of operands that are no tensors, for implementations that do not check them themselves.
-        self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
-        #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
-        self.plain: Callable[..., Any] | None = None
-
-    def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the implementation without override dispatch."""
-        if not OPTIONAL_TENSORS:
-            if not ALIVE:
-                fill_sets()  # An interrupt kept them from being filled.
-            if not kwargs:
-                # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
-                plain = self.plain
-                if plain is None:
-                    plain = self.plain = _without_modes(self)
-                return plain(*args)
-        if self.check is not None:
-            self.check(args, kwargs)
-        return self.implementation(*args, **kwargs)
-
-
-def _without_modes(entry: Entry) -> Callable[..., Any]:
-    """Return a copy of the generated wrapper of `entry` that ignores active modes and never dispatches."""
-    function = entry.function
-    if type(function) is not FunctionType or getattr(function, "_entry", None) is not entry:
-        return entry.implementation
-    materialize(function)
-    space = function.__globals__ | {
-        "PLAIN": PLAIN_TYPES,
-        "TENSORS": TENSOR_TYPES,
-        "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
-        "plain_all": PLAIN_TYPES.issuperset,
-        "collect": _undispatched(entry),
-        "_state": _no_shortcuts,
-    }
-    return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
-
-
-_GUARDED = CLEAR.but(subclasses_disabled=True)
-
-
-def _no_shortcuts() -> State:
-    """Return a State that is not clear: the wrapper's shortcuts for overriding types, which ask for one, are off."""
-    return _GUARDED
-
-
-def _undispatched(entry: Entry) -> Callable[..., Any]:
-    """Return what stands for the collector of `entry` in a wrapper that never dispatches."""
-    implementation = entry.implementation
-
-    def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Plan | None = None) -> Any:
-        count = len(given)
-        while count and given[count - 1] is MISSING:
-            count -= 1
-        args = given if count == len(given) else given[:count]
-        if entry.check is not None:
-            entry.check(args, keywords)
-        return implementation(*args, **keywords)
-
-    return answer
 
 
 def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -176,7 +98,7 @@ known_plan = _PLANS.get
 _PLANS_KEPT = 4096
 _default_implementation: Any = None
 _disabled_implementation: Any = None
-_propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
+_propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
 _settle: Callable[..., Any] | None = None
 _rules_for: Callable[..., Sequence[Any]] | None = None
 _warned: set[type] = set()
@@ -185,7 +107,7 @@ _warned: set[type] = set()
 def register_default(
     implementation: Any,
     disabled: Any,
-    propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any],
+    propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any],
 ) -> None:
     """Name the default and the disabled implementation, and the shortcut that stands for calling the default."""
     global _default_implementation, _disabled_implementation, _propagate
@@ -291,7 +213,7 @@ def elements(value: Any) -> Sequence[Any]:
 
 
 def dispatch(
-    entry: Entry,
+    form: Form,
     key: tuple[type, ...],
     operands: Sequence[Any],
     args: tuple[Any, ...],
@@ -309,33 +231,33 @@ def dispatch(
         if state.trace is not None:
             from .tracing import traced
 
-            return traced(entry.function, entry, plan, state, operands, args, kwargs)
+            return traced(form.key, form, plan, state, operands, args, kwargs)
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if not own:
-                return entry.run_undispatched(args, kwargs)
+                return form.run_undispatched(args, kwargs)
             # What the library builds on modes, such as saved-tensor hooks, is not the guard's to switch off.
             try:
-                return _ask_mode(entry.function, _NOBODY, state.but(modes=own), operands, args, kwargs)
+                return _ask_mode(form.key, _NOBODY, state.but(modes=own), operands, args, kwargs)
             finally:
                 STATE.set(state)
         if state.modes:
             if state.modes[-1].over:
                 STATE.set(_without_finished_modes(state))
-                return dispatch(entry, key, operands, args, kwargs, plan)
+                return dispatch(form, key, operands, args, kwargs, plan)
             if state.subclasses_disabled:
                 plan = _NOBODY
-            return _ask_mode(entry.function, plan, state, operands, args, kwargs)
+            return _ask_mode(form.key, plan, state, operands, args, kwargs)
         plan = _NOBODY  # What is left of the guards switches the types off.
     if not plan.types:
-        return entry.run_undispatched(args, kwargs)
+        return form.run_undispatched(args, kwargs)
     if plan.default is not None:
-        if entry.inherited is not None and not kwargs:
-            result = entry.inherited(plan.default, args)
+        if form.inherited is not None and not kwargs:
+            result = form.inherited(plan.default, args)
             if result is not NotImplemented:
                 return result
-        return _propagate(entry, plan.default, args, kwargs)  # type: ignore[misc]
-    return ask_types(entry.function, plan, operands, args, kwargs)
+        return _propagate(form, plan.default, args, kwargs)  # type: ignore[misc]
+    return ask_types(form.key, plan, operands, args, kwargs)
 
 
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -19,9 +19,10 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from .deferred import materialize
-from .registry import IGNORED, REGISTRY, Row
+from .operation import Form
+from .registry import IGNORED, REGISTRY
 
-__all__ = ["Piece", "main", "pieces", "pieces_of", "rows_named", "summary"]
+__all__ = ["Piece", "forms_named", "main", "pieces", "pieces_of", "summary"]
 
 _PREFIX = "<tensorlike "
 
@@ -43,18 +44,18 @@ class Piece(NamedTuple):
         return len(self.source.splitlines())
 
 
-def rows_named(name: str) -> list[Row]:
+def forms_named(name: str) -> list[Form]:
     """Return every form of the function `name`: "add", "Tensor.add" and "tensorlike.add" are the same operation.
 
     Raises LookupError when there is no such function.
 
-    >>> [row.name for row in rows_named("nn.functional.hardswish")]
+    >>> [form.name for form in forms_named("nn.functional.hardswish")]
     ['hardswish']
     """
     for full in (name, f"tensorlike.{name}", f"tensorlike.Tensor.{name}", f"tensorlike.nn.functional.{name}"):
-        row = REGISTRY.get(full)
-        if row is not None:
-            return list(getattr(row.declaration, "rows", ())) or [row]
+        form = REGISTRY.get(full)
+        if form is not None:
+            return form.operation.forms
     raise LookupError(f"no function called {name!r} is registered")
 
 
@@ -70,17 +71,16 @@ def pieces(functions: Iterable[Callable[..., Any]]) -> Iterator[Piece]:
         yield Piece(code.co_filename, "".join(linecache.getlines(code.co_filename)))
 
 
-def _functions(rows: Iterable[Row]) -> Iterator[Callable[..., Any]]:
-    declarations = {}
-    for row in rows:
-        yield row.function
-        yield row.entry.implementation
-        if row.entry.inherited is not None:
-            yield row.entry.inherited
-        if row.declaration is not None:
-            declarations[id(row.declaration)] = row.declaration
-    for declaration in declarations.values():
-        yield from getattr(declaration, "generated_functions", tuple)()
+def _functions(forms: Iterable[Form]) -> Iterator[Callable[..., Any]]:
+    operations = {}
+    for form in forms:
+        yield form.function
+        yield form.implementation
+        if form.inherited is not None:
+            yield form.inherited
+        operations[id(form.operation)] = form.operation
+    for operation in operations.values():
+        yield from operation.generated_functions()
 
 
 def pieces_of(name: str) -> list[Piece]:
@@ -90,7 +90,7 @@ def pieces_of(name: str) -> list[Piece]:
     ['<tensorlike wrapper of tensorlike.trunc>', '<tensorlike implementation of tensorlike.trunc>', \
 '<tensorlike subclass path of tensorlike.trunc>']
     """
-    return list(pieces(_functions(rows_named(name))))
+    return list(pieces(_functions(forms_named(name))))
 
 
 def _everything() -> Iterator[Callable[..., Any]]:

@@ -33,12 +33,12 @@ from .core import (
     PLAIN,
     STATE,
     TENSORS,
-    Entry,
     ask_types,
     known_plan,
     passed,
 )
 from .deferred import deferred
+from .operation import Form
 from .options import check_options, is_checked
 from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
@@ -166,7 +166,7 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> li
             *lines,
             f"if _plan and {names[required - 1]} is not MISSING and _plan.asked and _state().clear:",
             *_indented(args),
-            f"    return ask_types(entry.function, _plan, {values}, {'args' if args else values}, keywords)",
+            f"    return ask_types(entry.key, _plan, {values}, {'args' if args else values}, keywords)",
         ]
     absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [
@@ -175,7 +175,7 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> li
         "    if (cls := _plan.default) is not None:",
         *_indented(inherited, 2),
         "    elif _plan.types:",
-        f"        return ask_types(entry.function, _plan, {values}, {values}, keywords)",
+        f"        return ask_types(entry.key, _plan, {values}, {values}, keywords)",
         "    elif entry.plain is not None:",
         f"        return entry.plain({', '.join(operands)})",
     ]
@@ -225,8 +225,7 @@ def wrapper_source(
 
 
 def public_function(
-    entry: Entry,
-    parameters: Sequence[Parameter],
+    form: Form,
     *,
     name: str,
     qualname: str,
@@ -239,29 +238,31 @@ def public_function(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
     known: bool = True,
 ) -> Callable[..., Any]:
-    """Return the public function of `entry`: it looks at the operands' types and runs or dispatches.
+    """Return the public function of `form`, which it enters there: it looks at the operands and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
     `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict` and `known` are
     `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited, known
+        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known
     )
     function.__name__ = name
     function.__qualname__ = qualname
     function.__module__ = module
     function.__doc__ = doc
-    function.__wrapped__ = entry.implementation
-    function._entry = entry
+    function.__wrapped__ = form.implementation
+    function._form = form
+    function.operation = form.operation
+    form.function = function
+    form.key = function if form.reports is None else form.reports.key
     public: Callable[..., Any] = function
     return public
 
 
 def _written(
     name: str,
-    entry: Entry,
-    parameters: Sequence[Parameter],
+    form: Form,
     hot: str | Callable[[Sequence[Parameter]], str],
     hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
     foreign: Callable[[Sequence[Parameter]], str] | None,
@@ -269,6 +270,8 @@ def _written(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None,
     known: bool,
 ) -> tuple[str, dict[str, Any]]:
+    parameters = form.parameters
+    entry = form.reports or form
     own = wrapper_parameters(parameters)
     source = wrapper_source(
         own,
@@ -280,7 +283,7 @@ def _written(
     )
     values: dict[str, Any] = {
         "entry": entry,
-        "implementation": entry.implementation,
+        "implementation": form.implementation,
         "MISSING": MISSING,
         "OPTIONAL_TENSORS": OPTIONAL_TENSORS,
         "PLAIN": PLAIN,
@@ -292,7 +295,7 @@ def _written(
         "plain_indices": plain_indices,
         "ask_types": ask_types,
         "check_options": partial(check_options, name, parameters),
-        "collect": collector(entry, parameters, name, strict),
+        "collect": collector(entry, form.implementation, parameters, name, strict),
         "direct": direct_test(parameters, strict),
         "passed": passed,
     }

@@ -124,11 +124,9 @@ def _operands(
     dispatcher = getattr(func, "_dispatcher", None)
     if dispatcher is not None:
         return func, tuple(dispatcher(*args, **kwargs)), kwargs
-    parameters = getattr(func, "_parameters", None)
-    if parameters is not None:
-        return func, operands_of(parameters, args, kwargs), kwargs
-    if getattr(func, "_entry", None) is not None:  # A factory: modes alone are asked.
-        return func, (), kwargs
+    form = getattr(func, "_form", None)  # A function that is in no registry, or a factory, without operands.
+    if form is not None:
+        return func, operands_of(form.parameters, args, kwargs), kwargs
     raise TypeError(
         f"explain(): {getattr(func, '__name__', func)!r} is no function that can be overridden; pass one of "
         f"overrides.get_overridable_functions(), or one made with overridable() or wrap_torch_function()"

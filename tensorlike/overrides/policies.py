@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.operation import form_of, mutates_of, written
+from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.dispatch.signature import parameters_of
 from tensorlike.dispatch.state import State, Switch
 from tensorlike.tensor.tensor import Tensor
-
-from .variants import INPLACE_OPERATORS
 
 __all__ = ["refuse", "rewrap", "to_dense"]
 
@@ -49,45 +49,14 @@ def _check_converted(found: Any, value: Any, func: Any, method: str) -> None:
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arguments that a call writes into: `out`, and the first operand of an in-place function."""
-    written = [kwargs.get("out")]
-    if _writes(func, args, kwargs):
-        if args:
-            written.append(args[0])
-        elif kwargs:
-            written.append(kwargs.get(next(iter(inspect.signature(func).parameters), "")))
-    return written
-
-
-def _writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether `func` overwrites its first operand."""
-    name = getattr(func, "__name__", "")
-    if name in INPLACE_OPERATORS or name in ("__setitem__", "__set__", "__delete__"):
-        return True
-    if (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True:
-        return True
-    if any(value is True for value in args[1:]):
-        names = list(inspect.signature(func).parameters)
-        return "inplace" in names and args[names.index("inplace") : names.index("inplace") + 1] == (True,)
-    return False
-
-
-def _mapped(value: Any, visit: Callable[[Any], Any]) -> Any:
-    """Return `value` with `visit` applied to what its containers hold, and unchanged containers as they are."""
-    if isinstance(value, dict):
-        entries = {key: _mapped(item, visit) for key, item in value.items()}
-        if all(entries[key] is item for key, item in value.items()):
-            return value
-        if type(value) is not dict:  # Such as an OrderedDict, or a defaultdict with its factory.
-            changed = copy.copy(value)
-            changed.update(entries)
-            return changed
-        return entries
-    if isinstance(value, (list, tuple)):
-        items = [_mapped(item, visit) for item in value]
-        if all(new is old for new, old in zip(items, value, strict=True)):
-            return value
-        return value._make(items) if hasattr(value, "_make") else type(value)(items)
-    return visit(value)
+    form = form_of(func)
+    if form is not None:
+        return form.written(args, kwargs)
+    # Made with `handle_torch_function` or `wrap_torch_function`: it has the signature that Python sees.
+    plain = inspect.unwrap(func)
+    parameters = parameters_of(plain) if inspect.isfunction(plain) else ()
+    found = written(mutates_of("function", getattr(func, "__name__", ""), parameters), parameters, args, kwargs)
+    return found if any(p.name == "out" for p in parameters) else [*found, kwargs.get("out")]
 
 
 def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,7 +123,7 @@ class _ToDense:
                 lost.append(value)
             return value
 
-        _mapped(written, note)
+        map_leaves(note, written, True)
         if lost:
             return NotImplemented
 
@@ -167,7 +136,7 @@ class _ToDense:
             _check_converted(dense, value, func, method)
             return dense
 
-        return func(*_mapped(tuple(args), convert), **_mapped(kwargs, convert))
+        return func(*map_leaves(convert, tuple(args), True), **map_leaves(convert, kwargs, True))
 
 
 to_dense = _ToDense()
@@ -244,11 +213,11 @@ class _Rewrap:
                 return wrapped
             return value
 
-        plain_args = _mapped(tuple(args), unwrap)
-        plain_kwargs = _mapped(kwargs, unwrap)
-        _mapped(_written(func, args, kwargs), keep)
+        plain_args = map_leaves(unwrap, tuple(args), True)
+        plain_kwargs = map_leaves(unwrap, kwargs, True)
+        map_leaves(keep, _written(func, args, kwargs), True)
         result = func(*plain_args, **plain_kwargs)
-        return _mapped(result, wrap) if found else result
+        return map_leaves(wrap, result, True) if found else result
 
 
 rewrap = _Rewrap()

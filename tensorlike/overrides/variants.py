@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["INPLACE_OPERATORS", "NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
+__all__ = ["NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
 
 #: What answers a call for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -43,10 +44,6 @@ _REFLECTED = {
 _SAME = {"div": "tensorlike.true_divide"}
 # Namesakes whose in-place method is another operation: it changes the view that the tensor is, or draws into it.
 _OTHER_INPLACE = frozenset(("as_strided", "bernoulli", "detach", "normal", "swapaxes", "swapdims"))
-INPLACE_OPERATORS = frozenset(
-    f"__i{name}__"
-    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()  # noqa: SIM905
-)
 # `masked.sum`, of another namespace, is another operation than `sum`.
 _NAMESPACES = ("tensorlike", "tensorlike.linalg", "tensorlike.special", "tensorlike.nn.functional")
 # `lu` returns the packed factors and `linalg.lu` the separate ones; the columns of `vander` and `linalg.vander` are in
@@ -64,43 +61,38 @@ def equal(left: Any, right: Any) -> bool:
         return False
 
 
-def _short(row: Row) -> str:
+def _short(row: Form) -> str:
     return row.name.rpartition(".")[2]
 
 
-def _is_inplace(row: Row) -> bool:
-    name = _short(row)
-    return name in INPLACE_OPERATORS or (name.endswith("_") and not name.endswith("__"))
-
-
-def _base_name(row: Row) -> str:
+def _base_name(row: Form) -> str:
     name = _short(row)
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
-def _names(row: Row) -> list[str]:
+def _names(row: Form) -> list[str]:
     return [p.name for p in row.parameters if p.kind == POSITIONAL]
 
 
-def _own_forms(row: Row) -> list[Row]:
+def _own_forms(row: Form) -> list[Form]:
     """Return the rows of the same operation in the namespace of `row`, and what was declared with it."""
-    found = dict.fromkeys([row, *getattr(row.declaration, "rows", ())])
-    names = {_base_name(r) for r in found if r.form in ("function", "method", "inplace", "alias")}
+    found = dict.fromkeys([row, *row.operation.forms])
+    names = {_base_name(r) for r in found if r.kind in ("function", "method", "inplace", "alias")}
     if row.namespace == "tensorlike":
         for name in sorted(names):
             full_names = [f"tensorlike.{name}", f"tensorlike.Tensor.{name}"]
-            if name not in _OTHER_INPLACE and not getattr(row.declaration, "view", False):
+            if name not in _OTHER_INPLACE and not row.operation.view:
                 full_names.append(f"tensorlike.Tensor.{name}_")
             for full_name in full_names:
                 other = REGISTRY.get(full_name)
                 if other is not None:
                     found[other] = None
         for name in sorted(names & set(_SAME)):
-            found.update(dict.fromkeys(REGISTRY[_SAME[name]].declaration.rows))
+            found.update(dict.fromkeys(REGISTRY[_SAME[name]].operation.forms))
     return list(found)
 
 
-def _is_namesake(row: Row, other: Row) -> bool:
+def _is_namesake(row: Form, other: Form) -> bool:
     """Return whether two functions of one name are one operation: see Note [Which forms are variants]."""
     if _base_name(row) in _DIFFERENT or not other.overridable:
         return False
@@ -122,14 +114,14 @@ def _is_namesake(row: Row, other: Row) -> bool:
     return all((mine.get(name) or theirs[name]).default is not MISSING for name in mine.keys() ^ theirs.keys())
 
 
-def forms_of(row: Row) -> tuple[Row, list[Row]]:
+def forms_of(row: Form) -> tuple[Form, list[Form]]:
     """Return the function that `row` is a form of, and the rows of all its forms, but for reflected operators."""
     for namespace in _NAMESPACES:
         importlib.import_module(namespace)
-    if _is_inplace(row) and "Tensor." not in row.name:  # As `relu_`, a function.
+    if row.inplace and "Tensor." not in row.name:  # As `relu_`, a function.
         row = REGISTRY.get(f"{row.namespace}.{_base_name(row)}", row)
     found = dict.fromkeys(_own_forms(row))
-    functions = (r for r in found if r.form == "function" and not _is_inplace(r) and "._" not in r.full_name)
+    functions = (r for r in found if r.kind == "function" and not r.inplace and "._" not in r.full_name)
     main = next(functions, row)
     if main.namespace in _NAMESPACES and "Tensor." not in main.name:
         name = _base_name(main)
@@ -145,16 +137,16 @@ def exactly(implementation: Callable[..., Any]) -> Handler:
     return lambda cls, args, kwargs: implementation(*args, **kwargs)
 
 
-def operators() -> list[Row]:
+def operators() -> list[Form]:
     """Return the rows of every operator, unary, binary, reflected and in-place."""
     reflected = {name for names in _REFLECTED.values() for name in names if "__" in name}
-    return [row for row in REGISTRY.values() if row.form == "operator" or row.full_name in reflected]
+    return [row for row in REGISTRY.values() if row.kind == "operator" or row.full_name in reflected]
 
 
-def entries_of(row: Row, forms: Sequence[Row], implementation: Callable[..., Any]) -> list[tuple[Row, Handler, int]]:
+def entries_of(row: Form, forms: Sequence[Form], implementation: Callable[..., Any]) -> list[tuple[Form, Handler, int]]:
     """Return (form, handler, rank) of every form of the function of `row`, reflected operators included."""
-    own = set(getattr(row.declaration, "rows", ()))
-    entries: list[tuple[Row, Handler, int]] = []
+    own = set(row.operation.forms)
+    entries: list[tuple[Form, Handler, int]] = []
     reflected: dict[str, None] = {}
     for form in forms:
         rank = FORM if form is row or form in own else RELATED
@@ -179,7 +171,7 @@ class _Call(NamedTuple):
 Adapter = Callable[[tuple[Any, ...], dict[str, Any]], _Call | None]
 
 
-def _adapter(row: Row, form: Row) -> Adapter:
+def _adapter(row: Form, form: Form) -> Adapter:
     """Return what turns the arguments of `form` into those of the function of `row`."""
     target = {p.name: p for p in row.parameters}
     at = next((i for i, p in enumerate(form.parameters) if p.kind == VARIADIC), None)
@@ -230,8 +222,8 @@ def _adapter(row: Row, form: Row) -> Adapter:
     return adapt
 
 
-def _handler(implementation: Callable[..., Any], adapt: Adapter, form: Row) -> Handler:
-    always = _is_inplace(form)
+def _handler(implementation: Callable[..., Any], adapt: Adapter, form: Form) -> Handler:
+    always = form.inplace
     first = form.parameters[0].name if form.parameters else ""
 
     def handler(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.dispatch.core import undispatched
+
 from .declaration import DECLARATIONS, Declaration
 from .fast_paths import FastPath
 from .forms import expand
@@ -37,12 +39,18 @@ __all__ = [
     "composite",
     "derivatives",
     "factory",
+    "internal",
+    "internal_pointwise",
     "pointwise",
     "primitive",
     "raw_derivatives",
     "tensor_method",
     "tensor_property",
+    "undispatched",
 ]
+
+#: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
+INTERNAL = "tensorlike._internal"
 
 
 def primitive(
@@ -69,7 +77,6 @@ def primitive(
     spread: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
-    samples: Any = None,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -104,7 +111,6 @@ def primitive(
             weak_numbers=weak_numbers,
             out=out,
             differentiable=differentiable and not plain_result,
-            samples=samples,
             write=write,
             hot=hot,
             own_layout=own_layout,
@@ -137,12 +143,22 @@ def pointwise(
     return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
 
 
+def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an operation that a public function or a derivative is made of, with the options of `primitive`."""
+    return primitive(namespace=INTERNAL, **{"method": False, **options})
+
+
+def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an elementwise operation that a public function or a derivative is made of, by its kernel."""
+    return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
+
+
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     """Give an operation its derivative: one formula for each input that has one."""
-    d: Declaration = function.declaration
+    d: Declaration = function.operation
     if not d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
-    d.formulas = formulas
+    d.vjp = formulas
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
@@ -151,12 +167,12 @@ def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     They name what the differentiable formulas name, no more, and a test holds the two equal. Worth it where profiles
     show it: a public operation costs 500 ns more than its kernel, per formula and node.
     """
-    d: Declaration = function.declaration
+    d: Declaration = function.operation
     for name, formula in formulas.items():
-        given = (d.formulas or {}).get(name)
+        given = (d.vjp or {}).get(name)
         asked = formula.__code__.co_varnames[: formula.__code__.co_argcount]
         if given is None or not set(asked) <= set(given.__code__.co_varnames[: given.__code__.co_argcount]):
             raise TypeError(
                 f"raw_derivatives of {d.name}: the formula for {name!r} must name what its derivative names"
             )
-    d.raw_formulas = formulas
+    d.raw_vjp = formulas

@@ -11,9 +11,10 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state
-from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.deferred import deferred
-from tensorlike.dispatch.registry import Row, register
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import register
 from tensorlike.dispatch.signature import (
     KEYWORD,
     POSITIONAL,
@@ -194,23 +195,23 @@ def _publish(
     parameters: tuple[Parameter, ...],
     implementation: Callable[..., Any],
     qualname: str,
-    form: str,
+    kind: str,
     *,
     hot: HotSource = hot_source,
-    entry: Entry | None = None,
+    reports: Form | None = None,
     foreign: bool = False,
-    key: Any = None,
     namespace: str | None = None,
-) -> Callable[..., Any]:
+) -> Form:
     namespace = namespace or _namespace(d, qualname)
-    new_entry = entry is None
-    if entry is None:
-        entry = Entry(implementation)
-        if hot is hot_source and d.elementwise and d.hot:
-            entry.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
-            entry.inherited.__qualname__ = qualname
-            entry.inherited.__module__ = namespace
-            d.late(entry.inherited)
+    form = Form(
+        d, kind, implementation,
+        namespace=namespace, name=qualname, parameters=parameters, reports=reports,
+    )  # fmt: skip
+    if reports is None and hot is hot_source and d.elementwise and d.hot:
+        form.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
+        form.inherited.__qualname__ = qualname
+        form.inherited.__module__ = namespace
+        d.late(form.inherited)
 
     def early(own: Sequence[Parameter]) -> str:
         text = hot(d, own)
@@ -221,8 +222,7 @@ def _publish(
         return {**found, **FOREIGN_VALUES} if foreign else found
 
     function = public_function(
-        entry,
-        parameters,
+        form,
         name=qualname.rpartition(".")[2],
         qualname=qualname,
         module=namespace,
@@ -234,21 +234,9 @@ def _publish(
         # What no user calls meets no user's type in a hurry.
         known=namespace != "tensorlike._internal",
     )
-    if new_entry:
-        entry.function = function
     d.late(function)
-    row = Row(
-        function,
-        namespace=namespace,
-        name=qualname,
-        parameters=parameters,
-        entry=entry,
-        form=form,
-        declaration=d,
-        key=key,
-    )
-    d.rows.append(register(row))
-    return function
+    register(form)
+    return form
 
 
 def _inherited(d: Declaration, parameters: tuple[Parameter, ...]) -> tuple[str, dict[str, Any]]:
@@ -300,12 +288,10 @@ def expand(
     aliases: Sequence[str],
 ) -> Any:
     base = d.parameters
-    result: Any = None
     if function:
         parameters = (*base, _OUTS if d.several else _OUT) if d.out else base
         implementation = implementation_of(d, parameters, d.name)
-        result = _publish(d, parameters, implementation, d.name, "function")
-        d.function = result
+        _publish(d, parameters, implementation, d.name, "function")
         for alias in aliases:
             outer, _, short = alias.rpartition(".")
             namespace = f"{d.namespace}.{outer}" if outer else None
@@ -323,7 +309,7 @@ def expand(
         for index, method_name in enumerate(names):
             qualname = f"Tensor.{method_name}"
             implementation = implementation_of(d, of_method, qualname)
-            public = _publish(
+            form = _publish(
                 d,
                 of_method,
                 implementation,
@@ -331,13 +317,10 @@ def expand(
                 "method" if not index else "alias",
                 foreign=method_name.startswith("__") and len(of_method) > 1,
             )
-            setattr(Tensor, method_name, public)
+            setattr(Tensor, method_name, form.function)
             if index == 0:
-                entry = d.rows[-1].entry
-                if result is None:
-                    result = d.function = public
                 for operator in operators:
-                    attach_operator(d, of_method, implementation, operator, entry, public)
+                    attach_operator(d, of_method, implementation, operator, form)
         for operator in own:
             qualname = f"Tensor.{operator}"
             attach_operator(d, of_method, implementation_of(d, of_method, qualname), operator)
@@ -346,21 +329,17 @@ def expand(
         for index, inplace_name in enumerate(names):
             qualname = f"Tensor.{inplace_name}_"
             implementation = implementation_of(d, of_method, qualname, inplace=True)
-            form = "inplace" if not index else "alias"
-            public = _publish(d, of_method, implementation, qualname, form, hot=inplace_hot_source)
-            setattr(Tensor, inplace_name + "_", public)
+            kind = "inplace" if not index else "alias"
+            form = _publish(d, of_method, implementation, qualname, kind, hot=inplace_hot_source)
+            setattr(Tensor, inplace_name + "_", form.function)
             if index == 0:
-                entry = d.rows[-1].entry
-                if result is None:
-                    result = d.function = public
                 for operator in inplace_operators:
-                    attach_operator(d, of_method, implementation, operator, entry, public, hot=inplace_hot_source)
+                    attach_operator(d, of_method, implementation, operator, form, hot=inplace_hot_source)
         for operator in own_inplace:
             qualname = f"Tensor.{operator}"
             attach_operator(d, of_method, implementation_of(d, of_method, qualname, inplace=True), operator,
                             hot=inplace_hot_source)  # fmt: skip
-    result.declaration = d
-    return result
+    return d.function
 
 
 def attach_operator(
@@ -368,21 +347,19 @@ def attach_operator(
     parameters: tuple[Parameter, ...],
     implementation: Callable[..., Any],
     operator: str,
-    entry: Entry | None = None,
-    reported: Callable[..., Any] | None = None,
+    reports: Form | None = None,
     *,
     hot: HotSource = hot_source,
 ) -> None:
-    """Give Tensor an operator that leaves foreign operands to their type and reports `reported`, or itself."""
-    public = _publish(
+    """Give Tensor an operator that leaves foreign operands to their type and reports `reports`, or itself."""
+    form = _publish(
         d,
         parameters,
         implementation,
         f"Tensor.{operator}",
         "operator",
         hot=hot,
-        entry=entry,
+        reports=reports,
         foreign=len(parameters) > 1,
-        key=reported,
     )
-    setattr(Tensor, operator, public)
+    setattr(Tensor, operator, form.function)

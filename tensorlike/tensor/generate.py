@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 
@@ -79,7 +80,7 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
             number = f" else {name} if is_number({name})" if allows_number(p) else ""
             none = f" else None if {name} is None" if allows_none(p) else ""
             wrong = f"wrong_type(NAME, {name!r}, {where}, {name}{f', {expected(p)!r}' if number else ''})"
-            found = f"{name}._data if isinstance({name}, TensorBase)"
+            found = f"{name}._tl_data if isinstance({name}, TensorBase)"
             line = f"_{name} = {found}{number}{none} else {wrong}"
             if len(line) > 110:
                 lines += [f"_{name} = (", f"    {found}{number}{none}", f"    else {wrong}", ")"]
@@ -227,11 +228,11 @@ def _tracked(parameters: Sequence[Parameter]) -> str:
     tests = []
     for p in operands_of(parameters):
         if p.operand == MANY:
-            tests.append(f"any([t._tracked for t in {p.name}])")
+            tests.append(f"any([t._tl_tracked for t in {p.name}])")
         elif allows_number(p) or allows_none(p):
-            tests.append(f"(isinstance({p.name}, TensorBase) and {p.name}._tracked)")
+            tests.append(f"(isinstance({p.name}, TensorBase) and {p.name}._tl_tracked)")
         else:
-            tests.append(f"{p.name}._tracked")
+            tests.append(f"{p.name}._tl_tracked")
     return " or ".join(tests) or "False"
 
 
@@ -292,7 +293,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     if d.several:
         lines.append("return pack([wrap(a) for a in result])")
     else:
-        lines += ["tensor = new(Tensor)", "tensor._data = result", "return tensor"]
+        lines += [*new_tensor_source("tensor", "result"), "return tensor"]
     return _function(parameters, lines, more)
 
 
@@ -306,7 +307,7 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
     elif others:
         # 30 ns where the tensor has no view.
-        lines.append(f"if {me}._counter is not None:")
+        lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
     lines += _space_lines(d, parameters, inplace=True)
     if d.write is None:

@@ -17,6 +17,9 @@ from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING, STATE
+from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.pytree import instances
+from tensorlike.dispatch.signature import NESTED
 
 __all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
 
@@ -34,7 +37,7 @@ def check_declaration(cls: type, base: type) -> None:
         for name in declared:
             if not isinstance(name, str) or not name.isidentifier():
                 raise TypeError(f"{kind.__name__}.__tensor_attributes__ holds {name!r}, which is no attribute name")
-            if hasattr(base, name) or name == "_data":
+            if hasattr(base, name):
                 raise TypeError(
                     f"{kind.__name__}.__tensor_attributes__ holds {name!r}, an attribute that every Tensor has; "
                     "choose another name"
@@ -68,7 +71,12 @@ def carried(tensor: Any, name: str) -> Any:
 
 
 def _stores(tensor: Any) -> bool:
-    return any(key != "_data" and not hasattr(TensorBase, key) for key in tensor.__dict__)
+    return bool(tensor.__dict__)
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in nested containers."""
+    return instances(value, TensorBase)
 
 
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
@@ -77,16 +85,6 @@ def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
         value = carried(source, name)
         if value is not MISSING and carried(target, name) is MISSING:
             setattr(target, name, value)
-
-
-def _tensors(value: Any) -> list[Any]:
-    if isinstance(value, TensorBase):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [t for item in value for t in _tensors(item)]
-    if isinstance(value, dict):
-        return [t for item in value.values() for t in _tensors(item)]
-    return []
 
 
 def _agree(first: Any, other: Any) -> bool:
@@ -102,10 +100,13 @@ def settled(
     cls: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the tensors among the operands, and the attributes that results made from them get."""
-    operands = _tensors(args) + [t for name, value in kwargs.items() if name != "out" for t in _tensors(value)]
+    operands = tensors_in(args) + [t for name, value in kwargs.items() if name != "out" for t in tensors_in(value)]
     sources = operands
-    if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):
-        sources = _tensors(args[:1]) + _tensors(args[2:])
+    form = form_of(func)
+    if form is not None and any(p.operand == NESTED for p in form.parameters):  # An index says where, not what.
+        sources = [
+            t for p, value in zip(form.parameters, args, strict=False) if p.operand != NESTED for t in tensors_in(value)
+        ]
     values: dict[str, Any] = {}
     for name in cls.__tensor_attributes__:
         found = [v for v in (carried(t, name) for t in sources) if v is not MISSING]
@@ -124,12 +125,12 @@ def finalized(
 ) -> Any:
     """Give the tensors in `result` their attributes; return it."""
     operands, values = settled
-    name = getattr(func, "__name__", "")
-    in_place = (name.endswith("_") and not name.endswith("__")) or name.startswith("__i")
-    outs = _tensors(kwargs.get("out"))
-    results = _tensors(result)
-    if name == "__setitem__":  # It returns nothing.
-        in_place, results = True, list(operands[:1])
+    form = form_of(func)
+    in_place = form is not None and form.inplace
+    outs = tensors_in(kwargs.get("out"))
+    results = tensors_in(result)
+    if in_place and result is None:  # As `__setitem__`.
+        results = list(operands[:1])
     for tensor in results:
         if not isinstance(tensor, cls):
             continue

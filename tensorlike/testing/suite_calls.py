@@ -10,29 +10,17 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.dispatch.registry import REGISTRY
-from tensorlike.overrides.audit.api import AuditedFunction, Call, TensorlikeApi, _adapted
+from tensorlike.overrides.audit.api import Call, TensorlikeApi, _adapted
 from tensorlike.overrides.audit.values import Place, at, copied, fitted, places, replaced
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["Case", "SuiteApi", "cases", "output_cases", "suite_api", "writes"]
-
-_IN_PLACE = frozenset(
-    f"__{name}__"
-    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor",
-                 "ilshift", "irshift", "setitem")
-)  # fmt: skip
+__all__ = ["Case", "SuiteApi", "cases", "output_cases", "suite_api"]
 
 #: What these return belongs to one object or is text: there is no dense value to compare with.
 _INCOMPARABLE = frozenset(
     ("data_ptr", "_version", "grad_fn",
      "__reduce_ex__", "__deepcopy__", "__repr__", "__format__", "__hash__", "__dir__")
 )  # fmt: skip
-
-
-def writes(function: AuditedFunction) -> bool:
-    """Return whether a function is there to write to its first operand."""
-    name = function.name.rpartition(".")[2]
-    return function.form in ("inplace", "setter") or name in _IN_PLACE or name.endswith("_") != name.endswith("__")
 
 
 class SuiteApi(TensorlikeApi):

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -19,10 +21,11 @@ from .levels import (
     NoArray,
     TransformTensor,
     below,
+    follow,
     inplace_counterpart,
     leaves,
     plain_of,
-    row_for,
+    set_no_state,
     shape_of,
     tree_map,
     writes,
@@ -75,7 +78,7 @@ class BatchedTensor(TransformTensor):
                 "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
                 "it elsewhere"
             )
-        row = row_for(func)
+        row = form_of(func)
         found = _rule_for(func, row)
         if found is not None:
             with below(level):
@@ -88,25 +91,25 @@ class BatchedTensor(TransformTensor):
         counterpart = inplace_counterpart(row)
         if counterpart is not None:
             return _in_place(level, row, counterpart, args, kwargs)
-        if getattr(row.declaration, "elementwise", False) and kwargs.get("out") is None:
+        if row.operation.elementwise and kwargs.get("out") is None:
             with below(level):
                 return _elementwise(level, func, args, kwargs)
         if writes(row):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
-        elif row.entry.composite:
+        elif row.operation.composite:
             try:
-                return row.entry.implementation(*args, **kwargs)
+                return follow(row, args, kwargs)
             except (NoArray, NotOneForAll):
                 pass
         with below(level):
             return _per_example(level, func, args, kwargs)
 
-    # What the graph asks of a gradient: see autograd/engine_transformed.py.
+    # What the graph asks of a gradient: see Note [Gradients of a transform].
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return plain_of(self)._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return plain_of(self)._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
@@ -115,6 +118,7 @@ class BatchedTensor(TransformTensor):
 def batched(value: Any, level: Level) -> Any:
     """Return a tensor whose first dimension is the batch of `level`, as one of that level."""
     result: Any = _new(BatchedTensor)
+    set_no_state(result)
     result._value = value
     result._level = level
     return result
@@ -150,11 +154,13 @@ def example(value: Any, level: Level, index: int) -> Any:
 def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
+    if not row.of_library:
+        return None
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)
-    if found is None and row.form in ("alias", "operator") and not outer and row.declaration is not None:
-        found = None if writes(row) else RULES.get(getattr(row.declaration, "name", ""))
+    if found is None and row.kind in ("alias", "operator") and not outer and row.operation.primitive:
+        found = None if writes(row) else RULES.get(row.operation.name)
     return found
 
 
@@ -163,7 +169,7 @@ def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     ranks = [len(shape_of(t)) for t in tensors]
     rank = max(ranks)
     dtype = None
-    if min(ranks) != rank and len({plain_of(t)._data.dtype for t in tensors}) > 1:
+    if min(ranks) != rank and len({plain_of(t)._tl_data.dtype for t in tensors}) > 1:
         # A batch of zero-dimensional tensors has a dimension, and would have a say in the dtype that each has not.
         dtype = _common_dtype(tensors)
 
@@ -188,12 +194,12 @@ def _common_dtype(tensors: list[Any]) -> Any:
     from tensorlike.tensor.queries import result_type
 
     found: Any = None
-    stand_ins = [plain_of(t)._zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
+    stand_ins = [plain_of(t)._tl_zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
     found = stand_ins[0]
     dtype = found.dtype
     for other in stand_ins[1:]:
         dtype = result_type(found, other)
-        found = found._zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
+        found = found._tl_zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
     return dtype
 
 
@@ -230,7 +236,7 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
         if all(_same(r, first) for r in results[1:]):
             return first
         raise NotOneForAll(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
-    row = row_for(func)
+    row = form_of(func)
     if row is not None and writes(row):
         # Written in place, example by example, through views of the batch.
         return None if first is None else args[0]
@@ -250,7 +256,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _stacked(name: str, results: list[Any]) -> Any:
-    from tensorlike.tensor.ops.joining import stack
+    from tensorlike.tensor.ops.shape.joining import stack
 
     first = results[0]
     if isinstance(first, Tensor):
@@ -260,11 +266,10 @@ def _stacked(name: str, results: list[Any]) -> Any:
                 "of different shapes for different examples."
             )
         return stack(results)
-    if isinstance(first, (tuple, list)):
-        items = [_stacked(name, [r[i] for r in results]) for i in range(len(first))]
-        kind: Any = type(first)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return first
+    parts = [children_of(r) for r in results]
+    if parts[0] is None:
+        return first
+    return rebuilt(first, [_stacked(name, list(each)) for each in zip(*parts, strict=True)])
 
 
 def apply_node(node: Node, grad: Any) -> Any:
@@ -273,9 +278,8 @@ def apply_node(node: Node, grad: Any) -> Any:
         return node.apply(grad)
     except NoArray:
         pass
-    top = max((v for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth)
-    level = top._level
-    if type(top) is not BatchedTensor:
+    level = max((v._level for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v.depth)
+    if level.kind is not BatchedTensor:
         return _apply_to_dual(node, grad, level)
     rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
     return tuple(None if c[0] is None else batched(_stacked(node.name(), list(c)), level) for c in zip(*rows))

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
 
@@ -24,10 +26,11 @@ from .levels import (
     TransformTensor,
     below,
     bind,
+    follow,
     inplace_counterpart,
     leaves,
     physical,
-    row_for,
+    set_no_state,
     tree_map,
     writes,
 )
@@ -68,10 +71,12 @@ class DualTensor(TransformTensor):
         if not level.alive:
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
-        row = row_for(func)
+        row = form_of(func)
+        if row is not None and not row.of_library:
+            return _followed(level, row, func, args, kwargs)
         name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
-        declared = getattr(getattr(row, "declaration", None), "name", "")
-        found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.form != "inplace" else None)
+        declared = row.operation.name if row is not None and row.operation.primitive else ""
+        found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.kind != "inplace" else None)
         if found is not None:
             with below(level):
                 result = found(level, row, args, kwargs)
@@ -80,39 +85,46 @@ class DualTensor(TransformTensor):
         if row is None:
             with below(level):
                 return _from_reverse(level, func, args, kwargs)
-        if (row.form in ("property", "setter") and name.split(".")[0] not in LINEAR) or name in PLAIN_RESULTS:
+        if (row.kind in ("property", "setter") and name.split(".")[0] not in LINEAR) or name in PLAIN_RESULTS:
             with below(level):
                 return func(*primals(args, level), **primals(kwargs, level))
         if writes(row):
             return _in_place(level, row, inplace_counterpart(row) or _on_a_copy(func), args, kwargs)
-        d = row.declaration
+        d = row.operation
         with below(level):
-            if name.split(".")[0] in LINEAR or declared in LINEAR or getattr(d, "view", False):
+            if name.split(".")[0] in LINEAR or declared in LINEAR or d.view:
                 return _linear(level, name, func, args, kwargs)
-            if getattr(d, "elementwise", False) and d.formulas:
+            if d.elementwise and d.vjp:
                 result = _diagonal(level, row, func, args, kwargs)
                 if result is not NotImplemented:
                     return result
-        if row.entry.composite and name not in NOT_FOLLOWED:
-            try:
-                return row.entry.implementation(*args, **kwargs)
-            except NoArray:
-                pass
+        if row.operation.composite and name not in NOT_FOLLOWED:
+            return _followed(level, row, func, args, kwargs)
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return self._primal._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return self._primal._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
 
 
+def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    try:
+        return follow(row, args, kwargs)
+    except NoArray:
+        with below(level):
+            return _from_reverse(level, func, args, kwargs)
+
+
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
     """Return `primal` moving along `tangent` at `level`."""
     result: Any = _new(DualTensor)
+    set_no_state(result)
     result._primal = primal
     result._tangent = tangent
     result._level = level
@@ -144,11 +156,10 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     if isinstance(result, Tensor):
         movable = isinstance(tangent, Tensor) and (result.is_floating_point() or result.is_complex())
         return dual(result, tangent, level) if movable else result
-    if isinstance(result, (tuple, list)):
-        items = [_paired(r, t, level) for r, t in zip(result, tangent, strict=True)]
-        kind: Any = type(result)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return result
+    items = children_of(result)
+    if items is None:
+        return result
+    return rebuilt(result, [_paired(r, t, level) for r, t in zip(items, children_of(tangent), strict=True)])  # type: ignore[arg-type]
 
 
 def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -177,7 +188,7 @@ def _moved(value: Any, level: Level) -> Any:
 
 
 def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    d = row.declaration
+    d = row.operation
     if kwargs.get("out") is not None:
         return NotImplemented
     bound = bind(row, args, kwargs)
@@ -198,7 +209,7 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
     for name, value in given.items():
         if not is_dual(value, level):
             continue
-        formula = d.formulas.get(name)
+        formula = d.vjp.get(name)
         if formula is None:
             continue
         tangent = value._tangent
@@ -285,7 +296,7 @@ def become_dual(target: Any, tangent: Any, level: Level) -> None:
     from tensorlike.tensor.views import alias_of
 
     primal = alias_of(target)
-    target.__dict__.clear()
+    set_no_state(target)
     target.__class__ = DualTensor
     target._primal, target._tangent, target._level = primal, tangent, level
 

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, outcome, torch_function
-from helpers.parity import (
+from tensorlike.dispatch.registry import IGNORED
+from tensorlike.testing.samples import SAMPLES, SampleInput
+from tests.helpers.oracle import assert_like_torch, outcome, torch_function
+from tests.helpers.parity import (
     DIFFERENTIABLE,
     DTYPES,
     Call,
@@ -22,11 +24,9 @@ from helpers.parity import (
     theirs_of,
     wrong_errors,
 )
-from helpers.rows import cases, families, is_operator, mutates, rows
-from helpers.values import wrapped
-from parity.known import known
-from tensorlike.dispatch.registry import IGNORED
-from tensorlike.testing.samples import SAMPLES, SampleInput
+from tests.helpers.rows import cases, families, is_operator, mutates, rows
+from tests.helpers.values import wrapped
+from tests.parity.known import known
 
 #: What PyTorch does not have, or spells in another way, with the reason.
 OURS_ALONE = {"tensorlike.overridable": "makes a function of one's own overridable"}
@@ -72,13 +72,13 @@ def test_every_name_is_pytorchs():
     unknown = [
         row.full_name
         for row in rows()
-        if row.form not in ("property", "setter") and torch_function(row.full_name) is None
+        if row.kind not in ("property", "setter") and torch_function(row.full_name) is None
     ]
     unknown += [name for name in IGNORED if torch_function(name) is None]
     assert sorted(set(unknown) - set(OURS_ALONE)) == []
 
 
-@pytest.mark.parametrize("row", [r for r in rows() if r.form == "property"], ids=lambda r: r.full_name)
+@pytest.mark.parametrize("row", [r for r in rows() if r.kind == "property"], ids=lambda r: r.full_name)
 def test_properties(row):
     name = row.name.split(".")[1]
     for array_ in (

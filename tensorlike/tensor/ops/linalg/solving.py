@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.tensor import Tensor
 
@@ -118,7 +118,7 @@ derivatives(inv_ex, A=lambda grads, inverse: -(inverse.mH @ (grads[0] @ inverse.
 # -------------------------------------------------------------------------------------------------------------- systems
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=("solution", "info"))
+@internal(several=("solution", "info"))
 def solve_matrices(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -> tuple[Tensor, Tensor]:
     """Return the matrices X with A X = B, and for each matrix A the number of a pivot that is zero, or 0."""
     batch = common_batch(function, A, B)
@@ -171,9 +171,9 @@ def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[
     require_tensor(name, "A", A, 1)
     require_tensor(name, "B", B, 2)
     function = f"linalg.{name}"
-    check_same_dtype(function, A._data, B._data)
-    vector = _is_vector(A._data, B._data)
-    check_system(function, A._data, B._data, left, vector)
+    check_same_dtype(function, A._tl_data, B._tl_data)
+    vector = _is_vector(A._tl_data, B._tl_data)
+    check_system(function, A._tl_data, B._tl_data, left, vector)
     columns = B.unsqueeze(-1) if vector else B
     if left:
         result, info = solve_matrices(A, columns, f"torch.{function}", check_errors)

@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, narrowed, need_float, raw, reduction_of, widened
+from .common import array_of, functional, narrowed, need_float, reduction_of, widened
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -163,7 +163,7 @@ def cross_entropy_terms(
     return _terms(xp, input.shape, input.dtype, target, weight, ignore_index, reduction, smoothing)
 
 
-_fused = raw(cross_entropy_grad)
+_fused = undispatched(cross_entropy_grad)
 
 
 def _cross_entropy_input(
@@ -179,7 +179,7 @@ def _cross_entropy_input(
 
 
 derivatives(_cross_entropy_op, input=_cross_entropy_input)
-_cross_entropy = raw(_cross_entropy_op)
+_cross_entropy = undispatched(_cross_entropy_op)
 
 
 # ---------------------------------------------------------------------------------------------------------------- nll
@@ -228,13 +228,13 @@ derivatives(
         grad, target, weight, ignore_index, reduction
     ),
 )
-_nll = raw(_nll_op)
+_nll = undispatched(_nll_op)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
 
 
 def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
-    x, t = input._data, target._data
+    x, t = input._tl_data, target._tl_data
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
     if x.ndim == 1:
@@ -253,7 +253,7 @@ def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
         )
     if weight is None:
         return
-    w = weight._data
+    w = weight._tl_data
     count = x.shape[_axis(x.ndim)]
     if w.ndim != 1 or w.shape[0] != count:
         raise RuntimeError(
@@ -273,7 +273,7 @@ def _tensors(function: str, weight: Any, **operands: Any) -> None:
 
 def _item(target: Any, input: Any) -> Any:
     """Return the target of an input without a batch as a zero-dimensional tensor."""
-    return wrap(target._data.reshape(())) if input._data.ndim == 1 and target._data.ndim else target
+    return wrap(target._tl_data.reshape(())) if input._tl_data.ndim == 1 and target._tl_data.ndim else target
 
 
 @functional
@@ -321,7 +321,7 @@ def cross_entropy(
     _tensors("cross_entropy", weight, input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if input._data.shape == target._data.shape:
+    if input._tl_data.shape == target._tl_data.shape:
         return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_classes("cross_entropy", input, target, weight)
     return _cross_entropy(
@@ -332,7 +332,7 @@ def cross_entropy(
 def _probabilities(
     input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
-    x, t = input._data, target._data
+    x, t = input._tl_data, target._tl_data
     if t.dtype.kind not in "fV":
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {dtype_name(t.dtype)}"

@@ -12,7 +12,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import outside_stacklevel
-from tensorlike.tensor.declare import composite, pointwise, primitive
+from tensorlike.tensor.declare import composite
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
@@ -20,7 +20,6 @@ from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 
 __all__ = [
     "FUNCTIONAL",
-    "INTERNAL",
     "array_of",
     "broadcast_shape",
     "check_parameters",
@@ -29,14 +28,11 @@ __all__ = [
     "functional",
     "in_dtype_of",
     "inplace_form",
-    "internal",
-    "internal_pointwise",
     "masked",
     "masked_at_most",
     "narrowed",
     "need_float",
     "overwritten",
-    "raw",
     "reduced",
     "reduction_of",
     "warn",
@@ -47,49 +43,29 @@ __all__ = [
 
 #: Where types are asked about these functions.
 FUNCTIONAL = "tensorlike.nn.functional"
-#: Where the operations behind them live: recorded and differentiated, not public.
-INTERNAL = "tensorlike._internal"
 
 
 Declare = Callable[[Callable[..., Any]], Any]
 
 
 @overload
-def functional(function: Callable[..., Any], *, guard: bool = ..., name: str | None = ...) -> Any: ...
+def functional(function: Callable[..., Any], **options: Any) -> Any: ...
 @overload
-def functional(function: None = None, *, guard: bool = ..., name: str | None = ...) -> Declare: ...
-def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, name: str | None = None) -> Any:
+def functional(function: None = None, **options: Any) -> Declare: ...
+def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, **options: Any) -> Any:
     """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
-    if function is None:
-        return lambda f: functional(f, guard=guard, name=name)
-    return composite(function, namespace=FUNCTIONAL, guard=guard, name=name)
-
-
-def internal(**options: Any) -> Declare:
-    """Declare an operation that a public function or a derivative is made of."""
-    return primitive(namespace=INTERNAL, method=False, **options)
-
-
-def internal_pointwise(**options: Any) -> Declare:
-    """Declare an elementwise operation that a public function or a derivative is made of."""
-    options.setdefault("promotion", "arithmetic")
-    return pointwise(None, namespace=INTERNAL, method=False, inplace=False, out=False, **options)
-
-
-def raw(function: Any) -> Any:
-    """Return what runs when nobody overrides `function`: for calls by a function that was dispatched itself."""
-    return function.__wrapped__
+    return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
 
 
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
-    d = function.declaration
+    d = function.operation
     return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
     """Return `result`, or `out` with the result in it where it is given."""
-    return result if out is None else write_out(name, out, result._data, *operands)
+    return result if out is None else write_out(name, out, result._tl_data, *operands)
 
 
 def formatted(result: Any, *operands: Any) -> Any:
@@ -114,7 +90,7 @@ def warn(message: str) -> None:
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:
     """Write `function(input)` into `input`, for functions made of several operations."""
     # What the operations save must not be overwritten.
-    original = input.clone() if input._tracked and grad_enabled() else input
+    original = input.clone() if input._tl_tracked and grad_enabled() else input
     return input.copy_(function(original))
 
 
@@ -134,9 +110,9 @@ def check_parameters(function: str, array: Any, *parameters: Any) -> None:
     """Raise unless the parameters of a normalization have the dtype of its input, or float32 beside half precision."""
     dtype = array.dtype
     for parameter in parameters:
-        if parameter is None or (found := parameter._data.dtype) is dtype or found == dtype:
+        if parameter is None or (found := parameter._tl_data.dtype) is dtype or found == dtype:
             continue
-        if dtype.itemsize == 2 and all(p is None or p._data.dtype == np.float32 for p in parameters):
+        if dtype.itemsize == 2 and all(p is None or p._tl_data.dtype == np.float32 for p in parameters):
             return
         expected = "Float" if dtype.itemsize == 2 else dtype_name(dtype)
         raise RuntimeError(
@@ -147,7 +123,7 @@ def check_parameters(function: str, array: Any, *parameters: Any) -> None:
 
 def in_dtype_of(function: str, result: Any, like: Any) -> Any:
     """Return a tensor in the dtype of another, as PyTorch's operations in place leave it; raise where they do."""
-    have, wanted = result._data.dtype, like._data.dtype
+    have, wanted = result._tl_data.dtype, like._tl_data.dtype
     if have == wanted:
         return result
     if not can_cast(have, wanted):
@@ -284,4 +260,4 @@ def array_of(function: str, argument: str, position: int, value: Any) -> Any:
     """Return the array of an operand, or raise the TypeError for what is no tensor."""
     if not isinstance(value, TensorBase):
         wrong_type(function, argument, position, value)
-    return value._data
+    return value._tl_data

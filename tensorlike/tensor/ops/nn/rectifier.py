@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite, derivatives, pointwise
+from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
@@ -14,12 +14,10 @@ from .common import (
     chosen,
     functional,
     inplace_form,
-    internal_pointwise,
     masked,
     masked_at_most,
     narrowed,
     need_float,
-    raw,
     written_out,
 )
 
@@ -72,8 +70,8 @@ def relu(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(relu, input=lambda grad, result: threshold_backward(grad, result, 0))
 
-_relu = raw(relu)
-_relu_into = raw(TensorType.relu_)
+_relu = undispatched(relu)
+_relu_into = undispatched(TensorType.relu_)
 
 
 @composite(guard=False, name="relu_")
@@ -130,7 +128,7 @@ def _threshold_op(xp: Any, input: Tensor, threshold: Number, value: Number) -> T
 
 
 derivatives(_threshold_op, input=lambda grad, input, threshold: threshold_backward(grad, input, threshold))
-_threshold = raw(_threshold_op)
+_threshold = undispatched(_threshold_op)
 _threshold_into = inplace_form(_threshold_op)
 
 
@@ -194,7 +192,7 @@ derivatives(
     _hardtanh_op,
     input=lambda grad, input, min_val, max_val: outside_backward(grad, input, min_val, max_val, False),
 )
-_hardtanh = raw(_hardtanh_op)
+_hardtanh = undispatched(_hardtanh_op)
 _hardtanh_into = inplace_form(_hardtanh_op)
 
 
@@ -225,7 +223,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
     Same as PyTorch's function of that name.
     """
-    return hardtanh.__wrapped__(input, min_val, max_val, True)
+    return undispatched(hardtanh)(input, min_val, max_val, True)
 
 
 @functional
@@ -266,7 +264,7 @@ def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
 derivatives(
     _leaky_relu_op, input=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope)
 )
-_leaky_relu = raw(_leaky_relu_op)
+_leaky_relu = undispatched(_leaky_relu_op)
 _leaky_relu_into = inplace_form(_leaky_relu_op)
 
 
@@ -309,7 +307,7 @@ def _hardsigmoid_op(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(_hardsigmoid_op, input=lambda grad, input: outside_backward(grad / 6, input, -3, 3, False))
-_hardsigmoid = raw(_hardsigmoid_op)
+_hardsigmoid = undispatched(_hardsigmoid_op)
 _hardsigmoid_into = inplace_form(_hardsigmoid_op)
 
 
@@ -346,7 +344,7 @@ derivatives(
     input=lambda grad, upstream, input: outside_backward(grad * upstream / 3, input, -3, 3, False),
 )
 derivatives(_hardswish_op, input=lambda grad, input: hardswish_backward(grad, input))
-_hardswish = raw(_hardswish_op)
+_hardswish = undispatched(_hardswish_op)
 _hardswish_into = inplace_form(_hardswish_op)
 
 
@@ -381,7 +379,7 @@ def shrink_backward(xp: Any, upstream: Tensor, input: Tensor, lambd: Number) -> 
 
 derivatives(shrink_backward, upstream=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
 derivatives(_hardshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
-_hardshrink = raw(_hardshrink_op)
+_hardshrink = undispatched(_hardshrink_op)
 
 
 @functional
@@ -406,7 +404,7 @@ def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
 
 
 derivatives(_softshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
-_softshrink = raw(_softshrink_op)
+_softshrink = undispatched(_softshrink_op)
 
 
 @functional
@@ -448,8 +446,8 @@ def _prelu_weight(input: Any, weight: Any) -> Any:
             )
     if input.dtype != weight.dtype:
         raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {dtype_name(input._data.dtype)} and "
-            f"{dtype_name(weight._data.dtype)}"
+            f"prelu: Type promoting not supported. Got {dtype_name(input._tl_data.dtype)} and "
+            f"{dtype_name(weight._tl_data.dtype)}"
         )
     if count != 1 and input.dim() > 1:
         return weight.reshape((1, count, *(1 for _ in input.shape[2:])))
@@ -469,7 +467,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     slope = _prelu_weight(input, weight)
-    need_float("prelu", input._data)
+    need_float("prelu", input._tl_data)
     return input.where(input > 0, input * slope)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives
+from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, reduction_of
+from .common import array_of, functional, reduction_of
 from .toplevel_losses import reduction_named
 
 __all__ = ["ctc_loss"]
@@ -135,8 +135,8 @@ derivatives(
     ctc_losses,
     log_probs=lambda grads, results, log_probs, labels, input_lengths, target_lengths, blank, zero_infinity: (
         ctc_loss_grad(
-            grads[0], log_probs, labels, input_lengths, target_lengths, wrap(results[0]._data),
-            wrap(results[1]._data), blank, zero_infinity,
+            grads[0], log_probs, labels, input_lengths, target_lengths, wrap(results[0]._tl_data),
+            wrap(results[1]._tl_data), blank, zero_infinity,
         )
     ),
 )  # fmt: skip
@@ -147,8 +147,8 @@ derivatives(
 def _lengths(name: str, value: Any, batch: int) -> Any:
     """Return lengths as a NumPy array, checked."""
     if isinstance(value, TensorBase):
-        if value._data.dtype.kind not in "iu":
-            raise RuntimeError(f"{name} must be integral, got dtype {dtype_name(value._data.dtype)}")
+        if value._tl_data.dtype.kind not in "iu":
+            raise RuntimeError(f"{name} must be integral, got dtype {dtype_name(value._tl_data.dtype)}")
         lengths: Any = value
         found = lengths.cpu().numpy().astype(np.int64).reshape(-1)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import activation, average_pooling, convolution, more_convolution, normalization, rectifier, resampling
@@ -17,7 +17,7 @@ __all__ = ["celu", "rrelu", "selu", "threshold"]
 
 def _again(function: Any, *, guard: bool = False) -> None:
     """Publish `function` in `tensorlike`, as a function of its own."""
-    source = function.__wrapped__
+    source: Any = undispatched(function)
     copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
@@ -48,7 +48,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
 
     Same as PyTorch's function of that name.
     """
-    found = rectifier.threshold.__wrapped__(input, threshold, value)
+    found = undispatched(rectifier.threshold)(input, threshold, value)
     return written_out("threshold", found, out, input)
 
 
@@ -62,7 +62,7 @@ def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return rectifier.hardshrink.__wrapped__(self, lambd)
+    return undispatched(rectifier.hardshrink)(self, lambd)
 
 
 @composite(guard=False)
@@ -75,7 +75,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return activation.celu.__wrapped__(input, alpha)
+    return undispatched(activation.celu)(input, alpha)
 
 
 @composite(guard=False)
@@ -88,7 +88,7 @@ def selu(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return activation.selu.__wrapped__(input)
+    return undispatched(activation.selu)(input)
 
 
 @composite
@@ -101,4 +101,4 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
     Same as PyTorch's function of that name.
     """
-    return activation.rrelu.__wrapped__(input, lower, upper, training)
+    return undispatched(activation.rrelu)(input, lower, upper, training)

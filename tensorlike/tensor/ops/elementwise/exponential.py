@@ -1,0 +1,316 @@
+"""Exponentials, logarithms and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, internal_pointwise, pointwise, raw_derivatives
+from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
+from tensorlike.tensor.runtime import is_number, promote_arithmetic
+from tensorlike.tensor.types import Number, Tensor
+
+__all__ = ["exp", "exp2", "expm1", "ldexp", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logit",
+           "sigmoid", "xlogy"]  # fmt: skip
+
+_LN2 = math.log(2.0)
+_LN10 = math.log(10.0)
+
+
+@pointwise("exp", promotion="float")
+def exp(input: Tensor) -> Tensor:
+    """Return e to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.exp(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(exp, input=lambda grad, result: grad * conj(result))
+raw_derivatives(exp, input=lambda grad, result: raw_product(grad, result))
+
+
+@pointwise(None, hot="exp2", promotion="float", aliases=("special.exp2",))
+def exp2(xp: Any, input: Tensor) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.exp2(tl.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind == "c":
+        return xp.exp(xp.multiply(input, input.dtype.type(_LN2)))
+    return xp.exp2(input)
+
+
+derivatives(exp2, input=lambda grad, result: grad * conj(result * _LN2))
+
+
+@pointwise("expm1", promotion="float", aliases=("special.expm1",))
+def expm1(input: Tensor) -> Tensor:
+    """Return e to the power of each element, less 1, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.expm1(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(expm1, input=lambda grad, result: grad * conj(result + 1))
+
+
+@pointwise("log", promotion="float")
+def log(input: Tensor) -> Tensor:
+    """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.log(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(log, input=lambda grad, input: grad / conj(input))
+raw_derivatives(log, input=lambda grad, input: raw_quotient(grad, input))
+
+
+@pointwise("log2", promotion="float")
+def log2(input: Tensor) -> Tensor:
+    """Return the logarithm to base 2 of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.log2(tl.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(log2, input=lambda grad, input: grad / conj(input * _LN2))
+
+
+@pointwise("log10", promotion="float")
+def log10(input: Tensor) -> Tensor:
+    """Return the logarithm to base 10 of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.log10(tl.tensor([1.0, 5.0]))
+    tensor([0.0000, 0.6990])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(log10, input=lambda grad, input: grad / conj(input * _LN10))
+
+
+@pointwise("log1p", promotion="float", aliases=("special.log1p",))
+def log1p(input: Tensor) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.log1p(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(log1p, input=lambda grad, input: grad / conj(input + 1))
+
+
+@pointwise(None, promotion="inexact", inplace=False)
+def logaddexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+    """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
+
+    Takes floating-point and complex tensors; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
+    tensor([100.6931])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind != "c":
+        return xp.logaddexp(input, other)
+    first = xp.greater_equal(input.real, other.real)
+    larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
+    same = xp.logical_and(xp.equal(input, other), xp.isinf(input.real))
+    return xp.where(same, input, xp.add(larger, xp.log1p(xp.exp(xp.subtract(smaller, larger)))))
+
+
+derivatives(
+    logaddexp,
+    input=lambda grad, input, other: grad / conj(1 + (other - input).exp()),
+    other=lambda grad, input, other: grad / conj(1 + (input - other).exp()),
+)
+
+
+@pointwise("logaddexp2", promotion="floating", inplace=False)
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
+
+    Takes floating-point tensors; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
+    tensor([101.])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    logaddexp2,
+    input=lambda grad, input, other: grad / (1 + (other - input).exp2()),
+    other=lambda grad, input, other: grad / (1 + (input - other).exp2()),
+)
+
+
+@pointwise(None, promotion="real float", aliases=("special.xlogy",))
+def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    zero = xp.logical_and(xp.equal(input, 0), xp.logical_not(xp.isnan(other)))
+    return xp.where(zero, input.dtype.type(0), xp.multiply(input, xp.log(other)))
+
+
+def _xlogy_backward(grad: Any, input: Any, other: Any) -> Any:
+    if is_number(other):
+        return xlogy(grad, other) if other > 0 else xlogy(grad, other).where(input != 0, 0)
+    return xlogy(grad, other).where(((input == 0) & (other <= 0)).logical_not(), 0)
+
+
+derivatives(xlogy, input=_xlogy_backward, other=lambda grad, input, other: grad * input / other)
+
+
+@pointwise(None, promotion="float", aliases=("special.expit",))
+def sigmoid(xp: Any, input: Tensor) -> Tensor:
+    """Return `1 / (1 + exp(-input))` for each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+    tensor([0.5000, 1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    result = xp.exp(xp.negative(input))
+    if input.ndim == 0 or input.dtype.kind not in "fc":
+        return xp.true_divide(1, xp.add(result, 1))
+    xp.add(result, 1, out=result)
+    return xp.reciprocal(result, out=result)
+
+
+def _sigmoid_slope(upstream: Any, result: Any) -> Any:
+    return raw_product(upstream, (1 - result) * result)
+
+
+@internal_pointwise(hot=_sigmoid_slope)
+def sigmoid_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
+    """Return `upstream` times the derivative of sigmoid where it is `output`."""
+    return _sigmoid_slope(upstream, output)
+
+
+derivatives(
+    sigmoid_backward,
+    upstream=lambda grad, output: sigmoid_backward(grad, conj(output)),
+    output=lambda grad, upstream, output: conj(grad) * (upstream * conj(1 - 2 * output)),
+)
+raw_derivatives(
+    sigmoid_backward,
+    upstream=lambda grad, output: grad * ((1 - output) * output),
+    output=lambda grad, upstream, output: raw_product(upstream * grad.conj(), 1 - 2 * output),
+)
+derivatives(sigmoid, input=lambda grad, result: sigmoid_backward(grad, result))
+raw_derivatives(sigmoid, input=lambda grad, result: _sigmoid_slope(grad, result))
+
+
+@pointwise(None, promotion="real float", aliases=("special.logit",))
+def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
+    """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+
+    With `eps`, elements are brought into [eps, 1 - eps] first; without, what is outside [0, 1] gives nan. Integers give
+    the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.logit(tl.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+
+    Same as PyTorch's function of that name.
+    """
+    if eps is not None and eps >= 0:
+        kind = input.dtype.type
+        input = xp.minimum(xp.maximum(input, kind(eps)), kind(1 - eps))
+    return xp.log(xp.true_divide(input, xp.subtract(1, input)))
+
+
+def _logit_backward(grad: Any, input: Any, eps: Any) -> Any:
+    slope = grad / (input * (1 - input))
+    if eps is None or eps < 0:
+        return slope.where((input >= 0) & (input <= 1), math.nan)
+    return slope.where(((input < eps) | (input > 1 - eps)).logical_not(), 0)
+
+
+derivatives(logit, input=_logit_backward)
+
+
+@pointwise(None, promotion=None)
+def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+    """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+
+    Integer exponents keep a floating-point dtype of `input`; integers in both give the default one.
+
+    >>> import tensorlike as tl
+    >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+    tensor([ 2., 24.])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind == "f" and other.dtype.kind in "iu":
+        return xp.ldexp(input, other.astype(np.int32))
+    if input.dtype.kind == "V" and other.dtype.kind in "iu":
+        return xp.ldexp(input.astype(np.float32), other.astype(np.int32)).astype(input.dtype)
+    # As an array: a scalar would count as a Python number.
+    power = xp.asarray(xp.power(*promote_arithmetic("ldexp", xp, (2.0, other))))
+    return xp.multiply(*promote_arithmetic("ldexp", xp, (input, power)))
+
+
+derivatives(
+    ldexp,
+    input=lambda grad, other: grad * conj(2.0**other),
+    other=lambda grad, result: grad * conj(result * _LN2),
+)

@@ -1,0 +1,72 @@
+"""Basic indexing as views, and its gradient: what `x[0]`, `select`, `narrow` and the splits share. Not public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, internal, undispatched
+from tensorlike.tensor.types import Tensor
+
+__all__ = [
+    "alias",
+    "along",
+    "declared",
+    "part",
+    "place",
+    "select_view",
+    "slice_view",
+    "unsqueeze_view",
+    "writable",
+]
+
+
+def declared(function: Any) -> Any:
+    """Return the operation of a public function."""
+    return function.operation
+
+
+def along(dim: int, *index: Any) -> tuple[Any, ...]:
+    """Return the index that is `index` at dimension `dim` and everything elsewhere."""
+    return (*(slice(None),) * dim, *index, Ellipsis)
+
+
+def writable(view: Any, source: Any) -> Any:
+    """Return `view` with the permission to write that `source` has: NumPy withholds it from some views."""
+    if isinstance(view, np.ndarray) and source.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+@internal()
+def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]) -> Tensor:
+    """Return zeros of the given shape with `input` at a basic index."""
+    result = xp.zeros(shape, input.dtype)
+    result[index] = input
+    return result
+
+
+def _view(name: str) -> Any:
+    # One declaration for each name that PyTorch's nodes have. An `index` ends in Ellipsis, for an array in every case.
+    @internal(name=name, view=True)
+    def basic(xp: Any, input: Tensor, index: tuple[Any, ...]) -> Tensor:
+        """Return the view of `input` at a basic index."""
+        return input[index]
+
+    derivatives(basic, input=lambda grad, input_shape, index: undispatched(place)(grad, input_shape, index))
+    return declared(basic)
+
+
+select_view = _view("select")
+slice_view = _view("slice")
+unsqueeze_view = _view("unsqueeze")
+alias = _view("alias")
+
+
+def part(view: Any, tensor: Any, index: tuple[Any, ...]) -> Any:
+    """Return the part of a tensor at a basic index, recorded as `view`, one of the four declarations above."""
+    return view.record_view(tensor._tl_data[index], tensor, index)
+
+
+derivatives(place, input=lambda grad, index: part(slice_view, grad, index))
