@@ -158,7 +158,9 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> li
     if not inherited:
         required = max(1, sum(p.kind == POSITIONAL and p.default is MISSING for p in parameters))
         args = _filled(_choice(names, required, "({},)"), "args = ")
-        if names == operands and required == len(names):
+        if any(p.kind == VARIADIC for p in parameters):
+            args = [f"args = {_given(parameters)}"]
+        elif names == operands and required == len(names):
             args = []
         elif len(args) > 4:
             args = [f"args = passed({_given(parameters)})"]
