@@ -56,8 +56,8 @@ def test_every_function_does_the_same_without_fast_paths(both):
         errors += one.error is not None
     assert different == []
     # A comparison that compares nothing is none.
-    assert compared > 40_000, compared
-    assert errors > 50, errors
+    assert compared > 30_000, compared
+    assert errors > 3_000, errors
     assert len({name for name, *_ in fast}) > 1_000
 
 

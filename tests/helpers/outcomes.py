@@ -62,17 +62,27 @@ def _collect(value: Any, outcome: Outcome) -> None:
         outcome.values.append(value if isinstance(value, (int, float, complex, str, type(None))) else type(value).__name__)
 
 
-def outcome_of(form: Form, sample: Any) -> Outcome:
-    """Call a form with a sample."""
+def outcome_of(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+    """Call a form and collect what it did."""
     tl.manual_seed(0)
     made = Outcome(None, [], [], [])
     try:
-        result = form.function(*sample.args, **sample.kwargs)
+        result = form.function(*args, **kwargs)
     except Exception as error:
         return made._replace(error=(type(error).__name__, str(error)))
     _collect(result, made)
-    _collect(form.written(sample.args, sample.kwargs), made)
+    _collect(form.written(args, kwargs), made)
     return made
+
+
+def _broken(sample: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Yield calls with something wrong, which have errors to compare."""
+    args, kwargs = tuple(sample.args), dict(sample.kwargs)
+    yield (), {}
+    yield ("text", *args[1:]), kwargs
+    yield (*args, Ellipsis), kwargs
+    yield args, {**kwargs, "no_such_option": 1}
+    yield (*args[:-1], tl.ones(7, 5, 3)), kwargs
 
 
 def outcomes() -> dict[tuple[str, str, bool, int], Outcome]:
@@ -87,7 +97,11 @@ def outcomes() -> dict[tuple[str, str, bool, int], Outcome]:
                 for number, sample in enumerate(known.generate(dtype, requires_grad=recorded)):
                     if form.kind == "operator" and sample.kwargs:
                         continue
-                    found[form.full_name, dtype, recorded, number] = outcome_of(form, sample)
+                    found[form.full_name, dtype, recorded, number] = outcome_of(form, sample.args, sample.kwargs)
+            sample = next(iter(known.generate(dtype)), None)
+            if dtype == "float64" and sample is not None:
+                for number, (args, kwargs) in enumerate(_broken(sample), 1):
+                    found[form.full_name, dtype, False, -number] = outcome_of(form, args, kwargs)
     return found
 
 

@@ -11,9 +11,10 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.reduced import comparable, one_axis, unsupported
 from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
+
+from ..reductions.common import comparable, one_axis, unsupported
 
 __all__ = ["bucketize", "isin", "searchsorted", "unique", "unique_consecutive"]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import derivatives, internal
-from tensorlike.tensor.reduced import restored
 from tensorlike.tensor.types import Tensor
+
+from ..reductions.common import restored
 
 __all__ = ["pick_along", "place_along", "place_picked"]
 

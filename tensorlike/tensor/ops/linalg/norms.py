@@ -11,10 +11,10 @@ import numpy as np
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
-from tensorlike.tensor.reduced import reduced_axes
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
+from ..reductions.common import reduced_axes
 from .common import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
 from .solving import inv_ex
 from .spectral import svdvals

@@ -8,11 +8,11 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.reduced import one_axis, whole
 from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
+from .common import one_axis, whole
 
 __all__ = ["diff", "gradient"]
 

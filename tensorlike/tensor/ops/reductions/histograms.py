@@ -10,12 +10,12 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.reduced import is_half, unsupported, whole
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented
+from .common import is_half, unsupported, whole
 
 __all__ = ["bincount", "histc", "histogram", "histogramdd"]
 

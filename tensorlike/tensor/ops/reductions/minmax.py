@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, primitive, undispatched
-from tensorlike.tensor.reduced import nonempty, one_axis, reduced_axes, restored, unsupported
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import place_picked
+from .common import nonempty, one_axis, reduced_axes, restored, unsupported
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 

@@ -21,10 +21,10 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.reduced import converted, is_half, reduced_axes, restored
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
+from .common import converted, is_half, reduced_axes, restored
 from .minmax import ties
 
 __all__ = ["dist", "norm", "renorm", "vector_norm"]

@@ -12,11 +12,11 @@ from tensorlike.tensor.declare import derivatives, internal, primitive
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import converted, is_half, one_axis, unsupported
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import place_along
+from .common import converted, is_half, one_axis, unsupported
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 

@@ -13,7 +13,11 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
-from tensorlike.tensor.reduced import (
+from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
+from tensorlike.tensor.types import Tensor
+
+from ..indexing.selection import pick_along, place_picked
+from .common import (
     comparable,
     converted,
     count_of,
@@ -25,10 +29,6 @@ from tensorlike.tensor.reduced import (
     restored,
     unsupported,
 )
-from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
-from tensorlike.tensor.types import Tensor
-
-from ..indexing.selection import pick_along, place_picked
 from .minmax import evenly
 
 __all__ = ["median", "mode", "nanmedian", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]

@@ -21,7 +21,11 @@ from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.fast_paths import MEAN, SUM
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import (
+from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
+from tensorlike.tensor.types import Tensor
+
+from ..shape.joining import cat
+from .common import (
     converted,
     count_of,
     expanded,
@@ -31,10 +35,6 @@ from tensorlike.tensor.reduced import (
     reduced_axes,
     restored,
 )
-from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
-from tensorlike.tensor.types import Tensor
-
-from ..shape.joining import cat
 from .row_kernels import summed
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum", "sum_to_size"]
