@@ -26,7 +26,7 @@ from tensorlike.autograd.node import (
     next_sequence_number,
     register_view_refresh,
 )
-from tensorlike.dispatch.core import undispatched
+from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
@@ -299,7 +299,7 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
                 f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
                 f"operation. This also applies to advanced indexing e.g. {_WARN_OF_OVERLAP[name]}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
             return
         raise RuntimeError(
