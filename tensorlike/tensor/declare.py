@@ -47,6 +47,7 @@ __all__ = [
     "tensor_method",
     "tensor_property",
     "undispatched",
+    "zero_derivatives",
 ]
 
 #: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
@@ -61,7 +62,7 @@ def primitive(
     function: bool = True,
     method: bool | str = True,
     inplace: bool = False,
-    out: bool = False,
+    out: bool | str = False,
     operators: Sequence[str] = (),
     inplace_operators: Sequence[str] = (),
     own_operators: Sequence[str] = (),
@@ -77,10 +78,9 @@ def primitive(
     spread: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
-    linear_in: Sequence[str] = (),
-    random: bool | str = False,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
+    **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
@@ -89,14 +89,12 @@ def primitive(
     options are at their defaults: a ufunc by name, or a function of the raw operands; or a whole `FastPath`.
 
     `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
-    fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result
-    unwrapped; `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and
-    PyTorch agree on what a Python number does; `differentiable=False` is for results that have no gradient.
-    `linear_in` names the operands in which it is linear, all of them together; views are in their first one. `random`
-    says that it draws random numbers. `write` is a second kernel with the same arguments, which writes into the first
-    one: an in-place form that touches a few elements of a large tensor must not compute them all. Results are
-    contiguous in memory, as PyTorch's are, unless the operation is elementwise or has `own_layout`: then they lie as
-    the kernel leaves them.
+    fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;
+    `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and PyTorch agree
+    on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
+    kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
+    large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
+    elementwise or has `own_layout`: then they lie as the kernel leaves them. `facts` are those of `Operation.declare`.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,13 +112,11 @@ def primitive(
             spread=spread,
             weak_numbers=weak_numbers,
             out=out,
-            differentiable=differentiable and not plain_result,
-            linear_in=linear_in,
-            random=random,
             write=write,
             hot=hot,
             own_layout=own_layout,
         )
+        d.declare(differentiable=differentiable and not plain_result, **facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,
@@ -142,7 +138,7 @@ def pointwise(
     *,
     promotion: str | None = "arithmetic",
     inplace: bool = True,
-    out: bool = True,
+    out: bool | str = True,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
@@ -165,6 +161,14 @@ def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     if not d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
     d.vjp = formulas
+
+
+def zero_derivatives(function: Any) -> None:
+    """Give the in-place form of an operation without a derivative a gradient of zero, as PyTorch's comparisons have."""
+    d: Declaration = function.operation
+    if d.differentiable:
+        raise TypeError(f"{d.full_name} is declared with differentiable=True: give it derivatives")
+    d.constant = True
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -34,7 +34,7 @@ from .levels import (
     tree_map,
 )
 
-__all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched"]
+__all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched", "written"]
 
 _new = object.__new__
 
@@ -94,7 +94,7 @@ class BatchedTensor(TransformTensor):
                 return result
         function = functional_of(form)
         if function is not None:
-            return _in_place(level, form, function, args, kwargs)
+            return written(level, form, function, args, kwargs)
         if operation.elementwise and not form.inplace and kwargs.get("out") is None:
             with below(level):
                 return _elementwise(level, func, args, kwargs)
@@ -194,7 +194,7 @@ def _common_dtype(tensors: list[Any]) -> Any:
     return dtype
 
 
-def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute what the in-place function writes, and copy it into the batch."""
     target = args[0] if args else kwargs[form.parameters[0].name]
     _check_target(level, form, target)

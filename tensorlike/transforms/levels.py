@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
 from tensorlike.dispatch.state import STATE
@@ -244,6 +244,7 @@ def functional_of(form: Form) -> Callable[..., Any] | None:
     """Return the function that computes what an in-place one writes; None where there is none."""
     if not form.inplace:
         return None
-    if form.operation.functional is not None or not of_inplace_form(form):
-        return form.operation.functional
-    return form.operation.function if form.kind != "setter" else None
+    variant = form.operation.variant
+    if variant is not None and variant.kind == INPLACE:
+        return variant.of.function
+    return form.operation.function if of_inplace_form(form) and form.kind != "setter" else None

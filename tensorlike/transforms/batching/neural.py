@@ -20,7 +20,6 @@ from tensorlike.tensor.ops.nn import (
     pooling,
     resampling,
     toplevel,
-    toplevel_embedding,
     toplevel_normalization,
     toplevel_pooling,
 )
@@ -155,7 +154,7 @@ def _layer_norm(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[st
     return wrapped(found, level)
 
 
-@rule(embedding.embedding, toplevel_embedding.embedding)
+@rule(embedding.embedding)
 def _embedding(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     if given is None or not only_first(level, given) or given.get("max_norm") is not None:

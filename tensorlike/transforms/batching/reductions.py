@@ -19,7 +19,7 @@ __all__: list[str] = []
     sums.sum, sums.mean, sums.prod, sums.nansum, sums.nanmean, sums.any, sums.all, sums.count_nonzero, minmax.amax,
     minmax.amin, minmax.aminmax, minmax.argmax, minmax.argmin, softmax.logsumexp, statistics.var, statistics.std,
     statistics.var_mean, statistics.std_mean, statistics.mode, statistics.quantile, statistics.nanquantile,
-    sorting.kthvalue, sorting.topk, sorting.msort, scans.cumsum, scans.cumprod, scans.cummax, scans.cummin,
+    sorting.kthvalue, sorting.topk, scans.cumsum, scans.cumprod, scans.cummax, scans.cummin,
     scans.logcumsumexp, differences.diff, norms.vector_norm,
 )  # fmt: skip
 def _over_dims(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

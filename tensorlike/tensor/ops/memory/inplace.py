@@ -29,6 +29,7 @@ from tensorlike.tensor.views import bump, check_inplace
 from ..indexing.basic import declared
 from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
+from ..shape.resizing import resize, resize_as
 
 __all__ = ["copy_into", "fill", "restructure", "zero_"]
 
@@ -68,7 +69,7 @@ def zeros_like_gradient(grad: Any) -> Any:
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 
-@composite(guard=False, functional=fill)
+@composite(guard=False, inplace_of=fill)
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
@@ -172,11 +173,10 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
         self._tl_view_base = None
         self._tl_counter = None
     self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
-    bump(self)
     return self
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=resize)
 def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
     """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are not set.
 
@@ -194,7 +194,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=resize_as)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are not set.
 
@@ -275,7 +275,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         original = wrap(array)
         original._tl_edge = edge_of(self)
         original._tl_tracked = self._tl_tracked
-        node = declaration.recording()[1](original, *args)
+        node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
     if node is not None:
@@ -286,7 +286,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     return self
 
 
-@tensor_method(composite=False, functional=squeeze)
+@tensor_method(composite=False)
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Take the dimensions of size 1 (or those of them that `dim` names) away from this tensor, and return it.
 
@@ -299,7 +299,7 @@ def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     return restructure(self, "squeeze_", squeeze, dim)
 
 
-@tensor_method(composite=False, functional=unsqueeze)
+@tensor_method(composite=False)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 into this tensor, and return it.
 
@@ -312,7 +312,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return restructure(self, "unsqueeze_", unsqueeze, dim)
 
 
-@tensor_method(composite=False, functional=t)
+@tensor_method(composite=False)
 def t_(self: Tensor) -> Tensor:
     """Exchange the dimensions of this matrix, and return it.
 
@@ -325,7 +325,7 @@ def t_(self: Tensor) -> Tensor:
     return restructure(self, "t_", t)
 
 
-@tensor_method(composite=False, functional=transpose)
+@tensor_method(composite=False)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
@@ -338,7 +338,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return restructure(self, "transpose_", transpose, dim0, dim1)
 
 
-@tensor_method(composite=False, functional=transpose)
+@tensor_method(composite=False)
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
@@ -351,7 +351,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
 
 
-@tensor_method(composite=False, functional=transpose)
+@tensor_method(composite=False)
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 

@@ -23,15 +23,14 @@ from .common import written_out
 __all__ = ["celu", "rrelu", "selu", "threshold"]
 
 
-def _again(function: Any, *, guard: bool = False) -> Any:
+def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any:
     """Publish `function` in `tensorlike`, as a function of its own; return that."""
     source: Any = undispatched(function)
     copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
-    facts = function.operation
-    return composite(copy, guard=guard, random=facts.random, functional=facts.functional)
+    return composite(copy, guard=guard, inplace_of=inplace_of, random=function.operation.random)
 
 
 conv1d, conv2d, conv3d = map(_again, (convolution.conv1d, convolution.conv2d, convolution.conv3d))
@@ -39,11 +38,9 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(
     _again, (convolution.conv_transpose1d, convolution.conv_transpose2d, convolution.conv_transpose3d)
 )
 avg_pool1d, adaptive_avg_pool1d = map(_again, (average_pooling.avg_pool1d, adaptive_pooling.adaptive_avg_pool1d))
-for _function in (rectifier.hardshrink, rectifier.threshold_, activation.celu_, activation.selu_):
-    _again(_function)
+_again(rectifier.hardshrink)
 for _function in (
-    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, activation.rrelu_,
-    more_convolution.conv_tbc,
+    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, more_convolution.conv_tbc,
 ):  # fmt: skip
     _again(_function, guard=True)
 
@@ -59,7 +56,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
     Same as PyTorch's function of that name.
     """
     found = undispatched(rectifier.threshold)(input, threshold, value)
-    return written_out("threshold", found, out, input)
+    return written_out("threshold", found, out, input, exact=False)
 
 
 @tensor_method(composite=False)
@@ -112,3 +109,9 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     Same as PyTorch's function of that name.
     """
     return undispatched(activation.rrelu)(input, lower, upper, training)
+
+
+_again(rectifier.threshold_, inplace_of=threshold)
+_again(activation.celu_, inplace_of=celu)
+_again(activation.selu_, inplace_of=selu)
+_again(activation.rrelu_, guard=True, inplace_of=rrelu)

@@ -202,7 +202,7 @@ def as_strided(
     return undispatched(_as_strided)(tensor, layout_of(array), geometry_of(view, array), writable(view, storage))
 
 
-@tensor_method(composite=False, functional=as_strided)
+@tensor_method(composite=False)
 def as_strided_(
     self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
