@@ -161,8 +161,9 @@ def test_an_operand_and_a_number(name, shape, dtype, number, first):
     st.sampled_from(("add", "mul", "div", "mean", "sqrt", "where", "full", "arange", "tensor", "cat", "lerp")),
 )
 def test_another_default_dtype(default, dtype, another, number, name):
-    if isinstance(number, complex) and default != "float64":
-        assume(False)  # complex32
+    assume(not isinstance(number, complex) or default == "float64")  # complex32
+    # PyTorch adds a complex infinity, with a NaN, to complex tensors.
+    assume("complex" not in dtype + another or number not in (math.inf, math.nan))
 
     def function(library, a, b):
         if name == "full":
@@ -264,7 +265,7 @@ def test_setting(drawn_index, dtype, kind, number):
             value = library.ones(target, dtype=x.dtype)
         elif kind == 2:
             # Of two faults either may be reported, so another dtype only where the index is right.
-            value = library.ones(target[1:], dtype=library.int64 if error is None and x.numel() else x.dtype)
+            value = library.ones(target[1:], dtype=library.int64 if error is None and x[index].numel() else x.dtype)
         elif kind == 3:
             value = library.ones((1, *target), dtype=x.dtype)
         else:
@@ -310,6 +311,8 @@ def test_reductions(name, shape, dtype, keepdim, data):
     single = name in ("argmax", "argmin", "max", "median", "cumsum", "cummax", "softmax", "sort", "aminmax", "mode",
                       "nanmedian", "prod", "kthvalue", "cumprod", "logcumsumexp", "unique")  # fmt: skip
     dim = data.draw(one if single else st.one_of(one, st.lists(one, max_size=3).map(tuple), st.none()))
+    # Of two faults either may be reported: a dimension named twice, and one of size 0.
+    assume(not isinstance(dim, tuple) or 0 not in shape or len({d % reach for d in dim}) == len(dim))
     options = {} if name in ("cumsum", "cummax", "softmax", "sort", "unique", "flip", "squeeze", "count_nonzero",
                              "cumprod", "logcumsumexp") else {"keepdim": keepdim}  # fmt: skip
 
