@@ -201,6 +201,10 @@ class Operation:
         """The main public function."""
         return self.forms[0].function
 
+    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Return the generated functions that record calls, and that run the nodes; they are written now if need be."""
+        return ()
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.full_name}>"
 
@@ -332,7 +336,7 @@ def _without_modes(form: Form) -> Callable[..., Any]:
         "TENSORS": TENSOR_TYPES,
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
-        "dispatch": _undispatched,
+        "collect": _undispatched(form, function.__globals__["passed"]),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
@@ -346,10 +350,17 @@ def _no_shortcuts() -> State:
     return _GUARDED
 
 
-def _undispatched(form: Form, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:
-    if form.check is not None:
-        form.check(args, kwargs)
-    return form.implementation(*args, **kwargs)
+def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[..., Any]:
+    """Return what stands for the collector of `form` in a wrapper that never dispatches."""
+    implementation = form.implementation
+
+    def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Any = None) -> Any:
+        args = passed(given)
+        if form.check is not None:
+            form.check(args, keywords)
+        return implementation(*args, **keywords)
+
+    return answer
 
 
 def undispatched(function: Any) -> Callable[..., Any]:

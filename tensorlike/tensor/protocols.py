@@ -71,7 +71,7 @@ def _inside_handler() -> bool:
     name="__repr__",
     comparable=False,
     composite=False,
-    hot="if type(self) not in PLAIN and inside_handler():\n    return describe(self)",
+    hot="if type(input) not in PLAIN and inside_handler():\n    return describe(input)",
     hot_values={"inside_handler": _inside_handler, "describe": describe},
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:

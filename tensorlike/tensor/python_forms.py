@@ -140,13 +140,16 @@ def _tensor_method(
     name: str | None = None,
     composite: bool = True,
     aliases: Sequence[str] = (),
-    hot: str = "",
+    hot: str | FastPath = "",
     hot_values: Mapping[str, Any] | None = None,
     operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
+    if isinstance(hot, FastPath):
+        hot_values = hot.values
+        hot = hot.written(parameters)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
     public: Any = None
@@ -155,6 +158,7 @@ def _tensor_method(
         operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
         operation.declare(**facts)
     operator = operation.variant is not None and operation.variant.kind == REFLECTED
+    foreign = operator and len(parameters) > 1
     for index, method_name in enumerate(names):
         qualname = f"Tensor.{method_name}"
         implementation: Any = function if index == 0 else _copy_function(function)
@@ -172,8 +176,8 @@ def _tensor_method(
             qualname=qualname,
             module="tensorlike",
             doc=function.__doc__,
-            foreign=foreign_test(parameters) if operator else "",
-            hot=hot + plain_but_foreign(parameters) if operator and len(parameters) > 1 else hot,
+            foreign=foreign_test if foreign else None,
+            hot=_before(hot, foreign),
             hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator else hot_values,
             strict=True,
         )
@@ -181,6 +185,13 @@ def _tensor_method(
         setattr(Tensor, method_name, made)
         public = public or made
     return public
+
+
+def _before(hot: str, foreign: bool) -> Callable[[Sequence[Parameter]], str] | str:
+    """Return what a method's wrapper does first; the source `hot` calls the tensor `input`."""
+    if not hot and not foreign:
+        return ""
+    return lambda own: hot + plain_but_foreign(own) if foreign else hot
 
 
 def _copy_function(function: Any) -> Any:
@@ -243,7 +254,7 @@ def _composite(
             qualname=public_name,
             module=where,
             doc=function.__doc__,
-            hot=hot.written(parameters) if hot else "",
+            hot=hot.written if hot else "",
             hot_values=partial(values_of, hot_for, hot) if hot and hot_for else None,
             strict=True,
         )

@@ -120,7 +120,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",))
+@pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",), out="exact")
 def bitwise_not(input: Tensor) -> Tensor:
     """Return the bits that each element lacks; of booleans the logical not.
 

@@ -80,7 +80,7 @@ def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, self)
 
 
-@pointwise(None, promotion="double")
+@pointwise(None, promotion="double", out="exact")
 def float_power(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Return `input` to the power of `exponent` in double precision: float64, or complex128 for a complex operand.
 

@@ -286,7 +286,7 @@ def _lu(
     found = lu_factor_ex(A, pivot=pivot)
     if not get_infos:
         found = found[:2]
-    return into_each("lu", out, found, A)  # type: ignore[no-any-return]
+    return into_each("lu", out, found, A, exact=False)  # type: ignore[no-any-return]
 
 
 @composite

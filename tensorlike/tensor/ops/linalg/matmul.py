@@ -437,7 +437,7 @@ derivatives(
 )
 
 
-@primitive(out=True, promotion="arithmetic", aliases=("ger",))
+@primitive(out="cast", promotion="arithmetic", aliases=("ger",))
 def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
     """Return the matrix of the products of each element of one vector with each element of another.
 

@@ -173,7 +173,6 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
         self._tl_view_base = None
         self._tl_counter = None
     self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
-    bump(self)
     return self
 
 
@@ -276,7 +275,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         original = wrap(array)
         original._tl_edge = edge_of(self)
         original._tl_tracked = self._tl_tracked
-        node = declaration.recording()[1](original, *args)
+        node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
     if node is not None:

@@ -306,7 +306,11 @@ def _hardsigmoid_op(xp: Any, input: Tensor) -> Tensor:
     return narrowed(xp.clip(input + 3, 0, 6) / 6, input)
 
 
-derivatives(_hardsigmoid_op, input=lambda grad, input: outside_backward(grad / 6, input, -3, 3, False))
+# The gradient of nan is 0, as in PyTorch, which hardtanh lets through.
+derivatives(
+    _hardsigmoid_op,
+    input=lambda grad, input: outside_backward(grad / 6, input.nan_to_num(nan=3.0), -3, 3, False),
+)
 _hardsigmoid = undispatched(_hardsigmoid_op)
 _hardsigmoid_into = inplace_form(_hardsigmoid_op)
 

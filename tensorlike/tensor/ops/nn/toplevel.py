@@ -48,7 +48,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
     Same as PyTorch's function of that name.
     """
     found = undispatched(rectifier.threshold)(input, threshold, value)
-    return written_out("threshold", found, out, input)
+    return written_out("threshold", found, out, input, exact=False)
 
 
 @tensor_method(composite=False)
