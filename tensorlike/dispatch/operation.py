@@ -35,6 +35,7 @@ from .deferred import materialize
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
 
 if TYPE_CHECKING:
+    from .schema import Schema
     from .signature import Parameter
 
 __all__ = [
@@ -236,6 +237,11 @@ class Operation:
                 function.operation.variants += (self,)
 
     @property
+    def schema(self) -> Schema:
+        """The schema of the main public function."""
+        return self.forms[0].schema
+
+    @property
     def function(self) -> Callable[..., Any]:
         """The main public function."""
         return self.forms[0].function
@@ -328,6 +334,13 @@ class Form:
     def operands(self) -> Iterator[Parameter]:
         """Yield the parameters that dispatch looks at."""
         return (p for p in self.parameters if p.operand)
+
+    @property
+    def schema(self) -> Schema:
+        """What callers may rely on, as data and, by `str()`, in the words of PyTorch's schemas."""
+        from .schema import schema_of  # Asked for by readers, not by calls.
+
+        return schema_of(self)
 
     @property
     def inplace(self) -> bool:

@@ -32,6 +32,7 @@ from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 
 if TYPE_CHECKING:
+    from .call_data import CallData
     from .generate_recording import Recorded
 
 __all__ = ["DECLARATIONS", "Declaration"]
@@ -187,6 +188,12 @@ class Declaration(Operation):
 
             self._recorded = Recorded(self)
         return self._recorded
+
+    def call_data(self) -> CallData:
+        """Return all that a call needs, for a reader that runs no generated code."""
+        from .call_data import call_data  # Nothing of the library itself reads it yet.
+
+        return call_data(self)
 
     def late(self, function: Any) -> None:
         """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
