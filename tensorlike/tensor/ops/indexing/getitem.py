@@ -373,7 +373,9 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     if isinstance(value, TensorBase):
         fills = len(parsed.tensors) == 1 and parsed.tensors[0]._tl_data.dtype.kind == "b" and not value._tl_data.ndim
         if fills and value._tl_data.dtype != array.dtype:
-            value = value.to(self.dtype)  # One number for a mask is `masked_fill`, which takes it from other dtypes.
+            # One number for a mask is `masked_fill`, which takes it from other dtypes.
+            number: Any = value
+            value = number.to(self.dtype)
         if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
