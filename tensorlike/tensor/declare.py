@@ -47,6 +47,7 @@ __all__ = [
     "tensor_method",
     "tensor_property",
     "undispatched",
+    "zero_derivatives",
 ]
 
 #: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
@@ -61,7 +62,7 @@ def primitive(
     function: bool = True,
     method: bool | str = True,
     inplace: bool = False,
-    out: bool = False,
+    out: bool | str = False,
     operators: Sequence[str] = (),
     inplace_operators: Sequence[str] = (),
     own_operators: Sequence[str] = (),
@@ -79,6 +80,7 @@ def primitive(
     differentiable: bool = True,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
+    **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
@@ -92,7 +94,7 @@ def primitive(
     on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
     kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
     large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
-    elementwise or has `own_layout`: then they lie as the kernel leaves them.
+    elementwise or has `own_layout`: then they lie as the kernel leaves them. `facts` are those of `Operation.declare`.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,6 +117,7 @@ def primitive(
             hot=hot,
             own_layout=own_layout,
         )
+        d.declare(**facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,
@@ -136,7 +139,7 @@ def pointwise(
     *,
     promotion: str | None = "arithmetic",
     inplace: bool = True,
-    out: bool = True,
+    out: bool | str = True,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
@@ -159,6 +162,14 @@ def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     if not d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
     d.vjp = formulas
+
+
+def zero_derivatives(function: Any) -> None:
+    """Give the in-place form of an operation without a derivative a gradient of zero, as PyTorch's comparisons have."""
+    d: Declaration = function.operation
+    if d.differentiable:
+        raise TypeError(f"{d.full_name} is declared with differentiable=True: give it derivatives")
+    d.constant = True
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

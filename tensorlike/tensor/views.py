@@ -25,7 +25,7 @@ from tensorlike.autograd.node import (
     edge_of,
     next_sequence_number,
 )
-from tensorlike.dispatch.core import undispatched
+from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
@@ -103,6 +103,8 @@ def _overlaps(geometry: Geometry) -> bool:
 def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
     """Return a copy of the part of `array` (of `layout` in spirit) that lies where the view lies."""
     xp = namespace_of(array)
+    if 0 in geometry.shape:
+        return xp.zeros(geometry.shape, dtype=geometry.dtype)
     memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
     return strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides).copy()
@@ -114,6 +116,8 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     What lies outside the layout is dropped: `as_strided` can reach the memory beside its input.
     """
     xp = namespace_of(grad)
+    if 0 in geometry.shape:
+        return xp.zeros(layout.shape, dtype=layout.dtype)
     repeats = [n if s == 0 else 1 for n, s in zip(layout.shape, layout.strides, strict=True)]
     if math.prod(repeats) > 1:
         # The layout itself shows elements several times, as after `expand`: each gets its share.
@@ -143,6 +147,8 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
 def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> Any:
     """Return a copy of `array` whose part under the view is `value`."""
     xp = namespace_of(array)
+    if 0 in geometry.shape:
+        return array.copy()
     memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
     window = strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides)
@@ -292,7 +298,7 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
                 f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
                 f"operation. This also applies to advanced indexing e.g. {_WARN_OF_OVERLAP[name]}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
             return
         raise RuntimeError(
@@ -365,8 +371,11 @@ _WARN_OF_OVERLAP = {
 }  # fmt: skip
 
 
-def check_inplace(tensor: Any, name: str) -> None:
-    """Refuse an in-place operation on what must not be written."""
+def check_inplace(tensor: Any, name: str, recorded: bool = True) -> None:
+    """Refuse an in-place operation on what must not be written.
+
+    An operation that is not `recorded`, such as `logical_not_`, may write to a leaf that requires grad.
+    """
     if name not in _MAY_OVERLAP:
         check_overlap(tensor._tl_data, name)
     meta = tensor._tl_meta
@@ -374,7 +383,7 @@ def check_inplace(tensor: Any, name: str) -> None:
         return
     if meta.inference:
         refuse_write(name)
-    if not tensor._tl_tracked or not grad_enabled():
+    if not tensor._tl_tracked or not recorded or not grad_enabled():
         return
     base = meta.view_base
     if base is None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
 from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
@@ -74,7 +75,7 @@ def _variance(
             f"{function}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel): {taken} is not less than {count}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
     mean = xp.add.reduce(input, axes, None, None, True) / count
     away = input - mean
@@ -113,7 +114,7 @@ def _mean_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool
     return expanded(grad / count_of(shape, dim), shape, dim, keepdim)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def var(
     xp: Any,
     input: Tensor,
@@ -141,7 +142,7 @@ def var(
 derivatives(var, input=_variance_backward)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def std(
     xp: Any,
     input: Tensor,
@@ -507,7 +508,7 @@ def _quantile(
         result = result.squeeze(-1)
     if keepdim and shape:
         result = result.unsqueeze(axis + many) if axis is not None else result.reshape((*q.shape, *[1] * len(shape)))
-    return result if out is None else write_out(function, out, result._tl_data, input)
+    return result if out is None else write_out(function, out, result._tl_data, input, rule="exact")
 
 
 @composite(method=True)
