@@ -93,7 +93,7 @@ def _written(
         "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
         "write": d.write,
         "spelled": runtime.spelled,
-        "promote": runtime.PROMOTIONS.get(d.promotion or ""),
+        "promote": None if d.promotion is None else d.promotion.rule,
         "quiet": runtime.quiet,
         "again": runtime.again,
         "run_elementwise": runtime.run_elementwise,

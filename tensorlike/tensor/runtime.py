@@ -472,40 +472,6 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
     return promote_numeric(name, xp, operands)
 
 
-def promote_truth(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Turn operands into booleans: what is not zero is true."""
-    return tuple(
-        (o if o.dtype == _BOOL else o != 0) if hasattr(o, "astype") and not isinstance(o, np.generic)
-        else xp.asarray(bool(o))
-        for o in operands
-    )  # fmt: skip
-
-
-PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "arithmetic": promote_arithmetic,
-    "comparison": promote_arithmetic,
-    "ordering": promote_real,
-    "float": promote_float,
-    "numeric": promote_numeric,
-    "real": promote_real,
-    "real numeric": promote_real_numeric,
-    "real float": promote_only("f", "real", promote_float),
-    "floating": promote_only("f", "floating-point"),
-    "inexact": promote_only("fc", "floating-point and complex"),
-    "integers": promote_only("iu", "integer"),
-    "division": promote_real_numeric,
-    "bits": promote_bits,
-    "bounds": promote_bounds,
-    "double": promote_double,
-    "magnitude": promote_magnitude,
-    "negation": promote_negation,
-    "power": promote_power,
-    "quotient": promote_nothing,
-    "subtraction": promote_subtraction,
-    "truth": promote_truth,
-}
-
-
 # --------------------------------------------------------------------------------------------------- writing results
 
 
@@ -620,6 +586,6 @@ def result_array(value: Any) -> Any:
 
 
 __all__ += [
-    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
+    "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
     "is_number", "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
 ]  # fmt: skip
