@@ -36,24 +36,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
-    """Return what complains of arguments of a wrong type, for a Python function that works on what it is given.
+    """Return an argument checker that raises TypeError, for a Python function that works on what it is given.
 
     It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
     """
-    return _OperandCheck(name, parameters).run
 
-
-class _OperandCheck:
-    """Not a closure: 300 bytes less for each of 600 functions."""
-
-    __slots__ = ("name", "parameters")
-
-    def __init__(self, name: str, parameters: Sequence[Parameter]) -> None:
-        self.name = name
-        self.parameters = parameters
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        name, parameters = self.name, self.parameters
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         # The positional ones come first.
         for index, p in enumerate(parameters):
             if p.operand is None or p.operand == NESTED or p.kind != POSITIONAL:
@@ -76,6 +64,8 @@ class _OperandCheck:
             if not (numbers and runtime.is_number(value)):
                 runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
         check_options(name, parameters, args, kwargs)
+
+    return check
 
 
 def tensor_property(
