@@ -10,6 +10,11 @@ about a function is put to its operation and never to its name: two functions of
 the implementation, what is written) lies on the `Form`. Neither knows arrays or gradients: a primitive of the tensor
 package is an operation of a subclass.
 
+# Note [Variants]
+Some operations do what another one does: with the operands exchanged (`__rsub__`), written into the first of them
+(`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`). Their
+declaration names the other one, `variant` says so, and `variants` of the other one lists them.
+
 # Note [What a call writes]
 `Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
 always written. It is settled when the form is declared, by PyTorch's conventions unless the declaration says otherwise:
@@ -24,15 +29,16 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .deferred import materialize
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
 
 if TYPE_CHECKING:
+    from .schema import Schema
     from .signature import Parameter
 
-__all__ = ["Form", "Mutates", "Operation", "form_of", "mutates_of", "undispatched", "written"]
+__all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "undispatched", "written"]
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -91,21 +97,36 @@ def written(
     return found
 
 
+#: The kinds of variants.
+REFLECTED, INPLACE, SPECIAL_CASE = "reflected", "inplace", "special case"
+
+
+class Variant(NamedTuple):
+    """What an operation is of another one: see Note [Variants]."""
+
+    kind: str
+    of: Operation
+
+
 class Operation:
     """What is known of one function, in all its forms: see Note [One operation per function]."""
 
     __slots__ = (
         "batching",
+        "comparable",
         "composite",
         "elementwise",
         "forms",
         "jvp",
         "linear_in",
         "name",
+        "namesakes",
         "namespace",
         "parameters",
         "random",
         "raw_vjp",
+        "variant",
+        "variants",
         "view",
         "vjp",
     )
@@ -137,6 +158,13 @@ class Operation:
         #: The rules of forward mode and of whole batches, where the transforms have one.
         self.jvp: Callable[..., Any] | None = None
         self.batching: Callable[..., Any] | None = None
+        #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+        self.comparable = True
+        #: The functions of its name in other namespaces do the same.
+        self.namesakes = True
+        #: What it is of another operation, and the operations that are such of this one: see Note [Variants].
+        self.variant: Variant | None = None
+        self.variants: tuple[Operation, ...] = ()
         #: Every public function that it is found as, the main one first.
         self.forms: list[Form] = []
 
@@ -144,6 +172,29 @@ class Operation:
     def full_name(self) -> str:
         """The dotted name, such as `tensorlike.linalg.inv`. It identifies the operation to readers, not to code."""
         return f"{self.namespace}.{self.name}"
+
+    def declare(
+        self,
+        *,
+        reflects: Any = None,
+        inplace_of: Any = None,
+        special_case_of: Any = None,
+        comparable: bool = True,
+        namesakes: bool = True,
+    ) -> None:
+        """Note the facts that declarations of every kind may state; operations are named by one of their functions."""
+        self.comparable = comparable
+        self.namesakes = namesakes
+        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of))
+        for kind, function in named:
+            if function is not None:
+                self.variant = Variant(kind, function.operation)
+                function.operation.variants += (self,)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the main public function."""
+        return self.forms[0].schema
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -178,6 +229,7 @@ class Form:
         "parameters",
         "plain",
         "reports",
+        "samples",
     )
 
     # Both are set as soon as the public function is made, which needs the form.
@@ -220,6 +272,8 @@ class Form:
         #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
         self.plain: Callable[..., Any] | None = None
         self.dummy: Callable[..., Any] | None = None
+        #: Its sample inputs, once `tensorlike.testing.samples` is loaded; most forms have those of another one.
+        self.samples: Any = None
         operation.forms.append(self)
 
     @property
@@ -235,6 +289,13 @@ class Form:
     def operands(self) -> Iterator[Parameter]:
         """Yield the parameters that dispatch looks at."""
         return (p for p in self.parameters if p.operand)
+
+    @property
+    def schema(self) -> Schema:
+        """What callers may rely on, as data and, by `str()`, in the words of PyTorch's schemas."""
+        from .schema import schema_of  # Asked for by readers, not by calls.
+
+        return schema_of(self)
 
     @property
     def inplace(self) -> bool:

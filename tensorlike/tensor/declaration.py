@@ -34,6 +34,7 @@ from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 
 if TYPE_CHECKING:
+    from .call_data import CallData
     from .generate_recording import Recorded
 
 __all__ = ["DECLARATIONS", "Declaration"]
@@ -44,6 +45,17 @@ _DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
+
+
+class ConstantNode(Node):
+    """The history of what an in-place comparison wrote: its operands get gradients of zero."""
+
+    __slots__ = ("inputs",)
+
+    inputs: tuple[tuple[tuple[int, ...], Any] | None, ...]
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return tuple(None if i is None else grad._tl_zeros(*i) for i in self.inputs)
 
 
 class Declaration(Operation):
@@ -57,6 +69,7 @@ class Declaration(Operation):
         "_recorders",
         "annotations",
         "boolean",
+        "constant",
         "differentiable",
         "doc",
         "fast_kinds",
@@ -93,7 +106,7 @@ class Declaration(Operation):
         plain_result: bool,
         spread: str | None,
         weak_numbers: bool,
-        out: bool,
+        out: bool | str,
         differentiable: bool,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
@@ -124,6 +137,8 @@ class Declaration(Operation):
         self.weak_numbers = weak_numbers
         self.out = out
         self.differentiable = differentiable
+        #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
+        self.constant = False
         self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot
@@ -169,6 +184,15 @@ class Declaration(Operation):
                 what = f"the formula for {name!r} asks for what no node saves: "
                 raise self.error(formula, f"derivatives(): {what}{unknown_word('name', wrong, known)}")
 
+    def out_rules(self) -> dict[str, Any]:
+        """Return how `out=` is written: see `write_out`.
+
+        Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`.
+        With "dtype" they compute in the dtype of `out`.
+        """
+        rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
+        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
+
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
 
@@ -209,6 +233,12 @@ class Declaration(Operation):
 
             self._recorded = Recorded(self)
         return self._recorded
+
+    def call_data(self) -> CallData:
+        """Return all that a call needs, for a reader that runs no generated code."""
+        from .call_data import call_data  # Nothing of the library itself reads it yet.
+
+        return call_data(self)
 
     def late(self, function: Any) -> None:
         """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
@@ -337,6 +367,25 @@ class Declaration(Operation):
             node.dtype = tensor._tl_data.dtype
         return node
 
+    def make_constant(self, tensor: Any, *rest: Any) -> Any:
+        """Return the node of an in-place operation about to write what depends on nothing; None without a gradient."""
+        if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
+            return None
+        operands = (tensor, *rest)
+        edges = tuple(edge_of(o) if isinstance(o, TensorBase) else None for o in operands)
+        if not any(edges):
+            return None
+        if self.node is None:
+            self.node = type(f"{self.name.capitalize()}Backward0", (ConstantNode,), {"__slots__": ()})
+        node: Any = self.node()
+        node.edges = edges
+        node.sequence_number = next_sequence_number()
+        node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+        node.inputs = tuple(
+            None if e is None else (o._tl_data.shape, o._tl_data.dtype) for o, e in zip(operands, edges, strict=True)
+        )
+        return node
+
     def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
         """Run `write` on `tensor` as the in-place method `name` does, and return the tensor.
 
@@ -361,7 +410,7 @@ class Declaration(Operation):
         """Return `tensor`, in which an in-place operation wrote its result, with the new version and the history."""
         counter = bump(tensor)
         if node is not None:
-            if "result" in self.recorded().names:
+            if self.differentiable and "result" in self.recorded().names:
                 node._saved_result = (tensor._tl_data, counter, counter[0])
             rebase(tensor, node)
         return tensor

@@ -25,11 +25,13 @@ def unknown_word(what: str, word: object, known: Iterable[str]) -> str:
 
 
 def check_options(
-    function: Callable[..., Any], decorator: str, options: Iterable[str], declare: Callable[..., Any]
+    function: Callable[..., Any], decorator: str, options: Iterable[str], *takers: Callable[..., Any]
 ) -> None:
-    """Raise TypeError for an option that a decorator does not have: `declare` takes them as keywords."""
-    code = declare.__code__
-    known = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    """Raise TypeError for an option of a decorator that none of `takers` takes as a keyword."""
+    if not options:
+        return
+    codes = [taker.__code__ for taker in takers]
+    known = {name for c in codes for name in c.co_varnames[c.co_argcount : c.co_argcount + c.co_kwonlyargcount]}
     for option in options:
         if option not in known:
             wrong = unknown_word("option", option, known)

@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.dispatch.core import undispatched
+from tensorlike.dispatch.operation import Operation
 
 from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
@@ -50,6 +51,7 @@ __all__ = [
     "tensor_method",
     "tensor_property",
     "undispatched",
+    "zero_derivatives",
 ]
 
 #: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
@@ -64,7 +66,7 @@ def primitive(
     function: bool = True,
     method: bool | str = True,
     inplace: bool = False,
-    out: bool = False,
+    out: bool | str = False,
     operators: Sequence[str] = (),
     inplace_operators: Sequence[str] = (),
     own_operators: Sequence[str] = (),
@@ -84,7 +86,7 @@ def primitive(
     own_layout: bool = False,
     boolean: bool = False,
     fast_kinds: str | None = None,
-    **unknown: Any,
+    **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
@@ -95,7 +97,7 @@ def primitive(
         function: Whether there is a function of that name.
         method: Whether there is a method; a string is the method's name.
         inplace: Whether there is an in-place method, whose name ends in an underscore.
-        out: Whether the function takes `out=`.
+        out: Whether the function takes `out=`; "cast", "exact" and "dtype" say how: see `Declaration.out_rules`.
         operators: Operators of Tensor that types are asked about as the method: `x * y` is `Tensor.mul` to them.
         inplace_operators: The same for the in-place method.
         own_operators: Operators that types are asked about as themselves, as PyTorch has some.
@@ -118,13 +120,14 @@ def primitive(
             contiguous otherwise, as PyTorch's.
         boolean: Whether the elements of the result are booleans, as those of comparisons.
         fast_kinds: The kinds of dtype that the fast path leaves to NumPy, in place of the promotion's.
+        facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the operation and the line, for an option that does not exist, an unknown promotion
     and for a name in `promoted` and `spread` that is no parameter.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        check_options(kernel, "primitive", unknown, primitive)
+        check_options(kernel, "primitive", facts, primitive, Operation.declare)
         d = Declaration(
             kernel,
             name=name or kernel.__name__,
@@ -146,6 +149,7 @@ def primitive(
             boolean=boolean,
             fast_kinds=fast_kinds,
         )
+        d.declare(**facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,
@@ -167,7 +171,7 @@ def pointwise(
     *,
     promotion: Promotion | str | None = "arithmetic",
     inplace: bool = True,
-    out: bool = True,
+    out: bool | str = True,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None.
@@ -198,6 +202,14 @@ def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
     d.check_formulas(formulas)
     d.vjp = formulas
+
+
+def zero_derivatives(function: Any) -> None:
+    """Give the in-place form of an operation without a derivative a gradient of zero, as PyTorch's comparisons have."""
+    d: Declaration = function.operation
+    if d.differentiable:
+        raise TypeError(f"{d.full_name} is declared with differentiable=True: give it derivatives")
+    d.constant = True
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -27,7 +27,7 @@ from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
 from .declaration import Declaration
-from .dtypes import default_float
+from .dtypes import default_float, dtype_of
 from .fast_paths import FastPath
 from .generate import implementation_source, inplace_source
 from .generate_hot import hot_source, inherited_lines, inherited_source, inplace_hot_source
@@ -60,12 +60,12 @@ def _check_result(name: str, former: Any, result: Any) -> None:
         )
 
 
-def _write_outs(name: str, pack: Callable[..., Any], out: Any, results: list[Any], *operands: Any) -> Any:
+def _write_outs(name: str, d: Declaration, out: Any, results: list[Any], *operands: Any) -> Any:
     if not isinstance(out, (tuple, list)) or len(out) != len(results):
         runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):
-        runtime.write_out(name, target, result, *operands)
-    return pack(list(out))
+        runtime.write_out(name, target, result, *operands, **d.out_rules())
+    return d._pack(list(out))
 
 
 def implementation_of(
@@ -110,9 +110,10 @@ def _written(
         "is_number": runtime.is_number,
         "number_tensor": runtime.number_tensor,
         "default_float": default_float,
+        "dtype_of": dtype_of,
         "FLOAT64": np.dtype(np.float64),
-        "write_out": runtime.write_out,
-        "write_outs": lambda *a: _write_outs(name, d._pack, *a),
+        "write_out": partial(runtime.write_out, **d.out_rules()),
+        "write_outs": lambda *a: _write_outs(name, d, *a),
         "wrap": wrap,
         "pack": d._pack,
         "record": d.record_now(),
@@ -121,6 +122,7 @@ def _written(
         "check_shared": check_shared,
         "check_result": _check_result,
         "make_inplace": d.make_inplace,
+        "make_constant": d.make_constant,
         "written": d.written,
         "get_state": get_state,
     }

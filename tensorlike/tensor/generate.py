@@ -270,6 +270,8 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         lines.append(f"    {spread} = {spread}[0]")
     lines += _unwrap_lines(d, parameters)
     lines += _option_lines(parameters)
+    if d.out == "dtype" and any(p.name == "out" for p in parameters):
+        lines += ["if dtype is None and isinstance(out, TensorBase):", "    dtype = dtype_of(out._tl_data.dtype)"]
     lines += _space_lines(d, parameters)
     lines += _promote_lines(d, parameters)
     lines += _call_lines(d, parameters)
@@ -306,7 +308,8 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the source of the in-place form: the same computation, written into the first operand."""
     me = parameters[0].name
     lines: list[str] = [*_unwrap_lines(d, parameters), *_option_lines(parameters)]
-    lines.append(f"check_inplace({me}, NAME)")
+    # A leaf that requires grad may be written by what has no part in its history.
+    lines.append(f"check_inplace({me}, NAME{'' if d.differentiable or d.constant else ', False'})")
     others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
     if others and d.name + "_" in READ_APART:
         lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
@@ -323,14 +326,14 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     lines += _call_lines(d, parameters)
     lines.append(_AS_ARRAY)
     lines.append("check_result(NAME, former, result)")
-    if d.differentiable:
+    if d.differentiable or d.constant:
         lines.append("node = None")
         rest = ", ".join(p.name for p in parameters[1:])
         lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
-        lines.append(f"    node = make_inplace({me}, {rest})")
+        lines.append(f"    node = {'make_inplace' if d.differentiable else 'make_constant'}({me}, {rest})")
         lines += ["former[...] = result", f"return written({me}, node)"]
     else:
-        # What an operation without a derivative writes (a comparison, say) has no history.
+        # What other operations without a derivative write leaves the history as it was.
         lines += ["former[...] = result", f"return written({me}, None)"]
     return _function(parameters, lines)
 

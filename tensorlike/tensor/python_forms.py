@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import Form, Mutates, Operation
+from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation
 from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import ignore, register
 from tensorlike.dispatch.signature import (
@@ -70,7 +70,7 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None,
+    deleter: Callable[[Any], None] | None = None, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
 
@@ -82,6 +82,7 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
+        operation.declare(**facts)
 
         def accessor(
             kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
@@ -120,18 +121,18 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
     Args:
         name: The public name, that of the function unless given.
         composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
-        operator_of: The method that it is the operator of; operators leave unknown operands to their type.
         aliases: Other names of the method.
         hot: A `FastPath`, or source that runs before anything else and may return; it calls the tensor `input`.
         hot_values: The names that the source uses besides the wrapper's own.
         operation: The operation that it is a form of; one of its own unless given.
         mutates: What it writes: see Note [What a call writes].
+        facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
 
     Raises TypeError, which names the line, for any other option.
     """
 
     def declare(function: Callable[..., Any]) -> Any:
-        check_declared(function, "tensor_method", options, _tensor_method)
+        check_declared(function, "tensor_method", options, _tensor_method, Operation.declare)
         return _tensor_method(function, **options)
 
     return declare if function is None else declare(function)
@@ -142,12 +143,12 @@ def _tensor_method(
     *,
     name: str | None = None,
     composite: bool = True,
-    operator_of: str | None = None,
     aliases: Sequence[str] = (),
     hot: str | FastPath = "",
     hot_values: Mapping[str, Any] | None = None,
     operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
     if isinstance(hot, FastPath):
@@ -155,17 +156,19 @@ def _tensor_method(
         hot = hot.written(parameters)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
-    foreign = operator_of is not None and len(parameters) > 1
     public: Any = None
     names = (name or function.__name__, *aliases)
     if operation is None:
         operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
+        operation.declare(**facts)
+    operator = operation.variant is not None and operation.variant.kind == REFLECTED
+    foreign = operator and len(parameters) > 1
     for index, method_name in enumerate(names):
         qualname = f"Tensor.{method_name}"
         implementation: Any = function if index == 0 else _copy_function(function)
         implementation.__qualname__ = qualname
         implementation.__name__ = method_name
-        kind = "alias" if index else "operator" if operator_of else "method"
+        kind = "alias" if index else "operator" if operator else "method"
         form = Form(
             operation, kind, implementation,
             namespace="tensorlike", name=qualname, parameters=parameters, mutates=mutates,
@@ -179,7 +182,7 @@ def _tensor_method(
             doc=function.__doc__,
             foreign=foreign_test if foreign else None,
             hot=_before(hot, foreign),
-            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator_of else hot_values,
+            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator else hot_values,
             strict=True,
         )
         register(form)
@@ -225,12 +228,13 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
         hot: A fast path.
         hot_for: The operation that the fast path records as.
         mutates: What it writes: see Note [What a call writes].
+        facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the line, for any other option.
     """
 
     def declare(function: Callable[..., Any]) -> Any:
-        check_declared(function, "composite", options, _composite)
+        check_declared(function, "composite", options, _composite, Operation.declare)
         return _composite(function, **options)
 
     return declare if function is None else declare(function)
@@ -248,10 +252,12 @@ def _composite(
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
     mutates: Sequence[str] | Mutates | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     operation = Operation(name or function.__name__, namespace, parameters, composite=guard)
+    operation.declare(**facts)
     for index, public_name in enumerate((name or function.__name__, *aliases)):
         outer, _, public_name = public_name.rpartition(".")
         where = f"{namespace}.{outer}" if outer else namespace

@@ -503,11 +503,22 @@ def run_elementwise(name: str, kernel: Callable[..., Any], arrays: Sequence[Any]
         raise broadcast_error(name, error, arrays) from None
 
 
-def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
-    """Write a result into `out=`, resized when its shape differs, and return `out`."""
+#: Functions that raise a TypeError for an `out=` that their result cannot be cast to, as PyTorch's do.
+_TYPE_ERRORS = frozenset((
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack",
+))  # fmt: skip
+
+
+def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True) -> Any:
+    """Write a result into `out=`, resized when its shape differs, and return `out`.
+
+    By `rule` the result is cast, if it can be ("cast") or whatever it loses ("any"), or `out` must be of its dtype
+    ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands
+    may require grad.
+    """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
-    if grad_enabled():
+    if recorded and grad_enabled():
         for operand in (out, *operands):
             for item in operand if isinstance(operand, (list, tuple)) else (operand,):
                 if isinstance(item, TensorBase) and item._tl_tracked and edge_of(item) is not None:
@@ -520,8 +531,15 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
     target = out._tl_data
     if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)
-    if not can_cast(result.dtype, target.dtype):
+    if rule == "any":
+        result = result.astype(target.dtype)
+    elif rule != "cast" and result.dtype != target.dtype and not (rule == "truth" and target.dtype == np.uint8):
         raise RuntimeError(
+            f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
+            f"{dtype_name(target.dtype)} instead"
+        )
+    if rule != "any" and not can_cast(result.dtype, target.dtype):
+        raise (TypeError if name in _TYPE_ERRORS else RuntimeError)(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"
         )

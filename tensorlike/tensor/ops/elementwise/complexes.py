@@ -27,7 +27,7 @@ from ..shared import check_tensor, real_dtype, zeros_like
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@pointwise(None, inplace=True)
+@pointwise(None, inplace=True, out="exact")
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
     """Return the complex conjugate of each element in memory of its own; real ones as they are.
 
@@ -74,7 +74,8 @@ def _imag(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(_real, input=lambda grad: grad)
-derivatives(_imag, input=lambda grad: grad * 1j)
+# Not `grad * 1j`, whose real part is nan where the gradient is infinite.
+derivatives(_imag, input=lambda grad: undispatched(complex)(zeros_like(grad), grad))
 
 # The implementations behind the dispatch, which the public functions have done already.
 _real_of = undispatched(_real)
@@ -234,7 +235,7 @@ def _join(xp: Any, first: Any, second: Any) -> Any:
     return result
 
 
-@pointwise(None, promotion=None, method=False, inplace=False)
+@pointwise(None, promotion=None, method=False, inplace=False, out="exact")
 def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 
@@ -253,7 +254,7 @@ def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
 derivatives(complex, real=lambda grad: grad.real, imag=lambda grad: grad.imag)
 
 
-@pointwise(None, promotion=None, method=False, inplace=False)
+@pointwise(None, promotion=None, method=False, inplace=False, out="exact")
 def polar(xp: Any, abs: Tensor, angle: Tensor) -> Tensor:
     """Return complex elements with the given absolute values and angles in radians, with broadcasting.
 

@@ -16,7 +16,7 @@ from tensorlike.tensor.types import Number, Tensor
 __all__ = ["where"]
 
 
-@internal_pointwise(name="where", promotion=None, out=True)
+@internal_pointwise(name="where", promotion=None, out="exact")
 def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input` where the condition holds and `other` elsewhere."""
     if condition.dtype.kind != "b":

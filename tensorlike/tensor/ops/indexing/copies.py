@@ -23,6 +23,7 @@ from ..shape.joining import chunk, split, split_with_sizes
 from ..shape.rearranging import as_strided, narrow
 from ..shape.reshaping import clone, sizes
 from .basic import along, part, slice_view
+from .values import as_written
 
 __all__ = [
     "as_strided_scatter",
@@ -57,7 +58,7 @@ def _replaced(xp: Any, input: Tensor, src: Tensor, index: tuple[Any, ...]) -> Te
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(target.shape)}"
         )
-    target[...] = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
+    target[...] = as_written(src, input.dtype)
     return result
 
 
@@ -113,7 +114,7 @@ def slice_scatter(
         raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
     where = one_dim(dim, input._tl_data.ndim)
     found = undispatched(_replaced)(input, src, along(where, slice(start, end, step)))
-    return found if out is None else write_out("slice_scatter", out, found._tl_data, input, src)
+    return found if out is None else write_out("slice_scatter", out, found._tl_data, input, src, rule="exact")
 
 
 @composite(guard=False, method=True)
@@ -154,7 +155,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     Same as PyTorch's function of that name.
     """
     result = undispatched(clone)(undispatched(narrow)(input, dim, start, length), memory_format=contiguous_format)
-    return result if out is None else write_out("narrow_copy", out, result._tl_data, input)
+    return result if out is None else write_out("narrow_copy", out, result._tl_data, input, rule="exact")
 
 
 def _copies(parts: Any) -> tuple[Any, ...]:

@@ -440,7 +440,7 @@ def index_put(
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=index_put)
 def index_put_(
     self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:

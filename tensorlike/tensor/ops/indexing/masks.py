@@ -183,9 +183,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         columns = undispatched(unbind)(wrap(_places(input, "nonzero")), 1)
         if out is None:
             return columns
-        return tuple(write_out("nonzero", o, c._tl_data) for o, c in zip(out, columns, strict=True))
+        return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
-    return wrap(found) if out is None else write_out("nonzero", out, found)
+    return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
 
 
 @composite(guard=False, method=True)
@@ -264,4 +264,4 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
-    return wrap(result) if out is None else write_out("nonzero_static", out, result, input)
+    return wrap(result) if out is None else write_out("nonzero_static", out, result, input, rule="exact")

@@ -225,7 +225,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     result = _diag_embed(input, diagonal) if ndim == 1 else undispatched(clone)(_diagonal(input, diagonal))
-    return result if out is None else write_out("diag", out, result._tl_data, input)
+    return result if out is None else write_out("diag", out, result._tl_data, input, rule="exact")
 
 
 @composite(guard=False, method=True)

@@ -519,4 +519,4 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     if result._tl_data.dtype.kind in "iu" and result._tl_data.dtype != a._tl_data.dtype:
         # What was summed alone, against a size of 1, has 64 bits.
         result = result.to(a.dtype)
-    return result if out is None else write_out("tensordot", out, result._tl_data, a, b)
+    return result if out is None else write_out("tensordot", out, result._tl_data, a, b, rule="exact")

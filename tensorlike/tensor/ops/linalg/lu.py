@@ -180,7 +180,8 @@ def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor
 derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pivots))
 
 
-@composite(namespace=NAMESPACE)
+# `tl.lu` returns the packed factors.
+@composite(namespace=NAMESPACE, namesakes=False)
 def lu(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -285,7 +286,7 @@ def _lu(
     found = lu_factor_ex(A, pivot=pivot)
     if not get_infos:
         found = found[:2]
-    return into_each("lu", out, found, A)  # type: ignore[no-any-return]
+    return into_each("lu", out, found, A, exact=False)  # type: ignore[no-any-return]
 
 
 @composite

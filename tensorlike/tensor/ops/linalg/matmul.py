@@ -256,7 +256,7 @@ raw_derivatives(
 )
 
 
-@tensor_method(operator_of="__matmul__", name="__rmatmul__")
+@tensor_method(reflects=matmul, name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     """Return `other @ self`, for an `other` that does not know how.
 
@@ -437,7 +437,7 @@ derivatives(
 )
 
 
-@primitive(out=True, promotion="arithmetic", aliases=("ger",))
+@primitive(out="cast", promotion="arithmetic", aliases=("ger",))
 def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
     """Return the matrix of the products of each element of one vector with each element of another.
 

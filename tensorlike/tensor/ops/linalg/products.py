@@ -205,7 +205,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
             "linalg.tensorinv(): Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(columns)} != {size}"
         )
-    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A)  # type: ignore[no-any-return]
+    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A, exact=False)  # type: ignore[no-any-return]
 
 
 @composite(namespace=NAMESPACE)
@@ -234,7 +234,7 @@ def tensorsolve(
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(moved.shape[: B.ndim])}"
         )
     found = solve(moved.reshape((size, size)), B.reshape((-1,)))
-    return into("tensorsolve", out, found.reshape(shape), A, B)  # type: ignore[no-any-return]
+    return into("tensorsolve", out, found.reshape(shape), A, B, exact=False)  # type: ignore[no-any-return]
 
 
 def _powers(x: Any, count: int) -> Any:
@@ -247,7 +247,8 @@ def _powers(x: Any, count: int) -> Any:
     return cat((ones, rest), -1)
 
 
-@composite(namespace=NAMESPACE, name="vander")
+# The columns of `tl.vander` are in opposite order.
+@composite(namespace=NAMESPACE, name="vander", namesakes=False)
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Return the powers from 0 to N - 1 of each element of `x` as a last dimension; N is `x.shape[-1]` if left out.
 

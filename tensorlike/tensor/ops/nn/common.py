@@ -63,9 +63,11 @@ def inplace_form(function: Any) -> Any:
     return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
-def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
-    """Return `result`, or `out` with the result in it where it is given."""
-    return result if out is None else write_out(name, out, result._tl_data, *operands)
+def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = True) -> Any:
+    """Return `result`, or `out` with the result in it where it is given: of the same dtype if `exact`."""
+    if out is None:
+        return result
+    return write_out(name, out, result._tl_data, *operands, rule="exact" if exact else "cast")
 
 
 def formatted(result: Any, *operands: Any) -> Any:

@@ -175,13 +175,13 @@ def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple
     return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)
 
 
-@internal(name="max_all", out=True)
+@internal(name="max_all", out="cast")
 def _max_all(xp: Any, input: Tensor) -> Tensor:
     """Return the largest element."""
     return _extreme(xp, xp.maximum, "max", input, None, False)
 
 
-@internal(name="min_all", out=True)
+@internal(name="min_all", out="cast")
 def _min_all(xp: Any, input: Tensor) -> Tensor:
     """Return the smallest element."""
     return _extreme(xp, xp.minimum, "min", input, None, False)

@@ -167,7 +167,7 @@ def norm(
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
         result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out("norm", out, result._tl_data, input)
+    return result if out is None else write_out("norm", out, result._tl_data, input, rule="exact")
 
 
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
@@ -237,10 +237,10 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
-    return found if out is None else write_out("renorm", out, found._tl_data, input)
+    return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method
+@tensor_method(inplace_of=renorm)
 def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
 

@@ -42,7 +42,7 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------- sums
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out="dtype")
 def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running sums along `dim`.
 
@@ -72,7 +72,7 @@ derivatives(cumsum_backwards, input=lambda grad, dim: grad.cumsum(dim))
 # ------------------------------------------------------------------------------------------------------- products
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out="dtype")
 def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running products along `dim`.
 

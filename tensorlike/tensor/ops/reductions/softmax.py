@@ -23,7 +23,7 @@ __all__ = ["log_softmax", "logsumexp", "softmax"]
 _FLOAT32 = np.dtype(np.float32)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 

@@ -114,7 +114,7 @@ def _mean_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool
     return expanded(grad / count_of(shape, dim), shape, dim, keepdim)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def var(
     xp: Any,
     input: Tensor,
@@ -142,7 +142,7 @@ def var(
 derivatives(var, input=_variance_backward)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def std(
     xp: Any,
     input: Tensor,
@@ -508,7 +508,7 @@ def _quantile(
         result = result.squeeze(-1)
     if keepdim and shape:
         result = result.unsqueeze(axis + many) if axis is not None else result.reshape((*q.shape, *[1] * len(shape)))
-    return result if out is None else write_out(function, out, result._tl_data, input)
+    return result if out is None else write_out(function, out, result._tl_data, input, rule="exact")
 
 
 @composite(method=True)

@@ -69,7 +69,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(hot=SUM, out=True, own_layout=True)
+@primitive(hot=SUM, out="dtype", own_layout=True)
 def sum(
     xp: Any,
     input: Tensor,
@@ -113,7 +113,7 @@ derivatives(
 raw_derivatives(sum, input=raw_expanded)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def nansum(
     xp: Any,
     input: Tensor,
@@ -152,7 +152,7 @@ derivatives(
 )
 
 
-@primitive(hot=MEAN, out=True, own_layout=True)
+@primitive(hot=MEAN, out="cast", own_layout=True)
 def mean(
     xp: Any,
     input: Tensor,
@@ -235,7 +235,7 @@ def nanmean(
 # ------------------------------------------------------------------------------------------------------ products
 
 
-@primitive(out=True)
+@primitive(out="dtype")
 def prod(
     xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Dtype | None = None
 ) -> Tensor:
@@ -307,7 +307,7 @@ def _truth(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bo
     return xp.asarray(result).astype(_UINT8) if input.dtype == _UINT8 else result
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out="truth")
 def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
 
@@ -322,7 +322,7 @@ def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
     return _truth(xp, xp.logical_and, "all", input, dim, keepdim)
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out="truth")
 def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
 
