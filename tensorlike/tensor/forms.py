@@ -102,6 +102,7 @@ def _written(
         "elsewhere": runtime.elsewhere,
         "run_guarded": runtime.run_guarded,
         "run_moved": runtime.run_moved,
+        "shared_space": runtime.shared_space,
         "as_array": runtime.as_array,
         "as_arrays": runtime.as_arrays,
         "contiguous_arrays": runtime.contiguous_arrays,

@@ -134,25 +134,17 @@ def _space_lines(d: Declaration, parameters: Sequence[Parameter], inplace: bool 
         on_host = []
     # See Note [The current device] in `runtime`.
     once_more = f"__function__, {_same_call(parameters)}"
-    lines = [f"xp = space(NAME, {', '.join(raws)})"]
-    if d.elementwise and len(raws) > 1 and are_single(parameters):
-        lines = [
-            "try:",
-            f"    {lines[0]}",
-            "except RuntimeError:",
-            f"    return run_moved({inplace}, {once_more})",
-        ]
-    lines += [
+    mixed = d.elementwise and len(raws) > 1 and are_single(parameters)
+    find = f"{'shared_space' if mixed else 'space'}(NAME, {', '.join(raws)})"
+    lines = [f"xp = numpy if {' and '.join(on_host)} else {find}" if on_host else f"xp = {find}"]
+    if mixed:
+        # The operands are on two devices.
+        lines += ["if xp is None:", f"    return run_moved({inplace}, NAME, {once_more})"]
+    return [
+        *lines,
         f"if xp is not numpy and (guard := elsewhere({', '.join(raws)})) is not None:",
         f"    return run_guarded(guard, {once_more})",
     ]
-    if not on_host:
-        return lines
-    test = " and ".join(on_host)
-    if lines[0] == "try:":
-        return [f"if {test}:", "    xp = numpy", "else:", *["    " + line for line in lines]]
-    lines[0] = f"xp = numpy if {test} else space(NAME, {', '.join(raws)})"
-    return lines
 
 
 def _same_call(parameters: Sequence[Parameter]) -> str:
@@ -338,15 +330,16 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     return _function(parameters, lines)
 
 
+def _node_line(parameters: Sequence[Parameter]) -> str:
+    made = f"make_inplace({', '.join(p.name for p in parameters)})"
+    return f"node = {made} if ({_tracked(parameters)}) and get_state().recording else None"
+
+
 def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     me = parameters[0].name
     arguments = _kernel_arguments(d, parameters)
     # What the formulas need of the overwritten tensor is saved first.
-    lines = ["node = None"]
-    if d.differentiable:
-        rest = ", ".join(p.name for p in parameters[1:])
-        lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
-        lines.append(f"    node = make_inplace({me}, {rest})")
+    lines = [_node_line(parameters) if d.differentiable else "node = None"]
     lines += [
         "try:",
         f"    quiet(write, {arguments})",

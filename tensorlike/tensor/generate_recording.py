@@ -34,8 +34,7 @@ def _edge_lines(p: Parameter, edge: str) -> list[str]:
         f"if {tracked}:",
         f"    {edge} = {name}._tl_edge",
         f"    if (meta := {name}._tl_meta) is not None:",
-        "        is_leaf = meta.requires_grad and meta.view_base is None",
-        f"        {edge} = (is_leaf and meta.leaf_edge) or edge_of({name})",
+        f"        {edge} = (meta.requires_grad and meta.view_base is None and meta.leaf_edge) or edge_of({name})",
     ]
 
 

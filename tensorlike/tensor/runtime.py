@@ -185,12 +185,20 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
-def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise what `space` raises."""
     moved = scalars_moved(inplace, *args)
     if moved is None:
-        raise
+        return space(name, *[a._tl_data for a in args if isinstance(a, TensorBase)])
     return function(*moved, **options)
+
+
+def shared_space(name: str, *arrays: Any) -> Any:
+    """Return what `space` returns, None where it would raise because the operands are on two devices."""
+    try:
+        return space(name, *arrays)
+    except RuntimeError:
+        return None
 
 
 def run_guarded(
