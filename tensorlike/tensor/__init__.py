@@ -15,6 +15,7 @@ _functions.register_roots(history.root_edge, history.grad_of_root)
 _base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
 
 from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random, strided_creation  # noqa: E402, I001
+from . import absent_kinds  # noqa: E402, F401
 from .parameter import Parameter  # noqa: E402
 
 __all__ = [

@@ -48,6 +48,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 f"Parameter(): argument 'data' must be Tensor, not {type(data).__name__}; make it a tensor first, "
                 "e.g. with tensorlike.as_tensor(data)"
             )
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+            )
         kind = type(data)
         if kind is Tensor or kind is Parameter:
             kind = cls

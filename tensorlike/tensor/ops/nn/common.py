@@ -12,6 +12,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import _outside_stacklevel
+from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declare import composite, pointwise, primitive
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
@@ -35,6 +36,7 @@ __all__ = [
     "masked_at_most",
     "narrowed",
     "need_float",
+    "other_name",
     "overwritten",
     "raw",
     "reduced",
@@ -63,6 +65,13 @@ def functional(function: Callable[..., Any] | None = None, *, guard: bool = Fals
     if function is None:
         return lambda f: functional(f, guard=guard, name=name)
     return composite(function, namespace=FUNCTIONAL, guard=guard, name=name)
+
+
+def other_name(function: Callable[..., Any]) -> Any:
+    """Make a function public in `nn.functional` that asks no type itself, as in PyTorch: what it calls asks."""
+    function.__module__ = FUNCTIONAL
+    ignore(function, f"{FUNCTIONAL}.{function.__name__}", "asks no type itself; the function that it calls does")
+    return function
 
 
 def internal(**options: Any) -> Declare:
