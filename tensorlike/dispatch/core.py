@@ -43,6 +43,7 @@ __all__ = [
     "dispatch",
     "elements",
     "handle",
+    "is_left_to",
     "known_plan",
     "overriding_types",
     "plan_for",
@@ -133,7 +134,9 @@ def _no_shortcuts() -> State:
     return _GUARDED
 
 
-def _undispatched(entry: Entry, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:
+def _undispatched(
+    entry: Entry, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None, reflected: Any = None
+) -> Any:
     if entry.check is not None:
         entry.check(args, kwargs)
     return entry.implementation(*args, **kwargs)
@@ -274,10 +277,13 @@ def dispatch(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     plan: Plan | None = None,
+    reflected: str | None = None,
 ) -> Any:
     """Answer a call: the modes from the innermost out, then the overriding types in order, then the implementation.
 
-    `key` are the types of `operands`, `plan` is what `known_plan` says of them if the caller has asked.
+    `key` are the types of `operands`, `plan` is what `known_plan` says of them if the caller has asked. An operator
+    names the method of its right operand that Python asks next, `reflected`, and returns NotImplemented where every
+    type does and there is one: see `is_left_to`.
     """
     if plan is None:
         plan = _PLANS.get(key) or _make_plan(key)
@@ -286,7 +292,7 @@ def dispatch(
         if state.trace is not None:
             from .tracing import traced
 
-            return traced(entry.function, entry, plan, state, operands, args, kwargs)
+            return traced(entry.function, entry, plan, state, operands, args, kwargs, reflected)
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if not own:
@@ -299,10 +305,10 @@ def dispatch(
         if state.modes:
             if state.modes[-1].over:
                 STATE.set(_without_finished_modes(state))
-                return dispatch(entry, key, operands, args, kwargs, plan)
+                return dispatch(entry, key, operands, args, kwargs, plan, reflected)
             if state.subclasses_disabled:
                 plan = _NOBODY
-            return _ask_mode(entry.function, plan, state, operands, args, kwargs)
+            return _ask_mode(entry.function, plan, state, operands, args, kwargs, reflected=reflected)
         plan = _NOBODY  # What is left of the guards switches the types off.
     if not plan.types:
         return entry.run_undispatched(args, kwargs)
@@ -312,7 +318,7 @@ def dispatch(
             if result is not NotImplemented:
                 return result
         return _propagate(entry, plan.default, args, kwargs)  # type: ignore[misc]
-    return ask_types(entry.function, plan, operands, args, kwargs)
+    return ask_types(entry.function, plan, operands, args, kwargs, reflected=reflected)
 
 
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -348,6 +354,7 @@ def _ask_mode(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     watched: Callable[[Any], Any] | None = None,
+    reflected: str | None = None,
 ) -> Any:
     mode = state.modes[-1].mode
     below = state._without_mode or state.without_mode()
@@ -360,7 +367,25 @@ def _ask_mode(
         STATE.set(state)
     if result is not NotImplemented:
         return result
-    return ask_types(function, plan, operands, args, kwargs, mode)
+    return ask_types(function, plan, operands, args, kwargs, mode, reflected)
+
+
+def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...]) -> bool:
+    """Return whether an operator that every type refused is left to the method `reflected` of its right operand.
+
+    The operands' types decide: the right one overrides, and has a method of its own for Python to ask. Two objects are
+    always compared for equality, by identity if by nothing else. An in-place operator names itself: Python asks the
+    one that is not in place, which may be answered.
+    """
+    if reflected.startswith("__i"):
+        return bool(types)
+    left, right = type(operands[0]), type(operands[1])
+    if right not in types:
+        return False
+    method = getattr(right, reflected, None)
+    if method is getattr(object, reflected, None):
+        return reflected in ("__eq__", "__ne__")
+    return method is not None and method is not getattr(left, reflected, None)
 
 
 def ask_types(
@@ -370,8 +395,12 @@ def ask_types(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     mode: Any = None,
+    reflected: str | None = None,
 ) -> Any:
-    """Ask the overriding types of a call in their order, and raise TypeError when none of them answers."""
+    """Ask the overriding types of a call in their order, and raise TypeError when none of them answers.
+
+    An operator returns NotImplemented instead where Python has another method to ask: see `is_left_to`.
+    """
     types = plan.types
     try:
         for position in plan.positions:
@@ -386,6 +415,8 @@ def ask_types(
         result = _settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:
             return result
+    if reflected is not None and is_left_to(tuple(operands), reflected, types):
+        return NotImplemented
     from .errors import no_implementation
 
     raise no_implementation(function, plan, operands, args, kwargs, mode)

@@ -133,13 +133,14 @@ def wrapper_source(
     names: Mapping[str, str] = NUMPY_NAMES,
     strict: bool = False,
     inherited: Sequence[str] = (),
+    reflected: str = "",
 ) -> tuple[str, bool]:
     """Return the source of a wrapper of this signature, and whether it renames NumPy's keywords.
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
-    leaves the call to the other operand; `inherited` are lines that may return early when `cls` is the type whose
-    default implementation answers; `strict` has the wrapper test the types of options that are a `bool` or an
-    `int`, for an implementation that does not.
+    leaves the call to the other operand, and `reflected` the method of it that Python asks then; `inherited` are lines
+    that may return early when `cls` is the type whose default implementation answers; `strict` has the wrapper test
+    the types of options that are a `bool` or an `int`, for an implementation that does not.
     """
     positional = [p for p in parameters if p.kind == POSITIONAL]
     variadic = next((p for p in parameters if p.kind == VARIADIC), None)
@@ -214,8 +215,9 @@ def wrapper_source(
     without = ", ".join(_operand_expression(p, False) for p in operands if p.kind != KEYWORD)
     lines.append("    if keywords:")
     lines.append(f"        operands = ({with_keywords}{',' if with_keywords else ''})")
+    left = f", reflected={reflected!r}" if reflected else ""
     if alone:
-        lines.append("        return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
+        lines.append(f"        return dispatch(entry, tuple(map(type, operands)), operands, args, keywords{left})")
         if not inherited:
             lines += [f"    _key = {key}", "    _plan = known_plan(_key)"]
         # What `dispatch` would find, a frame or two and 100 to 200 ns earlier.
@@ -225,9 +227,9 @@ def wrapper_source(
             "            if entry.plain is not None:",
             "                return entry.plain(*args)",
             "        elif _plan.default is None:",
-            f"            return ask_types(entry.function, _plan, ({without},), args, keywords)",
+            f"            return ask_types(entry.function, _plan, ({without},), args, keywords{left})",
         ]
-        lines.append(f"    return dispatch(entry, _key, ({without},), args, keywords, _plan)")
+        lines.append(f"    return dispatch(entry, _key, ({without},), args, keywords, _plan{left})")
     elif len(single) == 1 and single[0].operand == MANY and single[0].kind == POSITIONAL:
         # A call of `elements` less, 60 ns.
         lines.append("    else:")
@@ -254,15 +256,17 @@ def public_function(
     foreign: str = "",
     strict: bool = False,
     inherited: Callable[[], Sequence[str]] | None = None,
+    reflected: str = "",
 ) -> Callable[..., Any]:
     """Return the public function of `entry`: it looks at the operands' types and runs or dispatches.
 
-    `hot_values` are the names that the source `hot` uses besides the wrapper's own; `strict` and `inherited` are
-    `wrapper_source`'s.
+    `hot_values` are the names that the source `hot` uses besides the wrapper's own; `strict`, `inherited` and
+    `reflected` are `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited
-    )
+        "wrapper", "wrapper", _written, name, entry, parameters, hot, hot_values, foreign, strict, inherited,
+        reflected,
+    )  # fmt: skip
     function.__name__ = name
     function.__qualname__ = qualname
     function.__module__ = module
@@ -282,6 +286,7 @@ def _written(
     foreign: str,
     strict: bool,
     inherited: Callable[[], Sequence[str]] | None,
+    reflected: str,
 ) -> tuple[str, dict[str, Any]]:
     source, renames = wrapper_source(
         parameters,
@@ -289,6 +294,7 @@ def _written(
         foreign,
         strict=strict,
         inherited=inherited() if inherited is not None else (),
+        reflected=reflected,
     )
     values: dict[str, Any] = {
         "entry": entry,

@@ -236,10 +236,11 @@ def _publish(
             d.late(entry.inherited)
 
     early = _Early(d, parameters, qualname, hot, foreign)
+    name = qualname.rpartition(".")[2]
     function = public_function(
         entry,
         parameters,
-        name=qualname.rpartition(".")[2],
+        name=name,
         qualname=qualname,
         module=namespace,
         doc=d.doc,
@@ -247,6 +248,7 @@ def _publish(
         hot_values=early.values,
         foreign=foreign,
         inherited=early.inherited if hot is hot_source else None,
+        reflected=_reflected(name) if foreign else "",
     )
     if new_entry:
         entry.function = function
@@ -284,6 +286,23 @@ def _of_numpy(array: Any) -> Any:
 
 FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_numpy": _of_numpy}
 _TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv__"))
+
+
+#: The operators of Python whose right operand may have a method for them.
+_ARITHMETIC = frozenset(
+    ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+)
+_COMPARED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _reflected(operator: str) -> str:
+    """Return the method of the right operand that Python asks after `operator`; an in-place operator itself."""
+    bare = operator[2:-2]
+    if bare in _COMPARED:
+        return f"__{_COMPARED[bare]}__"
+    if bare in _ARITHMETIC:
+        return f"__r{bare}__"
+    return operator if bare[0] == "i" and bare[1:] in _ARITHMETIC else ""
 
 
 def foreign_test(parameters: Sequence[Parameter]) -> str:
