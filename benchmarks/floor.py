@@ -40,26 +40,26 @@ def _called(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) ->
 
 def _tested(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) -> Any:
     if type(input) in _HOLDERS and not keywords and type(other) in _HOLDERS:
-        return input._data, other._data
+        return input._tl_data, other._tl_data
     return None
 
 
 def _computed(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) -> Any:
     if type(input) in _HOLDERS and not keywords and type(other) in _HOLDERS:
-        return np.add(input._data, other._data)
+        return np.add(input._tl_data, other._tl_data)
     return None
 
 
 def _silenced(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) -> Any:
     if type(input) in _HOLDERS and not keywords and type(other) in _HOLDERS:
-        return _quiet(np.add, input._data, other._data)
+        return _quiet(np.add, input._tl_data, other._tl_data)
     return None
 
 
 def _wrapped(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) -> Any:
     if type(input) in _HOLDERS and not keywords and type(other) in _HOLDERS:
         result = _new(_Holder)
-        result._data = _quiet(np.add, input._data, other._data)
+        result._tl_data = _quiet(np.add, input._tl_data, other._tl_data)
         return result
     return None
 
@@ -67,15 +67,15 @@ def _wrapped(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) -
 def _recorded(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) -> Any:
     if type(input) in _HOLDERS and not keywords and type(other) in _HOLDERS:
         result = _new(_Holder)
-        array = result._data = _quiet(np.add, input._data, other._data)
+        array = result._tl_data = _quiet(np.add, input._tl_data, other._tl_data)
         node = _new(_Node)
         node.edges = (None, None)
         node.number = 1
         node.shape = array.shape
         node.dtype = array.dtype
-        node.saved = (input._data, None, 0)
-        result._edge = (node, 0)  # type: ignore[attr-defined]
-        result._tracked = True
+        node.saved = (input._tl_data, None, 0)
+        result._tl_edge = (node, 0)  # type: ignore[attr-defined]
+        result._tl_tracked = True
         return result
     return None
 
@@ -83,8 +83,8 @@ def _recorded(input: Any = _MISSING, other: Any = _MISSING, /, **keywords: Any) 
 def main() -> None:
     """Print the table."""
     one, two = _Holder(), _Holder()
-    one._data = two._data = np.arange(4, dtype=np.float32)
-    array = one._data
+    one._tl_data = two._tl_data = np.arange(4, dtype=np.float32)
+    array = one._tl_data
     a, b, leaf = tl.arange(4.0), tl.arange(4.0), tl.arange(4.0).requires_grad_()
     works: dict[str, Any] = {
         "numpy.add": lambda: np.add(array, array),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import PythonNumber as Number
-from .tensor.ops.linalg import LinAlgError as LinAlgError
+from .tensor.ops.linalg.common import LinAlgError as LinAlgError
 
 def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, Tensor]: ...

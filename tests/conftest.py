@@ -32,7 +32,7 @@ def same_random_numbers() -> None:
 @pytest.fixture
 def gpu():
     """A CUDA device for the length of a test: a GPU through CuPy where there is one, else the stand-in for CuPy."""
-    from helpers.cuda import Gpu
+    from tests.helpers.cuda import Gpu
 
     with Gpu.found() as found:
         yield found
@@ -49,7 +49,7 @@ def second(gpu):
 @pytest.fixture
 def cuda():
     """The stand-in for CuPy, registered as the backend of the device type `cuda`."""
-    import strict_cupy
+    from tests.helpers import strict_cupy
 
     backend = strict_cupy.install()
     yield backend

@@ -135,7 +135,7 @@ def words() -> list[bytes]:
     found = [f"c{name.rpartition('.')[0]}\n{name.rpartition('.')[2]}\n".encode() for name in names]
     found += [b"c__main__\ntripwire\n", b"cbuiltins\neval\n"]
     found += [b"X" + struct.pack("<L", len(text)) + text for text in (b"storage", b"0", b"1", b"2", b"cpu", b"cuda")]
-    attributes = (b"_metadata", b"_data", b"__array_interface__", b"__class__", b"latin1", b"unit")
+    attributes = (b"_metadata", b"_tl_data", b"__array_interface__", b"__class__", b"latin1", b"unit")
     found += [b"X" + struct.pack("<L", len(text)) + text for text in attributes]
     own = b"(X\7\0\0\0storageX\1\0\0\0000K\x08tQ"
     typed = b"(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\2tQ"

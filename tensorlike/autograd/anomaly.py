@@ -145,7 +145,7 @@ class detect_anomaly(_AnomalyContext):
 def check_gradients(node: Node, grads: Any) -> None:
     """Raise for the first gradient with a NaN."""
     for index, grad in enumerate(grads):
-        if isinstance(grad, TensorBase) and grad._data.dtype.kind in "fcV":
+        if isinstance(grad, TensorBase) and grad._tl_data.dtype.kind in "fcV":
             values: Any = grad
             if bool(values.isnan().any()):
                 warn_of_failure(node)

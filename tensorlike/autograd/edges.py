@@ -38,10 +38,10 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     """
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    found = edge_of(tensor) if tensor._tracked else None
+    found = edge_of(tensor) if tensor._tl_tracked else None
     if found is None:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients: "
             "call requires_grad_() on it first"
         )
-    return GradientEdge(*found, tensor if tensor._edge is None else None)
+    return GradientEdge(*found, tensor if tensor._tl_edge is None else None)

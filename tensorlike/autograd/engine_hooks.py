@@ -33,28 +33,29 @@ def _checked(result: Any, value: Any, hook: Any) -> Any:
         raise RuntimeError(
             f"hook {_name(hook)} can't replace a None gradient with a non-None value: no gradient arrived here"
         )
-    if result._data.shape != value._data.shape:
+    if result._tl_data.shape != value._tl_data.shape:
         raise RuntimeError(
-            f"hook {_name(hook)} has changed the size of value: from {list(value._data.shape)} to "
-            f"{list(result._data.shape)}"
+            f"hook {_name(hook)} has changed the size of value: from {list(value._tl_data.shape)} to "
+            f"{list(result._tl_data.shape)}"
         )
-    if result._data.dtype != value._data.dtype:
+    if result._tl_data.dtype != value._tl_data.dtype:
         raise RuntimeError(
-            f"hook {_name(hook)} has changed the type of value (was {value._data.dtype} got {result._data.dtype}): "
+            f"hook {_name(hook)} has changed the type of value (was {value._tl_data.dtype} "
+            f"got {result._tl_data.dtype}): "
             "convert what it returns"
         )
-    if type(result) is not TensorBase.plain and not result._transformed:
+    if type(result) is not TensorBase._tl_plain and not result._tl_transformed:
         return plain_gradient(result)
     return result
 
 
 def plain_gradient(tensor: Any) -> Any:
     """Return a tensor of a subclass as the plain tensor that formulas work on, at the same place in the graph."""
-    result = wrap(tensor._data)
-    if tensor._tracked:
+    result = wrap(tensor._tl_data)
+    if tensor._tl_tracked:
         edge = edge_of(tensor)
         if edge is not None:
-            result._edge, result._tracked = edge, True
+            result._tl_edge, result._tl_tracked = edge, True
     return result
 
 
@@ -72,10 +73,10 @@ def call_tensor_hooks(node: Node, grad: Any) -> Any:
         if tensor is None or value is None:
             continue
         with accumulating:
-            if tensor._grad_value is not None:
-                tensor._grad_value = tensor._grad_value + value
+            if tensor._tl_grad_value is not None:
+                tensor._tl_grad_value = tensor._tl_grad_value + value
             else:
-                tensor._grad_value = value if grad_enabled() else wrap(copy_array[0](value._data))
+                tensor._tl_grad_value = value if grad_enabled() else wrap(copy_array[0](value._tl_data))
     return values[0] if single else values
 
 

@@ -81,7 +81,7 @@ def _run(
             some = next((g for g in given if g is not None), None)
             if some is not None and node.materializes:
                 given = [
-                    some._zeros(shape, dtype) if g is None else g
+                    some._tl_zeros(shape, dtype) if g is None else g
                     for g, shape, dtype in zip(given, node.shape, node.dtype, strict=True)
                 ]
             grads = None if some is None else apply(node, given)
@@ -125,10 +125,10 @@ def _call_post_hooks(node: Node, grads: tuple[Any, ...], slots: dict[int, Any]) 
 def _fit(grad: Any, node: Node, number: int) -> Any:
     shape, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
     # What stands for the array of a transform's tensor says the same as three calls of public functions, 10 us sooner.
-    data = grad._data
+    data = grad._tl_data
     if tuple(data.shape) != tuple(shape):
         grad = grad.sum_to_size(tuple(shape))
     if data.dtype.kind == "c" and dtype.kind != "c":
         grad = grad.real
-        data = grad._data
-    return grad if data.dtype == dtype else grad._cast(dtype)
+        data = grad._tl_data
+    return grad if data.dtype == dtype else grad._tl_cast(dtype)

@@ -165,7 +165,7 @@ class Function(metaclass=FunctionMeta):
         needs: list[bool] = []
         for index, value in enumerate(args):
             if isinstance(value, TensorBase):
-                edge = edge_of(value) if value._tracked else None
+                edge = edge_of(value) if value._tl_tracked else None
                 positions.append(index)
                 edges.append(edge)
                 needs.append(edge is not None)
@@ -186,8 +186,8 @@ class Function(metaclass=FunctionMeta):
             STATE.set(state)
         several = isinstance(output, tuple)
         if needed:
-            node._devices = tuple([args[i]._data.device for i in positions])
-        if needed and type(output) is TensorBase.plain and _finish_single(node, args, output):
+            node._devices = tuple([args[i]._tl_data.device for i in positions])
+        if needed and type(output) is TensorBase._tl_plain and _finish_single(node, args, output):
             results = [output]
         else:
             results = _finish(cls, node, args, output if several else (output,), needed)
@@ -225,7 +225,7 @@ def _among(tensor: Any, others: Sequence[Any]) -> bool:
 
 
 def _requires_grad(tensor: Any) -> bool:
-    return tensor._tracked and edge_of(tensor) is not None
+    return tensor._tl_tracked and edge_of(tensor) is not None
 
 
 def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -247,17 +247,17 @@ def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any],
 
 def _finish_single(node: FunctionNode, args: tuple[Any, ...], output: Any) -> bool:
     """Do what `_finish` does for one new tensor, which is what most Functions return (3 us less); or return False."""
-    data = output._data
-    if output._tracked or node._dirty or node._non_differentiable or data.dtype.kind not in FLOATING:
+    data = output._tl_data
+    if output._tl_tracked or node._dirty or node._non_differentiable or data.dtype.kind not in FLOATING:
         return False
     if _among(output, args):
         return False
     # The engine need not look at such a node more closely than at any other.
     node.outputs, node.special = 1, False
     node.shape, node.dtype = data.shape, data.dtype
-    node._make_zeros = output._zeros_maker()
-    output._edge = (node, 0)
-    output._tracked = True
+    node._make_zeros = output._tl_zeros_maker()
+    output._tl_edge = (node, 0)
+    output._tl_tracked = True
     to_save = node._to_save
     if to_save is not None:
         node._saved = tuple([
@@ -276,9 +276,9 @@ def _finish(
         _check_dirty(cls, dirty, args, outputs)
     tensors: list[Any] = [r for r in outputs if isinstance(r, TensorBase)]
     if needed:
-        node.shape = tuple([r._data.shape if isinstance(r, TensorBase) else () for r in outputs])
-        node.dtype = tuple([r._data.dtype if isinstance(r, TensorBase) else NOTHING for r in outputs])
-        node._make_zeros = tensors[0]._zeros_maker() if tensors else None
+        node.shape = tuple([r._tl_data.shape if isinstance(r, TensorBase) else () for r in outputs])
+        node.dtype = tuple([r._tl_data.dtype if isinstance(r, TensorBase) else NOTHING for r in outputs])
+        node._make_zeros = tensors[0]._tl_zeros_maker() if tensors else None
     results: list[Any] = list(outputs)
     # The numbers of the tensors that are outputs of this node, and where those that are parts of another went.
     own: list[int] = []
@@ -287,7 +287,7 @@ def _finish(
         if not isinstance(item, TensorBase):
             continue
         given = _among(item, args)
-        if needed and item._data.dtype.kind in FLOATING and not (fixed and _among(item, fixed)):
+        if needed and item._tl_data.dtype.kind in FLOATING and not (fixed and _among(item, fixed)):
             own.append(number)
             if given and dirty and _among(item, dirty):
                 place = _rebase(cls, node, number, item, args, len(tensors))
@@ -297,8 +297,8 @@ def _finish(
             results[number] = _constant(item, given, dirty)
     if len(own) > 1:
         for number in own:
-            if results[number]._view_base is not None:
-                results[number]._view_refuses = memory_rules.OF_MANY
+            if results[number]._tl_view_base is not None:
+                results[number]._tl_view_refuses = memory_rules.OF_MANY
     if needed and node._to_save is not None:
         node._saved = tuple([_saved(tensor, args, outputs, results, own, dirty, place) for tensor in node._to_save])
     node._to_save = None
@@ -308,21 +308,21 @@ def _finish(
 
 def _output(node: FunctionNode, number: int, tensor: Any) -> Any:
     """Make `tensor` an output of the node."""
-    if tensor._view_base is not None:
+    if tensor._tl_view_base is not None:
         # A view made inside forward is an output like any other, only not one to be written to.
-        tensor._view_refuses = memory_rules.OF_FUNCTION
-        tensor._view_version = version_counter(tensor)[0]
-    tensor._edge = (node, number)
-    tensor._requires_grad = False
-    tensor._tracked = True
+        tensor._tl_view_refuses = memory_rules.OF_FUNCTION
+        tensor._tl_view_version = version_counter(tensor)[0]
+    tensor._tl_edge = (node, number)
+    tensor._tl_requires_grad = False
+    tensor._tl_tracked = True
     return tensor
 
 
 def _handed_back(tensor: Any) -> Any:
     """Return an input that is also an output as a tensor of its own, a view, so that the graph tells the two apart."""
-    view = memory_rules.view_of(tensor, tensor._data, memory_rules.OF_FUNCTION)
+    view = memory_rules.view_of(tensor, tensor._tl_data, memory_rules.OF_FUNCTION)
     kind = type(tensor)
-    return view if kind is TensorBase.plain else as_kind(view, kind)
+    return view if kind is TensorBase._tl_plain else as_kind(view, kind)
 
 
 def _constant(tensor: Any, given: bool, dirty: Sequence[Any]) -> Any:
@@ -330,13 +330,13 @@ def _constant(tensor: Any, given: bool, dirty: Sequence[Any]) -> Any:
     if given:
         if _requires_grad(tensor):
             alias = memory_rules.detached(tensor)
-            return alias if type(tensor) is TensorBase.plain else as_kind(alias, type(tensor))
+            return alias if type(tensor) is TensorBase._tl_plain else as_kind(alias, type(tensor))
         return tensor if _among(tensor, dirty) else _handed_back(tensor)
-    if tensor._tracked:
-        if tensor._view_base is not None:
-            tensor._view_refuses = memory_rules.OF_FUNCTION
+    if tensor._tl_tracked:
+        if tensor._tl_view_base is not None:
+            tensor._tl_view_refuses = memory_rules.OF_FUNCTION
         else:
-            tensor._edge, tensor._requires_grad, tensor._tracked = None, False, False
+            tensor._tl_edge, tensor._tl_requires_grad, tensor._tl_tracked = None, False, False
     return tensor
 
 
@@ -345,7 +345,7 @@ def _rebase(
 ) -> Any:
     """Give an input that forward modified in place its new history; return how to find it if it is a view."""
     memory_rules.check_inplace(tensor, f"{cls.__name__}.apply")
-    if tensor._view_base is not None and count > 1:
+    if tensor._tl_view_base is not None and count > 1:
         raise RuntimeError(
             f"{cls.__name__}: If your Function modifies inplace an input that is a view of another Tensor, your "
             "Function cannot return more than one Tensor. Make sure the input is not a view (with .clone() for "
@@ -403,24 +403,24 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             STATE.set(state)
         if not state.recording:
             return outputs
-        if not any(isinstance(a, TensorBase) and a._tracked and edge_of(a) is not None for a in args):
+        if not any(isinstance(a, TensorBase) and a._tl_tracked and edge_of(a) is not None for a in args):
             return outputs
         single = not isinstance(outputs, tuple)
         values = (outputs,) if single else outputs
         node = _OnceNode()
-        node.edges = tuple(edge_of(a) if isinstance(a, TensorBase) and a._tracked else None for a in args)
+        node.edges = tuple(edge_of(a) if isinstance(a, TensorBase) and a._tl_tracked else None for a in args)
         node.sequence_number = next_sequence_number()
         tensors = [v for v in values if v is not None]
-        node.shape = tuple(t._data.shape for t in tensors)
-        node.dtype = tuple(t._data.dtype for t in tensors)
+        node.shape = tuple(t._tl_data.shape for t in tensors)
+        node.dtype = tuple(t._tl_data.dtype for t in tensors)
         marked: list[Any] = []
         number = 0
         for value in values:
             if value is None:
                 marked.append(None)
                 continue
-            fresh = wrap(value._data)
-            fresh._edge, fresh._tracked = (node, number), True
+            fresh = wrap(value._tl_data)
+            fresh._tl_edge, fresh._tl_tracked = (node, number), True
             marked.append(fresh)
             number += 1
         return marked[0] if single else tuple(marked)

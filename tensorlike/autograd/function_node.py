@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-from .base import TensorBase, wrap
+from .base import TensorBase, move_state, wrap
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, unpack
 
@@ -214,9 +214,10 @@ class FunctionNode(Node, FunctionCtx):
             return None
         node, number = edge
         wanted, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
-        array = gradient._data
+        array = gradient._tl_data
         shape = array.shape
-        if shape == wanted and array.dtype is dtype and array.device == device and type(gradient) is TensorBase.plain:
+        plain = type(gradient) is TensorBase._tl_plain
+        if plain and shape == wanted and array.dtype is dtype and array.device == device:
             return gradient
         if shape != wanted and not reducible(shape, wanted):
             raise RuntimeError(
@@ -228,14 +229,14 @@ class FunctionNode(Node, FunctionCtx):
                 f"Function {name} returned an invalid gradient at index {index} - got a complex one, "
                 f"tensorlike.{array.dtype}, but the input is real, tensorlike.{dtype}: return its real part"
             )
-        if gradient._transformed:
+        if gradient._tl_transformed:
             return gradient
         if array.device != device:
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {index} - expected device "
                 f"{_device_name(device)} but got {_device_name(array.device)}"
             )
-        return gradient if type(gradient) is TensorBase.plain else plain_gradient(gradient)
+        return gradient if type(gradient) is TensorBase._tl_plain else plain_gradient(gradient)
 
     def release(self) -> None:
         if self._saved:
@@ -264,9 +265,7 @@ def as_kind(tensor: Any, kind: type) -> Any:
     try:
         tensor.__class__ = kind
     except TypeError:  # A subclass with __slots__ has another layout.
-        other: Any = object.__new__(kind)
-        other.__dict__.update(tensor.__dict__)
-        return other
+        return move_state(tensor, kind)
     return tensor
 
 
@@ -276,10 +275,10 @@ class SavedOutput:
     __slots__ = ("array", "counter", "kind", "number", "packed", "place", "version")
 
     def __init__(self, tensor: Any, number: int, place: Any = None) -> None:
-        counter = tensor._counter
+        counter = tensor._tl_counter
         if counter is None:
-            counter = tensor._counter = [0]
-        self.array, self.counter, self.version = tensor._data, counter, counter[0]
+            counter = tensor._tl_counter = [0]
+        self.array, self.counter, self.version = tensor._tl_data, counter, counter[0]
         self.number, self.kind = number, type(tensor)
         self.packed: Any = None
         #: Of a view that was written to: returns where its history goes on, in that of its base.
@@ -292,14 +291,14 @@ class SavedInput:
     __slots__ = ("array", "counter", "edge", "kind", "leaf", "packed", "version")
 
     def __init__(self, tensor: Any) -> None:
-        counter = tensor._counter
+        counter = tensor._tl_counter
         if counter is None:
-            counter = tensor._counter = [0]
-        self.array, self.counter, self.version = tensor._data, counter, counter[0]
-        self.edge = edge_of(tensor) if tensor._tracked else None
+            counter = tensor._tl_counter = [0]
+        self.array, self.counter, self.version = tensor._tl_data, counter, counter[0]
+        self.edge = edge_of(tensor) if tensor._tl_tracked else None
         self.kind = type(tensor)
         # A leaf has no history that could lead back here, so it may be kept and given back as it is.
-        self.leaf = tensor if tensor._edge is None and tensor._view_base is None else None
+        self.leaf = tensor if tensor._tl_edge is None and tensor._tl_view_base is None else None
         self.packed: Any = None
 
 
@@ -315,4 +314,4 @@ def _unpack_saved(item: Any, node: FunctionNode) -> Any:
     if type(item) is SavedInput and item.leaf is not None and item.counter[0] == item.version:
         return item.leaf
     tensor = unpack((item.array, item.counter, item.version), edge, node)
-    return tensor if item.kind is TensorBase.plain else as_kind(tensor, item.kind)
+    return tensor if item.kind is TensorBase._tl_plain else as_kind(tensor, item.kind)

@@ -112,7 +112,7 @@ def backward(
         return
     edges = [_input_edge(t, i) for i, t in enumerate(wanted)]
     for tensor in wanted:
-        if isinstance(tensor, TensorBase) and tensor._edge is not None:
+        if isinstance(tensor, TensorBase) and tensor._tl_edge is not None:
             any_tensor: Any = tensor
             any_tensor.retain_grad()
     engine.run(roots, keep_graph=keep, create_graph=create_graph, captured=edges)
@@ -125,7 +125,7 @@ def _input_edge(tensor: Any, index: int) -> Any:
         raise TypeError(
             f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__} at index {index}"
         )
-    edge = edge_of(tensor) if tensor._tracked else None
+    edge = edge_of(tensor) if tensor._tl_tracked else None
     if edge is None:
         raise RuntimeError(f"One of the differentiated Tensors does not require grad: the one at index {index}")
     return edge
@@ -175,7 +175,7 @@ def grad(
     outputs, inputs, grad_outputs = _reread(outputs), _reread(inputs), _reread(grad_outputs)
     wanted = _inputs(inputs)
     # As in PyTorch, the types of `grad_outputs` are not asked, unless they stand for batches or tangents.
-    started = [g for g in _as_tuple(grad_outputs) if isinstance(g, TensorBase) and g._transformed]
+    started = [g for g in _as_tuple(grad_outputs) if isinstance(g, TensorBase) and g._tl_transformed]
     operands = (*_as_tuple(outputs), *wanted, *started)
     if isinstance(inputs, dict):
         names, inputs = list(inputs), wanted
@@ -217,7 +217,7 @@ def grad(
                     "allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads:
-                results[index] = tensor._zeros(tensor._data.shape, tensor._data.dtype)
+                results[index] = tensor._tl_zeros(tensor._tl_data.shape, tensor._tl_data.dtype)
     return tuple(results)
 
 
@@ -240,14 +240,14 @@ def _batched(
                 f"{index}"
             )
         shape = _shape_of(output)
-        if gradient._data.shape[1:] != shape or not gradient._data.shape:
+        if gradient._tl_data.shape[1:] != shape or not gradient._tl_data.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{index}] has a shape of "
-                f"{list(gradient._data.shape)} and output[{index}] has a shape of {list(shape)}."
+                f"{list(gradient._tl_data.shape)} and output[{index}] has a shape of {list(shape)}."
             )
-    sizes = [g._data.shape[0] for g in gradients]
+    sizes = [g._tl_data.shape[0] for g in gradients]
     if len(set(sizes)) > 1:
         raise ValueError(
             "grad(): is_grads_batched=True: Expected all tensors to have the same size in the mapped dimension, got "
@@ -265,7 +265,7 @@ def _batched(
 
 def _shape_of(output: Any) -> Any:
     if isinstance(output, TensorBase):
-        return output._data.shape
+        return output._tl_data.shape
     if isinstance(output, GradientEdge):
         return output.node.shape if output.node.outputs == 1 else output.node.shape[output.output_nr]
     raise TypeError(f"outputs must be Tensors or GradientEdges, got {type(output).__name__}")

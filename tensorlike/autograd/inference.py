@@ -67,25 +67,25 @@ class InferenceMarker(TorchFunctionMode):
 
 def _existing() -> tuple[Any, ...]:
     """Return the properties that hand out tensors which were there before."""
-    plain: Any = TensorBase.plain
+    plain: Any = TensorBase._tl_plain
     return plain.grad, plain._grad, plain._base
 
 
 def _mark(value: Any, given: Any, func: Any) -> None:
     if isinstance(value, TensorBase):
-        if value._inference or value._transformed:
+        if value._tl_inference or value._tl_transformed:
             return
         if getattr(func, "__name__", "") == "__get__" and getattr(func, "__self__", None) in _existing():
             return
-        base = value._view_base
-        if _shares(value, given) or (base is not None and not base._inference and _shares(base, given)):
+        base = value._tl_view_base
+        if _shares(value, given) or (base is not None and not base._tl_inference and _shares(base, given)):
             return
-        value._inference = value._tracked = True
+        value._tl_inference = value._tl_tracked = True
         if base is None:
-            value._counter = InferenceCounter((0,))
-        elif not base._inference:  # A view of what the call itself made.
-            base._inference = base._tracked = True
-            base._counter = value._counter = InferenceCounter((0,))
+            value._tl_counter = InferenceCounter((0,))
+        elif not base._tl_inference:  # A view of what the call itself made.
+            base._tl_inference = base._tl_tracked = True
+            base._tl_counter = value._tl_counter = InferenceCounter((0,))
     elif isinstance(value, (tuple, list)):
         for item in value:
             _mark(item, given, func)
@@ -94,9 +94,9 @@ def _mark(value: Any, given: Any, func: Any) -> None:
 def _shares(value: Any, given: Any) -> bool:
     """Return whether `value` is an operand or its base, or another tensor on all the memory of a normal one."""
     if isinstance(given, TensorBase):
-        if given is value or given._view_base is value:
+        if given is value or given._tl_view_base is value:
             return True
-        return not given._inference and not given._transformed and given._data is value._data
+        return not given._tl_inference and not given._tl_transformed and given._tl_data is value._tl_data
     if isinstance(given, (tuple, list)):
         return any(_shares(value, item) for item in given)
     return False

@@ -23,8 +23,8 @@ class Saved(NamedTuple):
 
 def _arrays(value: Any) -> Iterator[Any]:
     if isinstance(value, TensorBase):
-        if not value._transformed:
-            yield value._data
+        if not value._tl_transformed:
+            yield value._tl_data
     elif isinstance(value, (tuple, list)):
         for item in value:
             yield from _arrays(item)
@@ -87,7 +87,7 @@ def graph_nodes(output: Any, called: str) -> tuple[list[tuple[Node, int]], list[
         elif isinstance(item, Node):
             roots.append((item, 0))
         elif isinstance(item, TensorBase):
-            edge = edge_of(item) if item._tracked else None
+            edge = edge_of(item) if item._tl_tracked else None
             if edge is None:
                 raise RuntimeError(
                     f"{called}(): the output does not require grad and has no graph: make an input require grad, and "
@@ -188,8 +188,8 @@ def memory(output: Any) -> GraphMemory:
     of_leaves: set[int] = set()
     for node in nodes:
         variable = node.variable if isinstance(node, AccumulateGrad) else None
-        if variable is not None and not variable._transformed:
-            of_leaves.add(id(_owner(variable._data)))
+        if variable is not None and not variable._tl_transformed:
+            of_leaves.add(id(_owner(variable._tl_data)))
     totals: dict[str, list[int]] = {}
     for node in nodes:
         if isinstance(node, AccumulateGrad):

@@ -55,7 +55,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
             raise TypeError(
                 f"register_multi_grad_hook(): tensors must be Tensors, got {type(tensor).__name__} at index {index}"
             )
-        if not tensor._tracked or edge_of(tensor) is None:
+        if not tensor._tl_tracked or edge_of(tensor) is None:
             raise RuntimeError(
                 f"register_multi_grad_hook(): the tensor at index {index} doesn't require gradient: leave it out"
             )

@@ -70,9 +70,9 @@ class _Allowing(saved_tensors_hooks):
         out = (kwargs or {}).get("out")
         written.extend(out if isinstance(out, (tuple, list)) else [out])
         for tensor in written:
-            if isinstance(tensor, TensorBase) and tensor._counter is not None:
-                for kept in self.kept.pop(id(tensor._counter), ()):
-                    if kept.saved[1] is tensor._counter:
+            if isinstance(tensor, TensorBase) and tensor._tl_counter is not None:
+                for kept in self.kept.pop(id(tensor._tl_counter), ()):
+                    if kept.saved[1] is tensor._tl_counter:
                         kept.copy()
         return super().__torch_function__(func, types, args, kwargs)
 
@@ -128,5 +128,5 @@ def increment_version(tensor: Any) -> None:
     for one in tensors:
         if not isinstance(one, TensorBase):
             raise RuntimeError(f"increment_version expects each element to be a Tensor, got {type(one).__name__}")
-        if not one._inference:
+        if not one._tl_inference:
             version_counter(one)[0] += 1

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
-from .base import TensorBase, add_arrays, copy_array, wrap
+from .base import AutogradMeta, TensorBase, add_arrays, copy_array, is_view, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
 
@@ -226,34 +226,35 @@ class AccumulateGrad(Node):
         if variable is None:
             return ()
         recording = grad_enabled()
+        meta = variable._tl_meta
         with accumulating:
-            before = variable._grad_value
+            before = meta.grad_value
             if before is None:
                 if recording or _stealable(grad):
-                    variable._grad_value = grad if recording else _detached(grad)
+                    meta.grad_value = grad if recording else _detached(grad)
                 else:
-                    variable._grad_value = wrap(copy_array[0](grad._data))
+                    meta.grad_value = wrap(copy_array[0](grad._tl_data))
             elif recording:
-                variable._grad_value = before + grad
-            elif before._data.dtype is grad._data.dtype and before._edge is None and before._view_base is None:
-                add_arrays[0](before._data, grad._data, before._data)
-                if before._counter is not None:
-                    before._counter[0] += 1
+                meta.grad_value = before + grad
+            elif before._tl_data.dtype is grad._tl_data.dtype and before._tl_edge is None and not is_view(before):
+                add_arrays[0](before._tl_data, grad._tl_data, before._tl_data)
+                if before._tl_counter is not None:
+                    before._tl_counter[0] += 1
             else:
-                variable._grad_value = before.detach() + grad
-        if variable._post_accumulate_hooks:
+                meta.grad_value = before.detach() + grad
+        if meta.post_accumulate_hooks:
             _after_accumulation(variable)
         return ()
 
     def apply_nothing(self) -> None:
         """Do what is done when backward came here with no gradient: the hooks are called all the same."""
         variable = self._leaf()
-        if variable is not None and variable._post_accumulate_hooks:
+        if variable is not None and variable._tl_post_accumulate_hooks:
             _after_accumulation(variable)
 
 
 def _after_accumulation(variable: Any) -> None:
-    for hook in tuple(variable._post_accumulate_hooks.values()):
+    for hook in tuple(variable._tl_post_accumulate_hooks.values()):
         result = as_caller(hook, variable)
         if result is not None:
             name = getattr(hook, "__name__", hook)
@@ -265,9 +266,9 @@ def _after_accumulation(variable: Any) -> None:
 
 
 def _detached(grad: Any) -> Any:
-    if grad._edge is None and not grad._requires_grad and type(grad) is TensorBase.plain:
+    if grad._tl_edge is None and not grad._tl_requires_grad and type(grad) is TensorBase._tl_plain:
         return grad
-    return wrap(grad._data)
+    return wrap(grad._tl_data)
 
 
 # Note [Taking a gradient over]
@@ -277,12 +278,12 @@ def _detached(grad: Any) -> Any:
 
 
 class _Probe:
-    __slots__ = ("_data",)
-    _data: Any
+    __slots__ = ("_tl_data",)
+    _tl_data: Any
 
 
 def _counts(grad: Any) -> tuple[int, int]:
-    return sys.getrefcount(grad), sys.getrefcount(grad._data)
+    return sys.getrefcount(grad), sys.getrefcount(grad._tl_data)
 
 
 def _calibrate() -> tuple[int, int]:
@@ -294,7 +295,7 @@ def _calibrate() -> tuple[int, int]:
             return through(grad)
 
     probe = _Probe()
-    probe._data = object()
+    probe._tl_data = object()
     node = Applies()
     found: tuple[int, int] = node.apply(probe)
     return found
@@ -305,27 +306,30 @@ _HELD_TENSOR, _HELD_ARRAY = _calibrate()
 
 def _stealable(grad: Any) -> bool:
     tensor_count, array_count = _counts(grad)
-    array = grad._data
+    array = grad._tl_data
     return tensor_count <= _HELD_TENSOR and array_count <= _HELD_ARRAY and getattr(array, "base", 0) is None
 
 
 def leaf_edge(leaf: Any) -> Edge:
     """Return the edge to the accumulator of a leaf, which the leaf keeps from its first use on."""
-    edge: Edge | None = leaf._leaf_edge
+    meta = leaf._tl_meta
+    if meta is None:
+        meta = leaf._tl_meta = AutogradMeta()
+    edge: Edge | None = meta.leaf_edge
     if edge is None:
         node = AccumulateGrad()
         node._leaf = weakref.ref(leaf)
         node.edges = ()
         node.sequence_number = _next_accumulator()
-        node.shape, node.dtype = leaf._data.shape, leaf._grad_dtype or leaf._data.dtype
-        if leaf._grad_dtype is None:  # Whatever arrives.
+        node.shape, node.dtype = leaf._tl_data.shape, meta.grad_dtype or leaf._tl_data.dtype
+        if meta.grad_dtype is None:  # Whatever arrives.
             node.dtype = None
-        if leaf._hooks is not None:
-            add_tensor_hooks(node, 0, leaf._hooks)
+        if meta.hooks is not None:
+            add_tensor_hooks(node, 0, meta.hooks)
         # Of two threads that use the leaf for the first time at once, both go on with the edge of one of them.
-        edge = leaf.__dict__.setdefault("_leaf_edge", (node, 0))
+        edge = meta.__dict__.setdefault("leaf_edge", (node, 0))
         if edge is None:
-            edge = leaf._leaf_edge = (node, 0)
+            edge = meta.leaf_edge = (node, 0)
     return edge
 
 
@@ -353,26 +357,25 @@ def _nowhere(tensor: Any) -> Edge:
     node._leaf = _no_leaf  # type: ignore[assignment]
     node.edges = ()
     node.sequence_number = _next_accumulator()
-    node.shape, node.dtype = tensor._data.shape, tensor._data.dtype
+    node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
     return (node, 0)
 
 
 def edge_of(tensor: Any) -> Edge | None:
     """Return where the gradient of `tensor` goes, or None when it requires none."""
-    edge: Edge | None
-    base = tensor._view_base
-    if base is not None and (base._edge is not None or tensor._edge is not None or base._requires_grad):
-        counter = tensor._counter
-        if counter is not None and counter[0] != tensor._view_version:
+    edge: Edge | None = tensor._tl_edge
+    meta = tensor._tl_meta
+    if meta is None:
+        return edge
+    base = meta.view_base
+    if base is not None and (edge is not None or base._tl_edge is not None or base._tl_requires_grad):
+        counter = tensor._tl_counter
+        if counter is not None and counter[0] != meta.view_version:
             return _refresh_view(tensor)  # type: ignore[misc]
-        edge = tensor._edge
-        if edge is None and not tensor._requires_grad:
+        if edge is None and not meta.requires_grad:
             return _nowhere(tensor)
-        if edge is not None:
-            return edge
-    edge = tensor._edge
-    if edge is None and tensor._requires_grad:
-        return leaf_edge(tensor)
+    if edge is None and meta.requires_grad:
+        return meta.leaf_edge or leaf_edge(tensor)
     return edge
 
 
@@ -381,7 +384,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
     if type(saved) is not tuple:
         if saved is RELEASED:
             raise RuntimeError(_FREED)
-        return saved if type(saved) is not Packed else _attached(wrap(saved.tensor()._data), edge, None)
+        return saved if type(saved) is not Packed else _attached(wrap(saved.tensor()._tl_data), edge, None)
     array, counter, version = saved
     if counter[0] != version:
         raise RuntimeError(
@@ -397,9 +400,9 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
 def _attached(tensor: Any, edge: Edge | None, counter: Any) -> Any:
     if edge is not None:
         # Formulas of a backward that is itself recorded go on from here; nothing else looks at these.
-        tensor._edge = edge
-        tensor._tracked = True
-        tensor._counter = counter
+        tensor._tl_edge = edge
+        tensor._tl_tracked = True
+        tensor._tl_counter = counter
     return tensor
 
 
@@ -410,7 +413,7 @@ def unpack_raw(saved: Any, node: Node) -> Any:
         if counter[0] == version:
             return array
     elif saved is not RELEASED:
-        return saved if type(saved) is not Packed else saved.tensor()._data
+        return saved if type(saved) is not Packed else saved.tensor()._tl_data
     return unpack(saved, None, node)
 
 

@@ -8,10 +8,10 @@ that every call takes the long way; after each, the nodes it added are found by 
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.state import STATE
 
 from .base import TensorBase
@@ -40,7 +40,7 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
     ) -> Any:
         start = next_sequence_number()
         result = func(*args, **(kwargs or {}))
-        stack = [edge_of(t) for t in _tensors((result, args[:1])) if t._tracked]
+        stack = [edge_of(t) for t in instances((result, args[:1]), TensorBase) if t._tl_tracked]
         seen: set[Node] = set()
         while stack:
             edge = stack.pop()
@@ -51,14 +51,3 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
         for node in sorted(seen, key=lambda n: n.sequence_number):
             self.saw(node)
         return result
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    if isinstance(value, TensorBase):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)

@@ -80,7 +80,7 @@ class saved_tensors_hooks(NodeObserver):
     def pack(self, array: Any, counter: Any, version: int, node: Node) -> Packed:
         """Return what stands for a saved value from now on."""
         tensor = wrap(array)
-        seen = tensor._counter = [0]
+        seen = tensor._tl_counter = [0]
         value = self.pack_hook(tensor)
         if seen[0]:
             raise RuntimeError(

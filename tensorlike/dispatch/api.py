@@ -164,19 +164,18 @@ def overridable(
     public.__annotations__ = function.__annotations__
     # Local functions are in no registry, and `overrides.explain` needs to know which parameters are operands.
     public._parameters = parameters  # type: ignore[attr-defined]
+    row = Row(
+        public,
+        namespace=module,
+        name=function.__qualname__,
+        parameters=parameters,
+        entry=entry,
+        form="function",
+        declaration=declaration,
+    )
     if "<locals>" not in function.__qualname__:
-        register(
-            Row(
-                public,
-                namespace=module,
-                name=function.__qualname__,
-                parameters=parameters,
-                entry=entry,
-                form="function",
-                declaration=declaration,
-            ),
-            replace=True,  # A module that is reloaded, or a notebook cell run again, declares its functions anew.
-        )
+        # A module that is reloaded, or a notebook cell run again, declares its functions anew.
+        register(row, replace=True)
     return public
 
 

@@ -79,13 +79,15 @@ def register_plain(*types: type, tensors: bool = False) -> None:
 class Entry:
     """One overridable function: what is handed to implementations, and what runs when nobody overrides it."""
 
-    __slots__ = ("check", "composite", "function", "implementation", "inherited", "nowrap", "plain")
+    __slots__ = ("check", "composite", "function", "implementation", "inherited", "nowrap", "plain", "row")
 
     def __init__(self, implementation: Callable[..., Any], *, composite: bool = False, nowrap: bool = False) -> None:
         self.implementation = implementation
         self.function: Callable[..., Any] = implementation
         self.composite = composite
         self.nowrap = nowrap
+        #: The first `Row` of the function, which says what is known of it. None for factories.
+        self.row: Any = None
         #: Answers for a class that inherits the default implementation, or returns NotImplemented: a shortcut.
         self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         #: Complains of operands that are no tensors, for implementations that do not check them themselves.

@@ -52,6 +52,13 @@ class Row:
         self.key = function if key is None else key
         self.overridable = overridable
         self.dummy: Callable[..., Any] | None = None
+        if entry.row is None:  # Later ones are the operators that report a method.
+            entry.row = self
+
+    @property
+    def of_library(self) -> bool:
+        """Whether the function is one of the library's own, so that its name says what it is."""
+        return self.namespace.partition(".")[0] == "tensorlike"
 
     @property
     def full_name(self) -> str:

@@ -28,16 +28,16 @@ def in_blocks(step: Any, written: Sequence[Any], read: Sequence[Any], *options: 
     `arrays` are blocks of their memory in this order, `work` is a block to compute in. Nothing is done unless all are
     plain tensors of one shape and one real dtype without gaps, with no mode around that would want to see the step.
     """
-    dtype = written[0]._data.dtype
+    dtype = written[0]._tl_data.dtype
     vectors = []
     for tensor in (*written, *read):
-        array = tensor._data
+        array = tensor._tl_data
         if (
             type(tensor) not in TENSORS
-            or tensor._inference
+            or tensor._tl_inference
             or type(array) is not np.ndarray
             or array.dtype is not dtype
-            or array.shape != written[0]._data.shape
+            or array.shape != written[0]._tl_data.shape
             or not (array.flags.c_contiguous and array.flags.writeable)
         ):
             return False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.dispatch.state import State, Switch
 from tensorlike.tensor.tensor import Tensor
 
@@ -69,25 +69,6 @@ def _writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         names = list(inspect.signature(func).parameters)
         return "inplace" in names and args[names.index("inplace") : names.index("inplace") + 1] == (True,)
     return False
-
-
-def _mapped(value: Any, visit: Callable[[Any], Any]) -> Any:
-    """Return `value` with `visit` applied to what its containers hold, and unchanged containers as they are."""
-    if isinstance(value, dict):
-        entries = {key: _mapped(item, visit) for key, item in value.items()}
-        if all(entries[key] is item for key, item in value.items()):
-            return value
-        if type(value) is not dict:  # Such as an OrderedDict, or a defaultdict with its factory.
-            changed = copy.copy(value)
-            changed.update(entries)
-            return changed
-        return entries
-    if isinstance(value, (list, tuple)):
-        items = [_mapped(item, visit) for item in value]
-        if all(new is old for new, old in zip(items, value, strict=True)):
-            return value
-        return value._make(items) if hasattr(value, "_make") else type(value)(items)
-    return visit(value)
 
 
 def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,7 +135,7 @@ class _ToDense:
                 lost.append(value)
             return value
 
-        _mapped(written, note)
+        map_leaves(note, written, True)
         if lost:
             return NotImplemented
 
@@ -167,7 +148,7 @@ class _ToDense:
             _check_converted(dense, value, func, method)
             return dense
 
-        return func(*_mapped(tuple(args), convert), **_mapped(kwargs, convert))
+        return func(*map_leaves(convert, tuple(args), True), **map_leaves(convert, kwargs, True))
 
 
 to_dense = _ToDense()
@@ -244,11 +225,11 @@ class _Rewrap:
                 return wrapped
             return value
 
-        plain_args = _mapped(tuple(args), unwrap)
-        plain_kwargs = _mapped(kwargs, unwrap)
-        _mapped(_written(func, args, kwargs), keep)
+        plain_args = map_leaves(unwrap, tuple(args), True)
+        plain_kwargs = map_leaves(unwrap, kwargs, True)
+        map_leaves(keep, _written(func, args, kwargs), True)
         result = func(*plain_args, **plain_kwargs)
-        return _mapped(result, wrap) if found else result
+        return map_leaves(wrap, result, True) if found else result
 
 
 rewrap = _Rewrap()

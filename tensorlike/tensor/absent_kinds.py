@@ -98,7 +98,7 @@ def dense_dim(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    found: int = self._data.ndim
+    found: int = self._tl_data.ndim
     return found
 
 

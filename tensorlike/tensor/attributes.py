@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase, version_counter
+from tensorlike.autograd.base import TensorBase, no_history, version_counter
 from tensorlike.autograd.node import edge_of
 
 from .backends import device_of
@@ -34,39 +34,39 @@ __all__: list[str] = []
 @tensor_property()
 def shape(self: Tensor) -> Size:
     """The size of each dimension."""
-    return size_from_shape(self._data.shape)
+    return size_from_shape(self._tl_data.shape)
 
 
 @tensor_property()
 def dtype(self: Tensor) -> Dtype:
     """The type of the elements."""
-    return dtype_of(self._data.dtype)
+    return dtype_of(self._tl_data.dtype)
 
 
 @tensor_property()
 def device(self: Tensor) -> Device:
     """Where the elements are."""
-    return device_of(self._data)
+    return device_of(self._tl_data)
 
 
 @tensor_property()
 def ndim(self: Tensor) -> int:
     """The number of dimensions."""
-    found: int = self._data.ndim
+    found: int = self._tl_data.ndim
     return found
 
 
 @tensor_property()
 def itemsize(self: Tensor) -> int:
     """The bytes of one element."""
-    found: int = self._data.dtype.itemsize
+    found: int = self._tl_data.dtype.itemsize
     return found
 
 
 @tensor_property()
 def nbytes(self: Tensor) -> int:
     """The bytes of all elements."""
-    return int(self._data.size * self._data.dtype.itemsize)
+    return int(self._tl_data.size * self._tl_data.dtype.itemsize)
 
 
 def _delete_requires_grad(self: Tensor) -> None:
@@ -76,12 +76,7 @@ def _delete_requires_grad(self: Tensor) -> None:
 @tensor_property(setter=set_requires_grad, deleter=_delete_requires_grad)
 def requires_grad(self: Tensor) -> bool:
     """Whether gradients are computed for this tensor."""
-    if not self._tracked:
-        return False
-    base = self._view_base
-    if base is not None and (base._edge is not None or self._edge is not None or base._requires_grad):
-        return True
-    return edge_of(self) is not None
+    return self._tl_tracked and not no_history(self)
 
 
 def _delete_gradient(self: Tensor) -> None:
@@ -92,33 +87,33 @@ def _delete_gradient(self: Tensor) -> None:
 @tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def grad(self: Tensor) -> Tensor | None:
     """The gradient that `backward` accumulated into this leaf, or None."""
-    found: Tensor | None = self._grad_value
+    found: Tensor | None = self._tl_grad_value
     return found
 
 
 @tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
-    found: Tensor | None = self._grad_value
+    found: Tensor | None = self._tl_grad_value
     return found
 
 
 @tensor_property(setter=set_gradient_dtype)
 def grad_dtype(self: Tensor) -> Dtype | None:
     """The dtype that the gradients of this leaf get: its own unless another was set; None for whatever arrives."""
-    if self._tracked and edge_of(self) is not None and self._edge is not None:
+    if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-    wanted = self._data.dtype if self._grad_dtype is False else self._grad_dtype
+    wanted = self._tl_data.dtype if self._tl_grad_dtype is False else self._tl_grad_dtype
     return None if wanted is None else dtype_of(wanted)
 
 
 @tensor_property()
 def grad_fn(self: Tensor) -> Any:
     """The node of the graph that made this tensor; None for a leaf."""
-    if not self._tracked:
+    if not self._tl_tracked:
         return None
     edge = edge_of(self)
-    return edge[0] if edge is not None and self._edge is not None else None
+    return edge[0] if edge is not None and self._tl_edge is not None else None
 
 
 @tensor_property()
@@ -141,30 +136,30 @@ def _backward_hooks(self: Tensor) -> dict[int, Any] | None:
 @tensor_property(setter=set_post_accumulate_hooks)
 def _post_accumulate_grad_hooks(self: Tensor) -> dict[int, Any] | None:
     """The hooks of `register_post_accumulate_grad_hook` by number; None before the first one."""
-    found: dict[int, Any] | None = self._post_accumulate_hooks
+    found: dict[int, Any] | None = self._tl_post_accumulate_hooks
     return found
 
 
 @tensor_property()
 def is_leaf(self: Tensor) -> bool:
     """Whether the user made this tensor, or it requires no gradient."""
-    if not self._tracked:
+    if not self._tl_tracked:
         return True
     edge_of(self)
-    return self._edge is None
+    return self._tl_edge is None
 
 
 @tensor_property()
 def output_nr(self: Tensor) -> int:
     """Which output of its node this tensor is."""
-    edge = edge_of(self) if self._tracked else None
+    edge = edge_of(self) if self._tl_tracked else None
     return 0 if edge is None else edge[1]
 
 
 @tensor_property()
 def retains_grad(self: Tensor) -> bool:
     """Whether this tensor is a non-leaf that keeps its gradient."""
-    return self._retains_grad
+    return bool(self._tl_retains_grad)
 
 
 def _delete_data(self: Tensor) -> None:
@@ -183,16 +178,16 @@ def data(self: Tensor) -> Tensor:
 @tensor_property(nowrap=True)
 def _base(self: Tensor) -> Tensor | None:
     """The tensor that this one is a view of, or None."""
-    found: Tensor | None = self._view_base
+    found: Tensor | None = self._tl_view_base
     return found
 
 
 @tensor_property()
 def _version(self: Tensor) -> int:
     """How often the memory of this tensor was modified in place."""
-    if self._inference:
+    if self._tl_inference:
         raise RuntimeError("Inference tensors do not track version counter.")
-    return 0 if self._counter is None else self._counter[0]
+    return 0 if self._tl_counter is None else self._tl_counter[0]
 
 
 @tensor_property()
@@ -210,36 +205,36 @@ def name(self: Tensor) -> str | None:
 @tensor_property()
 def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
     """What other CUDA libraries need to share the memory; AttributeError for a tensor that is on no CUDA device."""
-    if device_of(self._data).type != "cuda":
+    if device_of(self._tl_data).type != "cuda":
         raise AttributeError(
-            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {dtype_of(self._data.dtype)}. If CUDA data "
-            "is required use tensor.cuda() to copy tensor to device memory."
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {dtype_of(self._tl_data.dtype)}. If CUDA "
+            "data is required use tensor.cuda() to copy tensor to device memory."
         )
-    if self._tracked and edge_of(self) is not None:
+    if self._tl_tracked and edge_of(self) is not None:
         raise RuntimeError(
             "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
             "var.detach() to get Variable that doesn't require grad."
         )
-    found: dict[str, Any] = self._data.__cuda_array_interface__
+    found: dict[str, Any] = self._tl_data.__cuda_array_interface__
     return found
 
 
 @tensor_property()
 def is_cuda(self: Tensor) -> bool:
     """Whether the elements are on a CUDA device."""
-    return bool(device_of(self._data).type == "cuda")
+    return bool(device_of(self._tl_data).type == "cuda")
 
 
 @tensor_property()
 def is_cpu(self: Tensor) -> bool:
     """Whether the elements are in the host's memory."""
-    return bool(device_of(self._data).type == "cpu")
+    return bool(device_of(self._tl_data).type == "cpu")
 
 
 @tensor_property()
 def is_meta(self: Tensor) -> bool:
     """Whether the tensor has a shape and no elements."""
-    return bool(device_of(self._data).type == "meta")
+    return bool(device_of(self._tl_data).type == "meta")
 
 
 @tensor_method(composite=False)
@@ -253,10 +248,10 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     Same as PyTorch's method of that name.
     """
     if dim is None:
-        return size_from_shape(self._data.shape)
+        return size_from_shape(self._tl_data.shape)
     from .dims import one_dim
 
-    return self._data.shape[one_dim(dim, self._data.ndim)]
+    return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
 
 
 @tensor_method(composite=False, aliases=("ndimension",))
@@ -269,7 +264,7 @@ def dim(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    found: int = self._data.ndim
+    found: int = self._tl_data.ndim
     return found
 
 
@@ -283,7 +278,7 @@ def get_device(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    found = device_of(self._data)
+    found = device_of(self._tl_data)
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
 
 
@@ -297,7 +292,7 @@ def element_size(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    return int(self._data.dtype.itemsize)
+    return int(self._tl_data.dtype.itemsize)
 
 
 @tensor_method(composite=False)
@@ -314,7 +309,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """
     from .dims import one_dim
 
-    array = self._data
+    array = self._tl_data
     width = array.dtype.itemsize
     steps = tuple(s // width for s in array.strides)
     if 0 in steps:
@@ -347,7 +342,7 @@ def storage_offset(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    array = self._data
+    array = self._tl_data
     if array.base is None:
         return 0
     from .backends import data_pointer
@@ -363,7 +358,7 @@ def data_ptr(self: Tensor) -> int:
     """
     from .backends import data_pointer
 
-    return int(data_pointer(self._data))
+    return int(data_pointer(self._tl_data))
 
 
 @tensor_method(composite=False)
@@ -377,8 +372,8 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     Same as PyTorch's method of that name.
     """
     if memory_format is not None:
-        return is_arranged(self._data, format_name(memory_format, "is_contiguous"))
-    return bool(self._data.flags.c_contiguous)
+        return is_arranged(self._tl_data, format_name(memory_format, "is_contiguous"))
+    return bool(self._tl_data.flags.c_contiguous)
 
 
 @tensor_method(composite=False)
@@ -387,7 +382,7 @@ def _is_view(self: Tensor) -> bool:
 
     Same as PyTorch's method of that name.
     """
-    return self._view_base is not None
+    return self._tl_view_base is not None
 
 
 @tensor_method(composite=False)
@@ -400,7 +395,7 @@ def is_shared(self: Tensor) -> bool:
 
     Same as PyTorch's method of that name.
     """
-    return is_shared_memory(owner_of(self._data))
+    return is_shared_memory(owner_of(self._tl_data))
 
 
 def same_memory(tensor: TensorBase) -> list[int]:

@@ -29,15 +29,15 @@ register_plain(Dtype, Device)
 
 def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
     return RuntimeError(
-        f"a Tensor with {self._data.size} elements cannot be converted to {what}: its shape is "
-        f"{list(self._data.shape)}, and exactly one element is needed"
+        f"a Tensor with {self._tl_data.size} elements cannot be converted to {what}: its shape is "
+        f"{list(self._tl_data.shape)}, and exactly one element is needed"
     )
 
 
 # A conversion is one primitive with a derivative; the public methods decide whether anything is to be converted.
 
 
-@primitive(name="_to_copy", function=False, method="_cast", own_layout=True)
+@primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
 def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another dtype."""
     return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind != "c" else input.astype(dtype)
@@ -47,37 +47,37 @@ derivatives(_cast, input=lambda grad: grad)
 
 
 # The device that the elements come from is an argument, so that the gradient finds back without keeping them alive.
-@primitive(name="_transfer", function=False, method="_move", own_layout=True)
+@primitive(name="_transfer", function=False, method="_tl_move", own_layout=True)
 def _move(xp: Any, input: Tensor, device: Any, source: Any) -> Tensor:
     """Return the elements on another device."""
     return transfer(input, device)
 
 
-derivatives(_move, input=lambda grad, device, source: grad._move(source, device))
+derivatives(_move, input=lambda grad, device, source: grad._tl_move(source, device))
 
 
 def _transfer(self: Any, device: Any) -> Any:
-    return self._move(device, device_of(self._data))
+    return self._tl_move(device, device_of(self._tl_data))
 
 
-TensorType._transfer = _transfer  # type: ignore[attr-defined]
+TensorType._tl_transfer = _transfer  # type: ignore[attr-defined]
 
 
 def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any = None, name: str = "to") -> Any:
     result = self
     if device is not None:
         where = as_device(device, "to")
-        here = device_of(self._data)
+        here = device_of(self._tl_data)
         if where.type != "cpu" and where.index is None:
             where = backend_for(where).current_device()
         if where.type != here.type or (where is not here and where.type != "cpu"):
-            result = result._transfer(where)
+            result = result._tl_transfer(where)
     if dtype is not None:
         wanted = as_numpy_dtype(dtype, "to")
-        if result._data.dtype != wanted:
-            result = result._cast(wanted)
+        if result._tl_data.dtype != wanted:
+            result = result._tl_cast(wanted)
     order = format_name(memory_format, name)
-    if order not in (None, "preserve_format") and not is_arranged(result._data, order):
+    if order not in (None, "preserve_format") and not is_arranged(result._tl_data, order):
         return result.clone(memory_format=memory_format)
     if copy and result is self:
         result = self.clone()
@@ -107,7 +107,7 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     if rest:
         first = rest.pop(0)
         if isinstance(first, TensorBase):
-            dtype, device = dtype_of(first._data.dtype), device_of(first._data)
+            dtype, device = dtype_of(first._tl_data.dtype), device_of(first._tl_data)
         elif isinstance(first, Dtype) or first in (int, float, bool, complex):
             dtype = first
         elif isinstance(first, (str, Device, int)):
@@ -205,8 +205,8 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     Same as PyTorch's method of that name.
     """
     if dtype is None:
-        place = "" if device_of(self._data).type == "cpu" else f"{device_of(self._data).type}."
-        return f"tensorlike.{place}{dtype_name(self._data.dtype)}Tensor"
+        place = "" if device_of(self._tl_data).type == "cpu" else f"{device_of(self._tl_data).type}."
+        return f"tensorlike.{place}{dtype_name(self._tl_data.dtype)}Tensor"
     return _converted(self, dtype, None, False)
 
 
@@ -220,7 +220,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return _converted(self, dtype_of(other._data.dtype), device_of(other._data), False)
+    return _converted(self, dtype_of(other._tl_data.dtype), device_of(other._tl_data), False)
 
 
 # ------------------------------------------------------------------------------------------------ to Python and NumPy
@@ -238,13 +238,13 @@ def item(self: Tensor) -> Any:
 
     Same as PyTorch's method of that name.
     """
-    if self._data.size != 1:
+    if self._tl_data.size != 1:
         raise _not_scalar(self)
-    return _host(self).reshape(-1)[0].item() if self._data.dtype.kind != "V" else float(_host(self).reshape(-1)[0])
+    return _host(self).reshape(-1)[0].item() if self._tl_data.dtype.kind != "V" else float(_host(self).reshape(-1)[0])
 
 
 def _host(self: Any) -> np.ndarray[Any, Any]:
-    array = self._data
+    array = self._tl_data
     found: np.ndarray[Any, Any] = array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
     return found
 
@@ -276,11 +276,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     Same as PyTorch's method of that name.
     """
     if not force:
-        if self._tracked and edge_of(self) is not None:
+        if self._tl_tracked and edge_of(self) is not None:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if not isinstance(self._data, np.ndarray):
+        if not isinstance(self._tl_data, np.ndarray):
             raise TypeError(
-                f"can't convert {device_of(self._data)} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                f"can't convert {device_of(self._tl_data)} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 "tensor to host memory first."
             )
     return _host(self)
@@ -313,12 +313,12 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 
 def _python_number(name: str, what: str, convert: Any) -> None:
     def method(self: Tensor) -> Any:
-        if self._data.size != 1:
+        if self._tl_data.size != 1:
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars: {name}() of a tensor of shape "
-                f"{list(self._data.shape)}"
+                f"{list(self._tl_data.shape)}"
             )
-        if self._data.dtype.kind == "c" and convert in (int, float):
+        if self._tl_data.dtype.kind == "c" and convert in (int, float):
             raise RuntimeError(
                 f"value cannot be converted to type {what} without overflow: a complex element, use .real first"
             )
@@ -342,11 +342,11 @@ def _bool(self: Tensor) -> bool:
 
     Same as PyTorch's method of that name.
     """
-    count = self._data.size
+    count = self._tl_data.size
     if count != 1:
         raise RuntimeError(
             f"Boolean value of Tensor with {'no values' if not count else 'more than one value'} is ambiguous: its "
-            f"shape is {list(self._data.shape)}; use .any() or .all()"
+            f"shape is {list(self._tl_data.shape)}; use .any() or .all()"
         )
     return bool(_host(self).reshape(-1)[0])
 
@@ -357,9 +357,9 @@ def _index(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    if self._data.size != 1 or self._data.dtype.kind not in "iub":
+    if self._tl_data.size != 1 or self._tl_data.dtype.kind not in "iub":
         raise TypeError(
             "only integer tensors of a single element can be converted to an index, got one of dtype "
-            f"{dtype_of(self._data.dtype)} and shape {list(self._data.shape)}"
+            f"{dtype_of(self._tl_data.dtype)} and shape {list(self._tl_data.shape)}"
         )
     return int(_host(self).reshape(-1)[0])

@@ -67,7 +67,7 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
         return xp.empty(shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.
         return xp.zeros(shape, dtype)
-    from .ops.values import converted_number
+    from .ops.indexing.values import converted_number
 
     return xp.full(shape, converted_number(value, np.dtype(dtype)), dtype)
 
@@ -75,7 +75,7 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
 def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
     """Write what was made in the host's memory into `out=`, on whatever device that is."""
     if isinstance(out, TensorBase):
-        where = device_of(out._data)
+        where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
     return write_out(name, out, array)
 
@@ -85,7 +85,7 @@ def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> A
 
 def _fill_value(name: str, value: Any) -> Any:
     """Return the number to fill a tensor with: a Python or NumPy number, or a tensor without dimensions."""
-    if isinstance(value, TensorBase) and not value._data.ndim:
+    if isinstance(value, TensorBase) and not value._tl_data.ndim:
         value = value.item()  # type: ignore[attr-defined]
     elif isinstance(value, np.generic):
         value = value.item()
@@ -337,7 +337,7 @@ def _like(
 ) -> Any:
     if not isinstance(input, TensorBase):
         wrong_type(name, "input", 1, input)
-    array = input._data
+    array = input._tl_data
     wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
     where = device_of(array) if device is None else device
     check_layout(layout, name)
@@ -345,7 +345,7 @@ def _like(
         return finish(_made(name, array.shape, wanted, where, value), requires_grad)
     made = _unset(array.shape, wanted, where, name, memory_format, array)
     if value is not None:
-        from .ops.values import converted_number
+        from .ops.indexing.values import converted_number
 
         with device_guard(made):
             made[...] = converted_number(value, made.dtype)
@@ -419,7 +419,7 @@ def full_like(
 
 
 def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
-    array = self._data
+    array = self._tl_data
     wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
     where = device_of(array) if device is None else device
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
@@ -443,9 +443,9 @@ def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
     if len(data) == 1 and not isinstance(data[0], (int, np.integer, Size)):
         (value,) = data
         if isinstance(value, TensorBase):
-            if value._data.dtype != self._data.dtype:
+            if value._tl_data.dtype != self._tl_data.dtype:
                 raise TypeError(
-                    f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._data.dtype)}: use "
+                    f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._tl_data.dtype)}: use "
                     "new_tensor(), which converts"
                 )
             return value.as_subclass(Tensor)  # type: ignore[attr-defined, no-any-return]
@@ -550,8 +550,8 @@ def new_tensor(
 
     Same as PyTorch's method of that name.
     """
-    wanted = dtype_of(self._data.dtype) if dtype is None else dtype
-    where = device_of(self._data) if device is None else device
+    wanted = dtype_of(self._tl_data.dtype) if dtype is None else dtype
+    where = device_of(self._tl_data) if device is None else device
     return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)
 
 
@@ -559,35 +559,35 @@ def new_tensor(
 
 
 def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
-    if type(self._data) is np.ndarray:
+    if type(self._tl_data) is np.ndarray:
         return wrap(np.zeros(shape, dtype))
-    return wrap(_made("zeros", shape, dtype, device_of(self._data), 0))
+    return wrap(_made("zeros", shape, dtype, device_of(self._tl_data), 0))
 
 
 def _ones(self: Any, shape: Any, dtype: Any) -> Any:
-    if type(self._data) is np.ndarray:
+    if type(self._tl_data) is np.ndarray:
         # np.ones is a Python function, 900 ns; this is 300, once a backward.
         array = np.ndarray(shape, dtype)
         array.fill(1)
         return wrap(array)
-    return wrap(_made("ones", shape, dtype, device_of(self._data), 1))
+    return wrap(_made("ones", shape, dtype, device_of(self._tl_data), 1))
 
 
-Tensor._zeros = _zeros  # type: ignore[attr-defined]
-Tensor._ones = _ones  # type: ignore[attr-defined]
+Tensor._tl_zeros = _zeros  # type: ignore[attr-defined]
+Tensor._tl_ones = _ones  # type: ignore[attr-defined]
 
 
 def _zeros_maker(self: Any) -> Any:
     """Return what makes arrays of zeros where this tensor is, without holding on to it."""
-    where = device_of(self._data)
+    where = device_of(self._tl_data)
     return np.zeros if where is cpu else lambda shape, dtype: _made("zeros", shape, dtype, where, 0)
 
 
 def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
-    from .ops.joining import stack
+    from .ops.shape.joining import stack
 
     return stack(list(tensors))
 
 
-Tensor._stacked = _stacked  # type: ignore[attr-defined]
-Tensor._zeros_maker = _zeros_maker  # type: ignore[attr-defined]
+Tensor._tl_stacked = _stacked  # type: ignore[attr-defined]
+Tensor._tl_zeros_maker = _zeros_maker  # type: ignore[attr-defined]

@@ -234,9 +234,9 @@ class Declaration:
             node.shape = tuple(r.shape for r in results)
             node.dtype = tuple(r.dtype for r in results)
             for index, tensor in enumerate(tensors):
-                if tensor._data.dtype.kind in _DIFFERENTIABLE:
-                    tensor._edge = (node, index)
-                    tensor._tracked = True
+                if tensor._tl_data.dtype.kind in _DIFFERENTIABLE:
+                    tensor._tl_edge = (node, index)
+                    tensor._tl_tracked = True
             if "results" in self.recorded().names:
                 node._saved_results = [_save(t) for t in tensors]
             for name, index in self.recorded().outputs.items():
@@ -248,11 +248,11 @@ class Declaration:
         """Wrap a result that shares memory with `source`, or each of several."""
         if self.several:
             tensors = [view_of(source, r, OF_MANY) for r in result]
-        elif self.view == "maybe" and not _is_view(result, source._data):
+        elif self.view == "maybe" and not _is_view(result, source._tl_data):
             return self.record(result, source, *rest) if self.differentiable else wrap(result)
         else:
             tensors = [view_of(source, result)]
-        if self.differentiable and source._tracked and grad_enabled():
+        if self.differentiable and source._tl_tracked and grad_enabled():
             node = self.recording()[1](source, *rest)
             if node is not None:
                 if self.several:
@@ -261,26 +261,26 @@ class Declaration:
                 else:
                     node.shape, node.dtype = result.shape, result.dtype
                 for index, tensor in enumerate(tensors):
-                    if tensor._data.dtype.kind in _DIFFERENTIABLE:
-                        tensor._edge = (node, index)
+                    if tensor._tl_data.dtype.kind in _DIFFERENTIABLE:
+                        tensor._tl_edge = (node, index)
         return tuple(tensors) if self.several else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
         """Return the node of an in-place operation about to overwrite `tensor`, None where there is no gradient."""
-        if tensor._data.dtype.kind not in _DIFFERENTIABLE:
+        if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
             return None
         recorded = self.recorded()
         name = self.parameters[0].name
         # A formula that names the overwritten input needs it as it was.
-        original = wrap(runtime.copied(tensor._data) if name in recorded.names else tensor._data)
-        original._edge = edge_of(tensor)
-        original._tracked = tensor._tracked
+        original = wrap(runtime.copied(tensor._tl_data) if name in recorded.names else tensor._tl_data)
+        original._tl_edge = edge_of(tensor)
+        original._tl_tracked = tensor._tl_tracked
         node = self.recording()[1](original, *rest)
         if node is not None:
-            if tensor._view_refuses is not None and tensor._view_base is not None:
+            if tensor._tl_view_refuses is not None and tensor._tl_view_base is not None:
                 refuse(tensor, "is being modified inplace")
-            node.shape = tensor._data.shape
-            node.dtype = tensor._data.dtype
+            node.shape = tensor._tl_data.shape
+            node.dtype = tensor._tl_data.dtype
         return node
 
     def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
@@ -291,19 +291,19 @@ class Declaration:
         check_inplace(tensor, name)
         check_shared(tensor, rest, name)
         node = None
-        if grad_enabled() and (tensor._tracked or any(map(_is_tracked, rest))):
+        if grad_enabled() and (tensor._tl_tracked or any(map(_is_tracked, rest))):
             node = self.make_inplace(tensor, *rest)
         arrays = [_raw(value) for value in rest]
-        space = runtime.space(name, tensor._data, *(a for a, v in zip(arrays, rest, strict=True) if a is not v))
+        space = runtime.space(name, tensor._tl_data, *(a for a, v in zip(arrays, rest, strict=True) if a is not v))
         assert self.write is not None
         if space is np:
-            runtime.run_quietly(self.write, space, tensor._data, *arrays)
+            runtime.run_quietly(self.write, space, tensor._tl_data, *arrays)
         else:
-            with runtime.device_guard(tensor._data):
-                runtime.run_quietly(self.write, space, tensor._data, *arrays)
+            with runtime.device_guard(tensor._tl_data):
+                runtime.run_quietly(self.write, space, tensor._tl_data, *arrays)
         counter = bump(tensor)
         if node is not None:
-            self.keep_result(node, tensor._data, counter)
+            self.keep_result(node, tensor._tl_data, counter)
             rebase(tensor, node)
         return tensor
 
@@ -324,12 +324,12 @@ def _is_view(result: Any, array: Any) -> bool:
 def _is_tracked(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_is_tracked, value))
-    return isinstance(value, TensorBase) and value._tracked
+    return isinstance(value, TensorBase) and value._tl_tracked
 
 
 def _raw(value: Any) -> Any:
     if isinstance(value, TensorBase):
-        return value._data
+        return value._tl_data
     if isinstance(value, (list, tuple)) and any(isinstance(v, TensorBase) for v in value):
         return [_raw(v) for v in value]
     return value
@@ -352,10 +352,10 @@ def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
 
 
 def _save(tensor: Any) -> Any:
-    counter = tensor._counter
+    counter = tensor._tl_counter
     if counter is None:
-        counter = tensor._counter = [0]
-    return (tensor._data, counter, counter[0])
+        counter = tensor._tl_counter = [0]
+    return (tensor._tl_data, counter, counter[0])
 
 
 def _check_freed(saved: Any) -> Any:

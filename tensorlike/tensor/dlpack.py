@@ -52,11 +52,11 @@ def _dlpack(
 
     Same as PyTorch's method of that name.
     """
-    if self._tracked and edge_of(self) is not None:
+    if self._tl_tracked and edge_of(self) is not None:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None and type(stream) is not int:
         raise TypeError(f"__dlpack__(): stream must be int or None, not {type(stream).__name__}")
-    array = self._data
+    array = self._tl_data
     if any(s < 0 for s in array.strides):
         raise BufferError("Can't export tensors with negative strides, use tensor.clone()")
     if not isinstance(array, np.ndarray):
@@ -85,7 +85,7 @@ def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
 
     Same as PyTorch's method of that name.
     """
-    where = device_of(self._data)
+    where = device_of(self._tl_data)
     if where.type == "cpu":
         return DLDeviceType.kDLCPU, 0
     if where.type == "cuda":

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorlike.autograd.base import AutogradMeta, new_tensor_source, no_history
 from tensorlike.autograd.grad_mode import get_state
 from tensorlike.dispatch.signature import Parameter
 
 from .size import Size
 from .views import view_of
 
-__all__ = ["CAT", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath", "no_history"]
+__all__ = ["CAT", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath"]
 
 
 class FastPath(NamedTuple):
@@ -40,13 +41,15 @@ class FastPath(NamedTuple):
         return source if parameters[0].name != "self" else source.replace("input", "self")
 
 
+_NEW = ("\n" + 12 * " ").join(new_tensor_source("tensor", "result"))
+
+
 def _returning(tracked: str, record: str) -> str:
     """Return lines that wrap `result`, recorded where `tracked`."""
     return f"""
             if {tracked}:
                 return record({record})
-            tensor = new(Tensor)
-            tensor._data = result
+            {_NEW}
             return tensor
 """.strip("\n")
 
@@ -91,7 +94,7 @@ if (
     and keepdim is MISSING
     and (not keywords or (dim is MISSING and len(keywords) == 1 and "dim" in keywords))
 ):
-    a = input._data
+    a = input._tl_data
     axis = keywords["dim"] if keywords else None if dim is MISSING else dim
     if (
         type(a) is ndarray
@@ -104,7 +107,7 @@ if (
         except Exception:
             result = None
         if result is not None:
-{_returning("input._tracked", "result, input, axis, default_keepdim, default_dtype")}
+{_returning("input._tl_tracked", "result, input, axis, default_keepdim, default_dtype")}
 """,
         {"small": small, "REAL": _REAL},
     )
@@ -116,8 +119,8 @@ MEAN = _reduction(_mean)
 MATMUL = FastPath(
     f"""
 if type(input) in TENSORS and type(other) in TENSORS and not keywords:
-    a = input._data
-    b = other._data
+    a = input._tl_data
+    b = other._tl_data
     # `dot` takes half as long as `matmul`, a generalised ufunc, and is the same for these (350 ns).
     if type(a) is type(b) is ndarray and a.dtype is b.dtype and a.ndim == 2 >= b.ndim > 0 and a.dtype.char in FLOATING:
         try:
@@ -125,7 +128,7 @@ if type(input) in TENSORS and type(other) in TENSORS and not keywords:
         except Exception:
             pass
         else:
-{_returning("input._tracked or other._tracked", "result, input, other")}
+{_returning("input._tl_tracked or other._tl_tracked", "result, input, other")}
 """,
     {"FLOATING": _FLOATING},
 )
@@ -140,10 +143,10 @@ if type(tensors) in SEQUENCES and not keywords:
     rest = tensors
     if len(tensors) > 64 and TENSORS.issuperset(map(type, tensors)):
         # A third of the time of the loop, per tensor.
-        arrays = [tensor._data for tensor in tensors if not tensor._tracked]
+        arrays = [tensor._tl_data for tensor in tensors if not tensor._tl_tracked]
         tracked = len(arrays) < len(tensors)
         if tracked:
-            arrays = [tensor._data for tensor in tensors]
+            arrays = [tensor._tl_data for tensor in tensors]
         rest = ()
     for tensor in rest:
         if type(tensor) not in TENSORS:
@@ -153,9 +156,9 @@ if type(tensors) in SEQUENCES and not keywords:
                 args = (tensors,) if dim is MISSING else (tensors, dim)
                 return ask_types(entry.function, _plan, tensors, args, keywords)
             break
-        if tensor._tracked:
+        if tensor._tl_tracked:
             tracked = True
-        arrays.append(tensor._data)
+        arrays.append(tensor._tl_data)
     else:
         try:
             {join}
@@ -218,9 +221,9 @@ if (
     and not keywords
     and (bias is MISSING or type(bias) in OPTIONAL_TENSORS)
 ):
-    a = input._data
-    b = weight._data
-    c = None if bias is MISSING or bias is None else bias._data
+    a = input._tl_data
+    b = weight._tl_data
+    c = None if bias is MISSING or bias is None else bias._tl_data
     if (
         type(a) is type(b) is ndarray
         and a.dtype is b.dtype
@@ -233,26 +236,18 @@ if (
         except Exception:
             result = None
         if result is not None:
-{_returning("input._tracked or weight._tracked or (c is not None and bias._tracked)", _RECORD_LINEAR)}
+{_returning("input._tl_tracked or weight._tl_tracked or (c is not None and bias._tl_tracked)", _RECORD_LINEAR)}
 """,
     {"FLOATING": _FLOATING, "rows_times": _linear},
 )
 
 
-def no_history(view: Any) -> bool:
-    """Return whether neither a tensor nor what it is a view of has a history."""
-    base = view._view_base
-    if view._requires_grad or view._edge is not None:
-        return False
-    return base is None or (base._edge is None and not base._requires_grad)
-
-
 RESHAPE = FastPath(
     """
-if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not input._tracked or no_history(input)):
+if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not input._tl_tracked or no_history(input)):
     sizes = shape if len(shape) != 1 or type(shape[0]) is int else shape[0]
     if type(sizes) in SHAPES:
-        array = input._data
+        array = input._tl_data
         try:
             result = array.reshape(sizes)
             memory = result.base
@@ -262,21 +257,24 @@ if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not in
             fits = False
         # A copy has other memory. This is a third of the price of `may_share_memory`.
         if fits and (memory is array or (memory is not None and memory is array.base)):
-            if input._tracked or not get_state().recording:
+            if input._tl_tracked or not get_state().recording:
                 return view_of(input, result)
             # `view_of`, written out for what has neither history nor base: 100 ns less.
-            counter = input._counter
+            counter = input._tl_counter
             if counter is None:
-                counter = input._counter = [0]
+                counter = input._tl_counter = [0]
             tensor = new(Tensor)
-            tensor._data = result
-            tensor._view_base = input
-            tensor._counter = counter
-            tensor._view_version = counter[0]
-            tensor._tracked = True
+            tensor._tl_data = result
+            tensor._tl_tracked = True
+            tensor._tl_edge = None
+            tensor._tl_counter = counter
+            meta = tensor._tl_meta = AutogradMeta()
+            meta.view_base = input
+            meta.view_version = counter[0]
             return tensor
 """,
-    {"SHAPES": frozenset((tuple, Size)), "get_state": get_state, "no_history": no_history, "view_of": view_of},
+    {"SHAPES": frozenset((tuple, Size)), "get_state": get_state, "no_history": no_history, "view_of": view_of}
+    | {"AutogradMeta": AutogradMeta},
 )
 
 
@@ -284,10 +282,10 @@ if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not in
 WHERE = FastPath(
     f"""
 if type(condition) in TENSORS and type(input) in TENSORS and not keywords:
-    mask = condition._data
-    a = input._data
+    mask = condition._tl_data
+    a = input._tl_data
     if type(other) in TENSORS:
-        b = other._data
+        b = other._tl_data
         same = a.dtype is b.dtype
     else:
         b = other
@@ -298,7 +296,7 @@ if type(condition) in TENSORS and type(input) in TENSORS and not keywords:
         except Exception:
             result = None
         if type(result) is ndarray and result.dtype is a.dtype:
-{_returning("input._tracked or (b is not other and other._tracked)", "result, condition, input, other")}
+{_returning("input._tl_tracked or (b is not other and other._tl_tracked)", "result, condition, input, other")}
 """,
     {"choose": np.where},
 )
@@ -324,7 +322,7 @@ _SQUARES = {char: [np.ones((n, n), char) for n in range(_SMALL + 1)] for char in
 SOFTMAX = FastPath(
     f"""
 if type(input) in TENSORS and type(dim) is int and dtype is MISSING and not keywords:
-    a = input._data
+    a = input._tl_data
     if (
         type(a) is ndarray
         and 0 < a.size <= {_SMALL}
@@ -337,7 +335,7 @@ if type(input) in TENSORS and type(dim) is int and dtype is MISSING and not keyw
         except Exception:
             result = None
         if result is not None:
-{_returning("input._tracked", "result, input, dim, default_dtype")}
+{_returning("input._tl_tracked", "result, input, dim, default_dtype")}
 """,
     {"small_softmax": _softmax},
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.base import TensorBase, wrap, wrap_as
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_for, backend_of, transfer
@@ -48,8 +48,8 @@ def finish(array: Any, requires_grad: Any) -> Any:
                 "Only Tensors of floating point and complex dtype can require gradients, got dtype "
                 f"{dtype_of(array.dtype)}"
             )
-        result._requires_grad = True
-        result._tracked = True
+        result._tl_requires_grad = True
+        result._tl_tracked = True
     return result
 
 
@@ -109,7 +109,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     """Return a new array of `data` (numbers, nested sequences, arrays, tensors), with PyTorch's inference of dtypes."""
     wanted = None if dtype is None else as_numpy_dtype(dtype, function)
     if isinstance(data, TensorBase):
-        return _copied(data._data, wanted)
+        return _copied(data._tl_data, wanted)
     if isinstance(data, np.ndarray):
         dtype_of(data.dtype)
         return np.array(data, dtype=wanted, order="C", subok=False)
@@ -188,7 +188,7 @@ def integers_for(leaves: Sequence[Any], wanted: Any) -> Sequence[Any]:
 
 
 def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
-    array = tensor._data
+    array = tensor._tl_data
     return array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
 
 
@@ -361,7 +361,7 @@ def asarray(
         result = from_numpy(obj)
     elif isinstance(obj, np.generic):
         result = wrap(np.asarray(obj))
-        dtype_of(result._data.dtype)
+        dtype_of(result._tl_data.dtype)
     elif _is_device_array(obj):
         dtype_of(obj.dtype)
         result = wrap(obj)
@@ -459,21 +459,20 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) 
         if isinstance(data, Size):
             array = np.empty(tuple(data), default_float())
         elif isinstance(data, TensorBase):
-            array = data._data if data._data.dtype == default_float() or cls is not Tensor else None  # type: ignore[assignment]
+            array = data._tl_data if data._tl_data.dtype == default_float() or cls is not Tensor else None  # type: ignore[assignment]
             if array is None:
                 raise TypeError(
-                    f"expected {dtype_of(default_float())} (got {dtype_of(data._data.dtype)}): Tensor() makes tensors "
-                    "of the default dtype; use tensorlike.tensor(data)"
+                    f"expected {dtype_of(default_float())} (got {dtype_of(data._tl_data.dtype)}): Tensor() makes "
+                    "tensors of the default dtype; use tensorlike.tensor(data)"
                 )
         elif isinstance(data, (bool, float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         else:
             array = array_from(data, dtype_of(default_float()), "Tensor")
-    result: Any = object.__new__(cls)
-    result._data = placed(array, device, "Tensor")
+    result: Any = wrap_as(cls, placed(array, device, "Tensor"))
     if len(args) == 1 and isinstance(args[0], TensorBase):
         source = args[0]
-        if source._counter is None:
-            source._counter = [0]
-        result._counter = source._counter
+        if source._tl_counter is None:
+            source._tl_counter = [0]
+        result._tl_counter = source._tl_counter
     return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
@@ -79,7 +80,7 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
         if allows_none(p) and not allows_number(p):
             lines += [
                 f"if isinstance({name}, TensorBase):",
-                f"    {raw} = {name}._data",
+                f"    {raw} = {name}._tl_data",
                 f"elif {name} is None:",
                 f"    {raw} = None",
                 "else:",
@@ -89,7 +90,7 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
             none = f" or {name} is None" if allows_none(p) else ""
             lines += [
                 f"if isinstance({name}, TensorBase):",
-                f"    {raw} = {name}._data",
+                f"    {raw} = {name}._tl_data",
                 f"elif is_number({name}){none}:",
                 f"    {raw} = {name}",
                 "else:",
@@ -99,7 +100,7 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
             lines += [
                 f"if not isinstance({name}, TensorBase):",
                 f"    wrong_type(NAME, {name!r}, {where}, {name})",
-                f"{raw} = {name}._data",
+                f"{raw} = {name}._tl_data",
             ]
     return lines
 
@@ -244,11 +245,11 @@ def _tracked(parameters: Sequence[Parameter]) -> str:
     tests = []
     for p in operands_of(parameters):
         if p.operand == MANY:
-            tests.append(f"any([t._tracked for t in {p.name}])")
+            tests.append(f"any([t._tl_tracked for t in {p.name}])")
         elif allows_number(p) or allows_none(p):
-            tests.append(f"(isinstance({p.name}, TensorBase) and {p.name}._tracked)")
+            tests.append(f"(isinstance({p.name}, TensorBase) and {p.name}._tl_tracked)")
         else:
-            tests.append(f"{p.name}._tracked")
+            tests.append(f"{p.name}._tl_tracked")
     return " or ".join(tests) or "False"
 
 
@@ -310,7 +311,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     if d.several:
         lines.append("return pack([wrap(a) for a in result])")
     else:
-        lines += ["tensor = new(Tensor)", "tensor._data = result", "return tensor"]
+        lines += [*new_tensor_source("tensor", "result"), "return tensor"]
     del first
     return _function(d.name, parameters, lines, more)
 
@@ -325,7 +326,7 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
     elif others:
         # 30 ns where the tensor has no view.
-        lines.append(f"if {me}._counter is not None:")
+        lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
     lines += _space_lines(d, parameters, inplace=True)
     lines.append(f"former = _{me}")

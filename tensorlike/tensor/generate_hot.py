@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE, POSITIONAL, Parameter
 
@@ -92,18 +93,14 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
             ]
         if d.differentiable:
             lines += [f"{indent}    if {tracked}:", f"{indent}        return {record}"]
-        lines += [
-            f"{indent}    tensor = new(Tensor)",
-            f"{indent}    tensor._data = result",
-            f"{indent}    return tensor",
-        ]
+        lines += [f"{indent}    {line}" for line in (*new_tensor_source("tensor", "result"), "return tensor")]
         return lines
 
     lines: list[str] = []
     if len(operands) == 1:
         lines += [
             f"if type({a}) in TENSORS and not keywords{absent}:",
-            f"    a = {a}._data",
+            f"    a = {a}._tl_data",
             "    try:",
             f"        result = {run('a')}"
             if not guard
@@ -111,22 +108,22 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
             "    except Exception:",
             "        result = None",
             "    if result is not None:",
-            *finish(f"{a}._tracked", "        "),
+            *finish(f"{a}._tl_tracked", "        "),
         ]
         return "\n".join(lines)
     b = operands[1].name
     lines += [
         f"if type({a}) in TENSORS and not keywords{absent}:",
-        f"    a = {a}._data",
+        f"    a = {a}._tl_data",
         f"    if type({b}) in TENSORS:",
-        f"        b = {b}._data",
+        f"        b = {b}._tl_data",
         f"        if a.dtype is b.dtype{guard}:",
         "            try:",
         f"                result = {run('a, b')}",
         "            except Exception:",
         "                pass",
         "            else:",
-        *finish(f"{a}._tracked or {b}._tracked", "                ", "a, b"),
+        *finish(f"{a}._tl_tracked or {b}._tl_tracked", "                ", "a, b"),
     ]
     if d.hot and d.weak_numbers and allows_number(operands[1]):
         # NumPy 2 treats a Python number as weak, as PyTorch does; where the two disagree the dtype of the result does
@@ -139,7 +136,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
             "        except Exception:",
             "            pass",
             "        else:",
-            *finish(f"{a}._tracked", "            "),
+            *finish(f"{a}._tl_tracked", "            "),
         ]
     return "\n".join(lines)
 
@@ -164,8 +161,8 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     optional = [p.name for p in parameters if p.kind == POSITIONAL and p.default is not MISSING]
     absent = "".join(f" and {name} is MISSING" for name in optional)
     kind = f" and a.dtype.kind in {kinds!r}" if kinds else ""
-    untracked = f"not {me}._tracked"
-    lines = [f"if type({me}) in TENSORS and not keywords{absent}:", f"    a = {me}._data"]
+    untracked = f"not {me}._tl_tracked"
+    lines = [f"if type({me}) in TENSORS and not keywords{absent}:", f"    a = {me}._tl_data"]
     if len(operands) == 1:
         lines.append("    fits = True")
         arguments, large = "a, a", "a, None, a"
@@ -174,19 +171,19 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         arguments = large = "a, b, a"
         lines += [
             f"    if type({b}) in TENSORS:",
-            f"        b = {b}._data",
+            f"        b = {b}._tl_data",
             "        fits = b.dtype is a.dtype and b.shape == a.shape",
-            f"        history = {me}._tracked or {b}._tracked",
+            f"        history = {me}._tl_tracked or {b}._tl_tracked",
             "    else:",
             f"        b = {b}",
             f"        fits = type(b) in FLOATS{'' if d.weak_numbers and allows_number(operands[1]) else ' and False'}",
-            f"        history = {me}._tracked",
+            f"        history = {me}._tl_tracked",
         ]
         untracked = "not history"
     lines += [
         f"    if fits and type(a) is ndarray and ({untracked} or not get_state().recording)"
-        f" and not {me}._inference{kind}:",
-        f"        counter = {me}._counter",
+        f" and ({me}._tl_meta is None or not {me}._tl_meta.inference){kind}:",
+        f"        counter = {me}._tl_counter",
         # What shares memory shares a counter: the implementation looks whether the elements overlap.
         f"        if a.flags.c_contiguous and (counter is None or {_unshared(operands)}):",
         "            try:",
@@ -195,7 +192,7 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         "                pass",
         "            else:",
         "                if counter is None:",
-        f"                    {me}._counter = [1]",
+        f"                    {me}._tl_counter = [1]",
         "                else:",
         "                    counter[0] += 1",
         f"                return {me}",
@@ -207,7 +204,7 @@ def _unshared(operands: Sequence[Parameter]) -> str:
     if len(operands) == 1:
         return "True"
     me, other = (p.name for p in operands)
-    return f"b is {other} or {other} is {me} or {other}._counter is not counter"
+    return f"b is {other} or {other} is {me} or {other}._tl_counter is not counter"
 
 
 def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
@@ -229,13 +226,15 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
         same += f" and a.dtype.kind in {kinds!r}"
     names = [p.name for p in operands]
     arrays = "a" if len(names) == 1 else "a, b"
-    tracked = " or ".join(f"{n}._tracked" for n in names)
-    lines = ["try:", f"    a = {names[0]}._data"]
+    tracked = " or ".join(f"{n}._tl_tracked" for n in names)
+    lines = ["try:", f"    a = {names[0]}._tl_data"]
     run = f"quiet(kernel, {arrays})"
     if len(names) == 2:
         numbers = d.weak_numbers and allows_number(operands[1]) and not compared
-        array = f"{names[1]} if type({names[1]}) in FLOATS else {names[1]}._data" if numbers else f"{names[1]}._data"
-        tracked = f"{names[0]}._tracked or (b is not {names[1]} and {names[1]}._tracked)" if numbers else tracked
+        array = f"{names[1]}._tl_data"
+        if numbers:
+            array = f"{names[1]} if type({names[1]}) in FLOATS else {array}"
+        tracked = f"{names[0]}._tl_tracked or (b is not {names[1]} and {names[1]}._tl_tracked)" if numbers else tracked
         test = f"b is {names[1]} or a.dtype is b.dtype" if numbers else "a.dtype is b.dtype"
         lines.append(f"    b = {array}")
         run += f" if {test} else None"
@@ -258,7 +257,7 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
             "                return retyped(tensor, cls)",
             "            return tensor",
         ]
-    return [*lines, "        tensor = new(cls)", "        tensor._data = result", "        return tensor"]
+    return [*lines, *("        " + line for line in (*new_tensor_source("tensor", "result", "cls"), "return tensor"))]
 
 
 def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:

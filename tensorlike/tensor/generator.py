@@ -233,7 +233,7 @@ class Generator:
         """
         if not isinstance(new_state, TensorBase):
             raise TypeError(f"expected a tensorlike.ByteTensor, but got {type(new_state).__name__}")
-        array = new_state._data
+        array = new_state._tl_data
         if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
             raise TypeError(
                 f"RNG state must be a tensorlike.ByteTensor: a tensor of dtype uint8 on the CPU, not {array.dtype}"

@@ -33,76 +33,77 @@ __all__ = [
 
 
 def _floating(tensor: TensorBase) -> bool:
-    return tensor._data.dtype.kind in "fcV"
+    return tensor._tl_data.dtype.kind in "fcV"
 
 
 def set_requires_grad(self: Any, value: bool) -> None:
     """Say whether gradients are wanted for this leaf."""
     if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
-    if self._tracked and edge_of(self) is not None and self._edge is not None:
+    if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         if value:
             return
         raise RuntimeError(
             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
             "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
         )
-    if value and self._inference and not inference_enabled():
+    if value and self._tl_inference and not inference_enabled():
         raise RuntimeError(
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone() it first."
         )
     if value and not _floating(self):
         raise RuntimeError(
             "only Tensors of floating point and complex dtype can require gradients, got dtype "
-            f"tensorlike.{self._data.dtype}"
+            f"tensorlike.{self._tl_data.dtype}"
         )
-    self._requires_grad = bool(value)
-    self._tracked = bool(value) or self._view_base is not None or self._inference
+    self._tl_requires_grad = bool(value)
+    self._tl_tracked = bool(value) or self._tl_view_base is not None or self._tl_inference
 
 
 def set_gradient(self: Any, value: Any) -> None:
     """Replace the gradient of this tensor."""
     if value is None:
-        self._grad_value = None
+        self._tl_grad_value = None
         return
     if not isinstance(value, TensorBase):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    wanted = self._data.dtype if self._grad_dtype is False else self._grad_dtype
-    if wanted is not None and value._data.dtype != wanted:
+    wanted = self._tl_data.dtype if self._tl_grad_dtype is False else self._tl_grad_dtype
+    if wanted is not None and value._tl_data.dtype != wanted:
         raise RuntimeError(
-            f"assigned grad has data type tensorlike.{value._data.dtype}, expected tensorlike.{wanted}: convert it, or "
-            "set grad_dtype"
+            f"assigned grad has data type tensorlike.{value._tl_data.dtype}, expected tensorlike.{wanted}: convert "
+            "it, or set grad_dtype"
         )
-    if value._data.shape != self._data.shape:
+    if value._tl_data.shape != self._tl_data.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: {list(value._data.shape)}, expected {list(self._data.shape)}"
+            f"assigned grad has data of a different size: {list(value._tl_data.shape)}, expected "
+            f"{list(self._tl_data.shape)}"
         )
-    self._grad_value = value
+    self._tl_grad_value = value
 
 
 def set_gradient_dtype(self: Any, value: Any) -> None:
     """Say which dtype the gradients of this leaf get; None for whatever arrives."""
-    if self._tracked and edge_of(self) is not None and self._edge is not None:
+    if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("grad_dtype can only be set on leaf tensors.")
     wanted = None if value is None else as_numpy_dtype(value, "grad_dtype")
-    present = self._grad_value
-    if wanted is not None and present is not None and present._data.dtype != wanted:
+    present = self._tl_grad_value
+    if wanted is not None and present is not None and present._tl_data.dtype != wanted:
         raise RuntimeError(
             f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "
-            f"'{dtype_of(present._data.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype, "
-            "or ensure the new grad_dtype matches the existing gradient's dtype."
+            f"'{dtype_of(present._tl_data.dtype)}'. Please clear the gradient (.grad = None) before changing "
+            "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
         )
-    self._grad_dtype = wanted
-    if self._leaf_edge is not None:
-        self._leaf_edge[0].dtype = wanted
+    self._tl_grad_dtype = wanted
+    if self._tl_leaf_edge is not None:
+        self._tl_leaf_edge[0].dtype = wanted
 
 
 def hooks_of(self: Any) -> Any:
     """Return the hooks on the gradient of this tensor by number, or None before the first one."""
-    if self._edge is None:
-        return self._hooks
+    if self._tl_edge is None:
+        return self._tl_hooks
     edge = edge_of(self)
     return None if edge is None else (edge[0].tensor_hooks or {}).get(edge[1])
 
@@ -111,9 +112,9 @@ def set_hooks(self: Any, value: Any) -> None:
     """Replace the hooks on the gradient of this tensor; None takes them away."""
     if value is not None and not isinstance(value, dict):
         raise TypeError(f"_backward_hooks must be a dict of hooks by number, or None, got {type(value).__name__}")
-    edge = edge_of(self) if self._tracked else None
-    if self._edge is None:
-        self._hooks = value
+    edge = edge_of(self) if self._tl_tracked else None
+    if self._tl_edge is None:
+        self._tl_hooks = value
     if edge is not None:
         add_tensor_hooks(*edge, {} if value is None else value)
 
@@ -124,30 +125,30 @@ def set_post_accumulate_hooks(self: Any, value: Any) -> None:
         raise TypeError(
             f"_post_accumulate_grad_hooks must be a dict of hooks by number, or None, got {type(value).__name__}"
         )
-    self._post_accumulate_hooks = value
+    self._tl_post_accumulate_hooks = value
 
 
 def set_data(self: Any, value: Any) -> None:
     """Give this tensor the memory of another one; its history stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    if self._requires_grad and not _floating(value):
+    if self._tl_requires_grad and not _floating(value):
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype, got "
-            f"tensorlike.{value._data.dtype}"
+            f"tensorlike.{value._tl_data.dtype}"
         )
-    self._data = value._data
-    self._leaf_edge = None
-    counter = self._counter
+    self._tl_data = value._tl_data
+    self._tl_leaf_edge = None
+    counter = self._tl_counter
     # The memory is another's from now on; the count of modifications goes on.
-    self._counter = value._counter if value._inference else None if counter is None else [counter[0]]
-    self._view_base = None
-    self._inference = value._inference
-    self._tracked = self._tracked or value._inference
-    if self._hooks and self._requires_grad:
+    self._tl_counter = value._tl_counter if value._tl_inference else None if counter is None else [counter[0]]
+    self._tl_view_base = None
+    self._tl_inference = value._tl_inference
+    self._tl_tracked = self._tl_tracked or value._tl_inference
+    if self._tl_hooks and self._tl_requires_grad:
         edge = edge_of(self)
         if edge is not None:
-            add_tensor_hooks(*edge, self._hooks)
+            add_tensor_hooks(*edge, self._tl_hooks)
 
 
 def grad_of_root(tensor: Any, gradient: Any) -> Any:
@@ -155,37 +156,37 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
     if isinstance(tensor, GradientEdge):
         tensor = _like_edge(tensor)
     if gradient is None:
-        if tensor._data.size != 1:
+        if tensor._tl_data.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs, and this one has shape "
-                f"{list(tensor._data.shape)}: pass a gradient of that shape, or reduce it first, e.g. with .sum()"
+                f"{list(tensor._tl_data.shape)}: pass a gradient of that shape, or reduce it first, e.g. with .sum()"
             )
         if not _floating(tensor):
             raise RuntimeError(
-                f"grad can be computed only for real scalar outputs but got tensorlike.{tensor._data.dtype}"
+                f"grad can be computed only for real scalar outputs but got tensorlike.{tensor._tl_data.dtype}"
             )
-        if tensor._data.dtype.kind == "c":
+        if tensor._tl_data.dtype.kind == "c":
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got a complex one")
-        return tensor._ones(tensor._data.shape, tensor._data.dtype)
+        return tensor._tl_ones(tensor._tl_data.shape, tensor._tl_data.dtype)
     if not isinstance(gradient, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-    if gradient._data.shape != tensor._data.shape:
+    if gradient._tl_data.shape != tensor._tl_data.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output has a shape of {list(gradient._data.shape)} and output has a shape of "
-            f"{list(tensor._data.shape)}."
+            f"Mismatch in shape: grad_output has a shape of {list(gradient._tl_data.shape)} and output has a shape of "
+            f"{list(tensor._tl_data.shape)}."
         )
-    if (gradient._data.dtype.kind == "c") != (tensor._data.dtype.kind == "c"):
+    if (gradient._tl_data.dtype.kind == "c") != (tensor._tl_data.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output has a dtype of tensorlike.{gradient._data.dtype} and output has a dtype of "
-            f"tensorlike.{tensor._data.dtype}."
+            f"grad_output has a dtype of tensorlike.{gradient._tl_data.dtype} and output has a dtype of "
+            f"tensorlike.{tensor._tl_data.dtype}."
         )
-    if type(gradient) is TensorBase.plain:
+    if type(gradient) is TensorBase._tl_plain:
         return gradient
     # Formulas run on plain tensors, as they do below PyTorch's Python layer.
     from .views import alias_of
 
-    return alias_of(gradient) if gradient._tracked else wrap(gradient._data)
+    return alias_of(gradient) if gradient._tl_tracked else wrap(gradient._tl_data)
 
 
 def _like_edge(edge: GradientEdge) -> Any:
@@ -197,7 +198,7 @@ def _like_edge(edge: GradientEdge) -> Any:
 
 def root_edge(tensor: Any) -> Any:
     """Return the edge that backward starts from, or raise."""
-    edge = edge_of(tensor) if tensor._tracked else None
+    edge = edge_of(tensor) if tensor._tl_tracked else None
     if edge is None:
         raise RuntimeError(
             "element 0 of tensors does not require grad and does not have a grad_fn: make an input require grad "
@@ -263,14 +264,14 @@ def install(method: Decorator) -> None:
 
         Same as PyTorch's method of that name.
         """
-        if self._view_base is not None:
+        if self._tl_view_base is not None:
             raise RuntimeError(
                 "detach_(): Can't detach views in-place. Use detach() instead, or "
                 "detach the base."
             )
-        self._edge = None
-        self._requires_grad = False
-        self._tracked = False
+        self._tl_edge = None
+        self._tl_requires_grad = False
+        self._tl_tracked = False
         return self
 
     @method(composite=False)
@@ -292,11 +293,11 @@ def install(method: Decorator) -> None:
 
         Same as PyTorch's method of that name.
         """
-        if not self._tracked or edge_of(self) is None:
+        if not self._tl_tracked or edge_of(self) is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._edge is None:
+        if self._tl_edge is None:
             return
-        self._retains_grad = True
+        self._tl_retains_grad = True
         retain(self)
 
     @method(composite=False, name="register_hook")
@@ -316,15 +317,15 @@ def install(method: Decorator) -> None:
         """
         if not callable(hook):
             raise TypeError(f"register_hook(): argument 'hook' must be callable, not {type(hook).__name__}")
-        edge = edge_of(self) if self._tracked else None
+        edge = edge_of(self) if self._tl_tracked else None
         if edge is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, number = edge
-        if self._edge is None:
-            if self._hooks is None:
-                self._hooks = OrderedDict()
-                add_tensor_hooks(node, 0, self._hooks)
-            return register_hook(hook, self._hooks)
+        if self._tl_edge is None:
+            if self._tl_hooks is None:
+                self._tl_hooks = OrderedDict()
+                add_tensor_hooks(node, 0, self._tl_hooks)
+            return register_hook(hook, self._tl_hooks)
         hooks = (node.tensor_hooks or {}).get(number)
         if hooks is None:
             hooks = OrderedDict()
@@ -337,10 +338,10 @@ def install(method: Decorator) -> None:
 
         Same as PyTorch's method of that name.
         """
-        if not self._tracked or edge_of(self) is None:
+        if not self._tl_tracked or edge_of(self) is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._edge is not None:
+        if self._tl_edge is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._post_accumulate_hooks is None:
-            self._post_accumulate_hooks = OrderedDict()
-        return register_hook(hook, self._post_accumulate_hooks)
+        if self._tl_post_accumulate_hooks is None:
+            self._tl_post_accumulate_hooks = OrderedDict()
+        return register_hook(hook, self._tl_post_accumulate_hooks)

@@ -17,6 +17,7 @@ from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING, STATE
+from tensorlike.dispatch.pytree import instances
 
 __all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
 
@@ -34,7 +35,7 @@ def check_declaration(cls: type, base: type) -> None:
         for name in declared:
             if not isinstance(name, str) or not name.isidentifier():
                 raise TypeError(f"{kind.__name__}.__tensor_attributes__ holds {name!r}, which is no attribute name")
-            if hasattr(base, name) or name == "_data":
+            if hasattr(base, name):
                 raise TypeError(
                     f"{kind.__name__}.__tensor_attributes__ holds {name!r}, an attribute that every Tensor has; "
                     "choose another name"
@@ -68,7 +69,12 @@ def carried(tensor: Any, name: str) -> Any:
 
 
 def _stores(tensor: Any) -> bool:
-    return any(key != "_data" and not hasattr(TensorBase, key) for key in tensor.__dict__)
+    return bool(tensor.__dict__)
+
+
+def tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in nested containers."""
+    return instances(value, TensorBase)
 
 
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
@@ -77,16 +83,6 @@ def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
         value = carried(source, name)
         if value is not MISSING and carried(target, name) is MISSING:
             setattr(target, name, value)
-
-
-def _tensors(value: Any) -> list[Any]:
-    if isinstance(value, TensorBase):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [t for item in value for t in _tensors(item)]
-    if isinstance(value, dict):
-        return [t for item in value.values() for t in _tensors(item)]
-    return []
 
 
 def _agree(first: Any, other: Any) -> bool:
@@ -102,10 +98,10 @@ def settled(
     cls: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the tensors among the operands, and the attributes that results made from them get."""
-    operands = _tensors(args) + [t for name, value in kwargs.items() if name != "out" for t in _tensors(value)]
+    operands = tensors_in(args) + [t for name, value in kwargs.items() if name != "out" for t in tensors_in(value)]
     sources = operands
     if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):
-        sources = _tensors(args[:1]) + _tensors(args[2:])
+        sources = tensors_in(args[:1]) + tensors_in(args[2:])
     values: dict[str, Any] = {}
     for name in cls.__tensor_attributes__:
         found = [v for v in (carried(t, name) for t in sources) if v is not MISSING]
@@ -126,8 +122,8 @@ def finalized(
     operands, values = settled
     name = getattr(func, "__name__", "")
     in_place = (name.endswith("_") and not name.endswith("__")) or name.startswith("__i")
-    outs = _tensors(kwargs.get("out"))
-    results = _tensors(result)
+    outs = tensors_in(kwargs.get("out"))
+    results = tensors_in(result)
     if name == "__setitem__":  # It returns nothing.
         in_place, results = True, list(operands[:1])
     for tensor in results:

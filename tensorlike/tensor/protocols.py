@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, move_state
 from tensorlike.autograd.node import edge_of
 from tensorlike.dispatch import core
 
@@ -28,10 +28,10 @@ def describe(self: Any) -> str:
     """Return the text of a tensor, whatever its type overrides."""
     from .printing import tensor_text  # 2 ms of the import
 
-    array = self._data
+    array = self._tl_data
     try:
-        edge = edge_of(self) if self._tracked else None
-        grad_fn_name = None if edge is None or self._edge is None else edge[0].name()
+        edge = edge_of(self) if self._tl_tracked else None
+        grad_fn_name = None if edge is None or self._tl_edge is None else edge[0].name()
     except RuntimeError:
         # A view whose history could not follow what was done to its base.
         edge, grad_fn_name = None, "Invalid"
@@ -89,7 +89,7 @@ def _format(self: Tensor, format_spec: str) -> str:
 
     Same as PyTorch's method of that name.
     """
-    if self._data.ndim == 0 and type(self) is Tensor:
+    if self._tl_data.ndim == 0 and type(self) is Tensor:
         return format(self.item(), format_spec)
     return object.__format__(self, format_spec)
 
@@ -102,7 +102,7 @@ def _len(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    shape = self._data.shape
+    shape = self._tl_data.shape
     if not shape:
         raise TypeError("len() of a 0-d tensor")
     return int(shape[0])
@@ -201,12 +201,12 @@ def as_subclass(self: Any, cls: type) -> Any:
         raise TypeError(f"as_subclass() is a method of Tensor and cannot be called with {type(self).__name__}")
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    if self._transformed:
+    if self._tl_transformed:
         # It has no array of its own: what it holds changes its type.
         return self.held_as(cls)  # type: ignore[attr-defined]
     result = retyped(self, cls)
-    if self._inference:  # The mode that marks inference tensors does not see this call.
-        result._inference = True
+    if self._tl_inference:  # The mode that marks inference tensors does not see this call.
+        result._tl_inference = True
     return result
 
 
@@ -235,9 +235,7 @@ def retyped_leaf(tensor: Any, cls: type) -> Any:
     try:
         tensor.__class__ = cls
     except TypeError:
-        other: Any = object.__new__(cls)
-        other.__dict__.update(tensor.__dict__)
-        return other
+        return move_state(tensor, cls)
     return tensor
 
 

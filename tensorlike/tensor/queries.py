@@ -108,7 +108,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
     operands = []
     for position, (name, value) in enumerate((("tensor1", tensor1), ("tensor2", tensor2)), 1):
         if isinstance(value, TensorBase):
-            operands.append(value._data)
+            operands.append(value._tl_data)
         elif is_number(value):
             operands.append(value)
         else:

@@ -58,7 +58,7 @@ def _drawn(
         wanted = default_float() if default is None else default
     if check is not None:
         check(wanted)
-    where = as_device(device, name) if device is not None else cpu if out is None else device_of(out._data)
+    where = as_device(device, name) if device is not None else cpu if out is None else device_of(out._tl_data)
     xp = np if where.type == "cpu" else backend_for(where).namespace
     generator = generator_for(generator, where, name)
     with generator.drawing():
@@ -71,7 +71,7 @@ def _drawn(
 
 def integer(value: Any, function: str, argument: str) -> int:
     """Return an argument that must be an integer; a tensor of one integer is taken too."""
-    if isinstance(value, TensorBase) and value._data.size == 1 and value._data.dtype.kind in "iu":
+    if isinstance(value, TensorBase) and value._tl_data.size == 1 and value._tl_data.dtype.kind in "iu":
         value = value.item()  # type: ignore[attr-defined]
     if not isinstance(value, (int, np.integer)):
         raise TypeError(f"{function}(): argument '{argument}' must be int, not {type(value).__name__}: got {value!r}")
@@ -248,16 +248,16 @@ def randperm(
 def _like(
     name: str, input: Any, sample: Callable[..., Any], check: Any, memory_format: Any, **options: Any
 ) -> Any:
-    array = input._data
+    array = input._tl_data
     if options["device"] is None:
         options["device"] = device_of(array)
     wanted = format_name(memory_format, name)
     result = _drawn(name, array.shape, sample, default=array.dtype, check=check, **options)
     if wanted not in (None, "preserve_format", "contiguous_format") or not (wanted or array.flags.c_contiguous):
-        drawn = result._data
+        drawn = result._tl_data
         with device_guard(drawn):
-            result._data = empty_array(namespace_of(drawn), drawn.shape, drawn.dtype, wanted, array)
-            result._data[...] = drawn
+            result._tl_data = empty_array(namespace_of(drawn), drawn.shape, drawn.dtype, wanted, array)
+            result._tl_data[...] = drawn
     return result
 
 
@@ -339,7 +339,7 @@ def randint_like(
 
 def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
     """Return the gradient of what is drawn with respect to the parameters of its distribution: zeros."""
-    return grad._zeros(tuple(shape), grad._data.dtype)
+    return grad._tl_zeros(tuple(shape), grad._tl_data.dtype)
 
 
 @primitive(name="_normal", method=False, namespace="tensorlike._internal", out=True)

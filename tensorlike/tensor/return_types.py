@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, NoReturn
 
+from tensorlike.dispatch import pytree
+
 __all__ = ["return_type"]
 
 _made: dict[str, Any] = {}
@@ -49,6 +51,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
         for number, field in enumerate(fields):
             members[field] = property(itemgetter(number), doc=f"Item {number}.")
         kind = _made[name] = type(name, (tuple,), members)
+        pytree.register(pytree.SUPPORTED_NODES[tuple]._replace(type=kind, unflatten_fn=lambda v, _: kind(v)))
     return kind
 
 

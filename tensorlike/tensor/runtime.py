@@ -140,7 +140,7 @@ def guarded(function: F) -> F:
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        guard = elsewhere(*[a._data if isinstance(a, TensorBase) else a for a in args])
+        guard = elsewhere(*[a._tl_data if isinstance(a, TensorBase) else a for a in args])
         if guard is None:
             return function(*args, **kwargs)
         with guard:
@@ -174,14 +174,14 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     What is to be written to in place stays where it is.
     """
     tensors = [o for o in operands if isinstance(o, TensorBase)]
-    there = next((device_of(t._data) for t in tensors if type(t._data) is not ndarray), None)
+    there = next((device_of(t._tl_data) for t in tensors if type(t._tl_data) is not ndarray), None)
     moves = [
-        isinstance(o, TensorBase) and type(o._data) is ndarray and not o._data.ndim and not (inplace and i == 0)
+        isinstance(o, TensorBase) and type(o._tl_data) is ndarray and not o._tl_data.ndim and not (inplace and i == 0)
         for i, o in enumerate(operands)
     ]
     if there is None or not any(moves):
         return None
-    return tuple(o._transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
+    return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
 def as_arrays(values: Any) -> list[Any]:
@@ -266,7 +266,7 @@ def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
     """
     for other in others:
         if isinstance(other, TensorBase):
-            array = other._data
+            array = other._tl_data
             dtype = weak_scalar_dtype(array.dtype, number)
             if floating is not None and dtype.kind in "biu":
                 dtype = floating
@@ -288,7 +288,7 @@ def many(function: str, argument: str, position: int | None, values: Any) -> lis
                 f"{function.rpartition('.')[2]}(): expected Tensor as element {index} in argument "
                 f"{(position or 1) - 1} ('{argument}'), but got {type_name(value)}"
             )
-        arrays.append(value._data)
+        arrays.append(value._tl_data)
     return arrays
 
 
@@ -526,14 +526,14 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
     if grad_enabled():
         for operand in (out, *operands):
             for item in operand if isinstance(operand, (list, tuple)) else (operand,):
-                if isinstance(item, TensorBase) and item._tracked and edge_of(item) is not None:
+                if isinstance(item, TensorBase) and item._tl_tracked and edge_of(item) is not None:
                     raise RuntimeError(
                         f"{name}(): functions with out=... arguments don't support automatic differentiation, but one "
                         "of the arguments requires grad. Call it without out=, or under no_grad()."
                     )
-    if out._inference:
+    if out._tl_inference:
         refuse_write(name)
-    target = out._data
+    target = out._tl_data
     if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)
     if not can_cast(result.dtype, target.dtype):
@@ -551,16 +551,16 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
                 UserWarning,
                 stacklevel=4,
             )
-        out._data = result if result.dtype == target.dtype else result.astype(target.dtype)
-        if result.base is not None or any(isinstance(o, TensorBase) and o._data is result for o in operands):
-            out._data = out._data.copy()
+        out._tl_data = result if result.dtype == target.dtype else result.astype(target.dtype)
+        if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):
+            out._tl_data = out._tl_data.copy()
     else:
         check_shared(out, operands, name)
         target[...] = result
-    if out._counter is not None:
-        out._counter[0] += 1
+    if out._tl_counter is not None:
+        out._tl_counter[0] += 1
     else:
-        out._counter = [1]
+        out._tl_counter = [1]
     return out
 
 
@@ -574,7 +574,7 @@ def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:
         return wanted
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
-    there = out._data.dtype
+    there = out._tl_data.dtype
     if wanted is not None and wanted != there:
         raise RuntimeError(
             f"{name}(): dtype {dtype_name(wanted)} does not match dtype of out parameter ({dtype_name(there)})"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, wrap_as
 from tensorlike.autograd.node import edge_of
 
 from .backends import backend_for, backend_of, device_of
@@ -21,13 +21,13 @@ from .tensor import Tensor
 
 __all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_tensor"]
 
-# What the graph and the views keep on a tensor, which neither a copy nor a pickle takes along.
-OWN_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__")) | {"_data"}
+#: What the graph and the views keep on a tensor, which neither a copy nor a pickle takes along.
+OWN_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__"))
 
 
 def attributes_of(tensor: Any) -> dict[str, Any]:
     """Return what was stored on a tensor besides its own state, slots included."""
-    found = {key: value for key, value in tensor.__dict__.items() if key not in OWN_STATE}
+    found = dict(tensor.__dict__)
     for kind in type(tensor).__mro__:
         if kind in (Tensor, TensorBase, object):
             continue
@@ -59,11 +59,10 @@ def rebuild_tensor(
         raise TypeError(f"rebuild_tensor(): argument 'dtype' must be a tensorlike.dtype, not {type(dtype).__name__}")
     where = Device(device)
     array = view_in(storage, dtype.numpy_dtype, offset, tuple(shape), tuple(strides))
-    tensor: Any = object.__new__(kind)
-    tensor._data = array if where.type == "cpu" else backend_for(where).from_host(array, where)
+    tensor: Any = wrap_as(kind, array if where.type == "cpu" else backend_for(where).from_host(array, where))
     if requires_grad:
-        tensor._requires_grad = True
-        tensor._tracked = True
+        tensor._tl_requires_grad = True
+        tensor._tl_tracked = True
     own = sorted(OWN_STATE.intersection(attributes))
     if own:
         raise ValueError(f"rebuild_tensor(): a tensor's own state cannot be set by attributes: {own}")
@@ -77,7 +76,9 @@ def reduce_tensor(tensor: Any) -> Any:
 
     Nothing is copied: pickle writes the storage out, and copy.copy gives a tensor on the same memory, as in PyTorch.
     """
-    array = tensor._data if isinstance(tensor._data, np.ndarray) else backend_of(tensor._data).to_host(tensor._data)
+    array = tensor._tl_data
+    if not isinstance(array, np.ndarray):
+        array = backend_of(array).to_host(array)
     storage, offset = placed_in(array)
     return (
         rebuild_tensor,
@@ -88,8 +89,8 @@ def reduce_tensor(tensor: Any) -> Any:
             offset,
             array.shape,
             array.strides,
-            str(device_of(tensor._data)),
-            bool(tensor._tracked and edge_of(tensor) is not None),
+            str(device_of(tensor._tl_data)),
+            bool(tensor._tl_tracked and edge_of(tensor) is not None),
             attributes_of(tensor),
         ),
     )
@@ -100,27 +101,27 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     found = memo.get(id(tensor))
     if found is not None:
         return found
-    requires_grad = tensor._tracked and edge_of(tensor) is not None
-    if tensor._edge is not None:
+    requires_grad = tensor._tl_tracked and edge_of(tensor) is not None
+    if tensor._tl_edge is not None:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment; "
             "copy tensor.detach() instead"
         )
     # A subclass need not be constructible without arguments, so its constructor is not run.
-    result = object.__new__(type(tensor))
+    result = wrap_as(type(tensor), None)
     memo[id(tensor)] = result
-    array = tensor._data
+    array = tensor._tl_data
     if isinstance(array, np.ndarray):
         # Through the storage, so that tensors on the same memory are copied to the same memory.
         storage, offset = placed_in(array)
-        result._data = view_in(copy.deepcopy(storage, memo), array.dtype, offset, array.shape, array.strides)
+        result._tl_data = view_in(copy.deepcopy(storage, memo), array.dtype, offset, array.shape, array.strides)
     else:
-        result._data = copied(array)
+        result._tl_data = copied(array)
     if requires_grad:
-        result._requires_grad = True
-        result._tracked = True
-    if tensor._grad_value is not None:
-        result._grad_value = copy.deepcopy(tensor._grad_value, memo)
+        result._tl_requires_grad = True
+        result._tl_tracked = True
+    if tensor._tl_grad_value is not None:
+        result._tl_grad_value = copy.deepcopy(tensor._tl_grad_value, memo)
     for key, value in attributes_of(tensor).items():
         setattr(result, key, copy.deepcopy(value, memo))
     return result

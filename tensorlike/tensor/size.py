@@ -5,6 +5,8 @@ import operator
 from collections.abc import Iterable
 from typing import NoReturn, SupportsIndex, final, overload
 
+from tensorlike.dispatch import pytree
+
 __all__ = ["Size", "size_from_shape"]
 
 _LARGEST = 2**63 - 1
@@ -99,3 +101,7 @@ def _checked(position: int, size: SupportsIndex) -> int:
                          "pass sizes between -2**63 and 2**63 - 1")
     # A boolean is an integer here as in PyTorch, but is stored, and printed, as one.
     return int(index)
+
+
+# Made again it is a tuple, as PyTorch has it: what the items have become may be no integers.
+pytree.register(pytree.SUPPORTED_NODES[tuple]._replace(type=Size))

@@ -80,8 +80,8 @@ def new_empty_strided(
 
     Same as PyTorch's method of that name.
     """
-    wanted = self._data.dtype if dtype is None else as_numpy_dtype(dtype, "new_empty_strided")
-    where = device_of(self._data) if device is None else device
+    wanted = self._tl_data.dtype if dtype is None else as_numpy_dtype(dtype, "new_empty_strided")
+    where = device_of(self._tl_data) if device is None else device
     return _strided("new_empty_strided", size, stride, wanted, where, layout, requires_grad)  # type: ignore[no-any-return]
 
 

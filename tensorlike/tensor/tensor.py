@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, move_state
 from tensorlike.dispatch.core import STATE, Entry, register_default, register_plain
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
-
-_new = object.__new__
-
 
 if TYPE_CHECKING:
     # What the declarations attach, as tools/generate_stubs.py writes it down for type checkers.
@@ -179,9 +176,7 @@ def retyped(tensor: Any, cls: type) -> Any:
     try:
         result.__class__ = cls
     except TypeError:
-        other: Any = _new(cls)
-        other.__dict__.update(result.__dict__)
-        result = other
+        result = move_state(result, cls)
     names = getattr(cls, "__tensor_attributes__", ())
     if names:
         from .propagation import copy_attributes
@@ -216,6 +211,6 @@ def _propagate(entry: Entry, cls: type, args: tuple[Any, ...], kwargs: dict[str,
     return converted(result, cls, args, kwargs, fresh=True)
 
 
-TensorBase.plain = Tensor
+TensorBase._tl_plain = Tensor
 register_plain(Tensor, tensors=True)
 register_default(Tensor.__dict__["__torch_function__"].__func__, disabled_torch_function, _propagate)

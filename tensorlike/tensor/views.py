@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.autograd.base import AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
@@ -152,28 +152,31 @@ def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> An
 
 def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
     """Return a tensor around `array`, a view of the memory of `source`, that knows its base."""
-    base = source._view_base
+    of_source = source._tl_meta
+    base: Any = None if of_source is None else of_source.view_base
     if base is None:
         base = source
-    counter = source._counter
+    elif refuses is None and of_source is not None:
+        refuses = of_source.view_refuses
+    counter = source._tl_counter
     if counter is None:
         counter = version_counter(base)
-        source._counter = counter
-    tensor: Any = _new(TensorBase.plain)
-    tensor._data = array
-    tensor._view_base = base
-    tensor._counter = counter
-    tensor._tracked = True
+        source._tl_counter = counter
+    tensor: Any = _new(TensorBase._tl_plain)
+    tensor._tl_data = array
+    tensor._tl_tracked = True
+    tensor._tl_edge = None
+    tensor._tl_counter = counter
+    meta = tensor._tl_meta = AutogradMeta()
+    meta.view_base = base
     try:
-        tensor._view_version = counter[0]
+        meta.view_version = counter[0]
     except RuntimeError:  # Only the counter of an inference tensor refuses to be read. A view of one is one.
-        tensor._inference = True
-    if refuses is None:
-        refuses = source._view_refuses
+        meta.inference = True
     if refuses is None and not grad_enabled():
         refuses = UNDER_INFERENCE if inference_enabled() else UNDER_NO_GRAD
     if refuses is not None:
-        tensor._view_refuses = refuses
+        meta.view_refuses = refuses
     return tensor
 
 
@@ -186,8 +189,8 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.basic import direct
-        from .ops.views import scatter_strided
+        from .ops.indexing.basic import direct
+        from .ops.memory.views import scatter_strided
 
         return (direct(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -204,14 +207,14 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import fit
 
-        from .ops.basic import direct
-        from .ops.views import read_strided, write_strided
+        from .ops.indexing.basic import direct
+        from .ops.memory.views import read_strided, write_strided
 
         part = direct(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
         inner = grads[0]
         if inner is None:
-            inner = part._zeros(self.geometry.shape, self.geometry.dtype)
+            inner = part._tl_zeros(self.geometry.shape, self.geometry.dtype)
         else:
             inner = fit(inner, self.geometry.shape, self.geometry.dtype, self.function)
         whole = direct(write_strided)(grad, inner, self.layout, self.geometry)
@@ -223,26 +226,26 @@ class CopySlices(Node):
 
 def _refresh(tensor: Any) -> Any:
     """Give a view the edge that leads to what its base is now."""
-    if tensor._view_refuses is not None:
+    if tensor._tl_view_refuses is not None:
         refuse(tensor, "its base or another view of its base has been modified inplace")
     return _follow(tensor)
 
 
 def _follow(tensor: Any) -> Any:
-    base = tensor._view_base
+    base = tensor._tl_view_base
     node = AsStridedBackward0()
     node.edges = (edge_of(base),)
     node.sequence_number = next_sequence_number()
-    node.shape = tensor._data.shape
-    node.dtype = tensor._data.dtype
-    node.layout = layout_of(base._data)
-    node.geometry = geometry_of(tensor._data, base._data)
-    former = tensor._edge
-    tensor._edge = (node, 0)
-    tensor._view_version = tensor._counter[0]
-    if tensor._retains_grad:
+    node.shape = tensor._tl_data.shape
+    node.dtype = tensor._tl_data.dtype
+    node.layout = layout_of(base._tl_data)
+    node.geometry = geometry_of(tensor._tl_data, base._tl_data)
+    former = tensor._tl_edge
+    tensor._tl_edge = (node, 0)
+    tensor._tl_view_version = tensor._tl_counter[0]
+    if tensor._tl_retains_grad:
         _retain_anew(tensor, former)
-    return tensor._edge
+    return tensor._tl_edge
 
 
 register_view_refresh(_refresh)
@@ -250,7 +253,7 @@ register_view_refresh(_refresh)
 
 def refuse(tensor: Any, what: str) -> NoReturn:
     """Raise for a view whose history cannot follow a modification; `what` says what was modified."""
-    refuses = tensor._view_refuses
+    refuses = tensor._tl_view_refuses
     if refuses == UNDER_NO_GRAD:
         raise RuntimeError(
             f"A view was created in no_grad mode and {what} with grad mode enabled. Make the view with grad mode "
@@ -262,14 +265,14 @@ def refuse(tensor: Any, what: str) -> NoReturn:
             "inference_mode(), or modify it inside as well."
         )
     if refuses == OF_MANY:
-        edge = tensor._edge
+        edge = tensor._tl_edge
         name = "the output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward0')}"
         raise RuntimeError(
             f"{name} is a view and {what}. This view is the output of a function that returns multiple views. Such "
             "functions do not allow the output views to be modified inplace. You should replace the inplace operation "
             "by an out-of-place one."
         )
-    edge = tensor._edge
+    edge = tensor._tl_edge
     name = "An output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward')}"
     raise RuntimeError(
         f"{name} is a view and {what}. This view was created inside a custom Function (or because an input was "
@@ -334,7 +337,7 @@ READ_APART = frozenset((
 
 def check_shared(tensor: Any, values: Any, name: str) -> None:
     """Refuse to write to `tensor` while reading tensors that overlap with it. What shares memory shares a counter."""
-    counter = tensor._counter
+    counter = tensor._tl_counter
     apart = name in READ_APART
     if (counter is None and not apart) or name == "masked_scatter_":
         return
@@ -342,13 +345,13 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
         if isinstance(value, TensorBase):
             if value is tensor:
                 # Without elements there is nothing to share, but in-place methods refuse it in PyTorch.
-                if apart and (tensor._data.size or name[-1] == "_"):
+                if apart and (tensor._tl_data.size or name[-1] == "_"):
                     _refuse_shared(name)
-            elif counter is not None and value._counter is counter:
-                check_partial_overlap(tensor._data, value._data, name, apart)
+            elif counter is not None and value._tl_counter is counter:
+                check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
         elif apart and isinstance(value, (list, tuple)):
             # A mask may be the tensor itself: it is read before.
-            check_shared(tensor, [v for v in value if v is not tensor or v._data.dtype.kind != "b"], name)
+            check_shared(tensor, [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"], name)
 
 
 #: What writes the same to all elements may write it to one place several times, and what changes the shape alone, or
@@ -367,24 +370,28 @@ _WARN_OF_OVERLAP = {
 def check_inplace(tensor: Any, name: str) -> None:
     """Refuse an in-place operation on what must not be written."""
     if name not in _MAY_OVERLAP:
-        check_overlap(tensor._data, name)
-    if tensor._inference:
-        refuse_write(name)
-    if not tensor._tracked or not grad_enabled():
+        check_overlap(tensor._tl_data, name)
+    meta = tensor._tl_meta
+    if meta is None:
         return
-    base = tensor._view_base
+    if meta.inference:
+        refuse_write(name)
+    if not tensor._tl_tracked or not grad_enabled():
+        return
+    base = meta.view_base
     if base is None:
-        if tensor._requires_grad and tensor._edge is None:
+        if meta.requires_grad and tensor._tl_edge is None:
             raise RuntimeError(
                 f"{name}(): a leaf Variable that requires grad is being used in an in-place operation. "
                 "Write to it under no_grad(), or clone() it first."
             )
         return
-    if base._edge is None and not base._requires_grad and tensor._edge is None and not tensor._requires_grad:
+    recorded = base._tl_edge is not None or tensor._tl_edge is not None
+    if not (recorded or meta.requires_grad or base._tl_requires_grad):
         return
-    if tensor._view_refuses is not None:
+    if meta.view_refuses is not None:
         refuse(tensor, "is being modified inplace")
-    if base._edge is None:
+    if base._tl_edge is None:
         # The history of a leaf cannot be made anew, whether it or only its view requires grad.
         raise RuntimeError(
             f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
@@ -394,35 +401,35 @@ def check_inplace(tensor: Any, name: str) -> None:
 
 def bump(tensor: Any) -> list[int]:
     """Count one more modification of the memory of `tensor`; return the counter."""
-    counter: list[int] | None = tensor._counter
+    counter: list[int] | None = tensor._tl_counter
     if counter is None:
-        counter = tensor._counter = [0]
+        counter = tensor._tl_counter = [0]
     counter[0] += 1
     return counter
 
 
 def rebase(tensor: Any, node: Node) -> None:
     """Make `node`, whose first edge is the former `tensor`, the history of what `tensor` now holds."""
-    base = tensor._view_base
+    base = tensor._tl_view_base
     if base is None:
-        former = tensor._edge
-        tensor._edge = (node, 0)
-        tensor._tracked = True
-        if tensor._retains_grad:
+        former = tensor._tl_edge
+        tensor._tl_edge = (node, 0)
+        tensor._tl_tracked = True
+        if tensor._tl_retains_grad:
             _retain_anew(tensor, former)
         return
-    former = base._edge
+    former = base._tl_edge
     copy = CopySlices()
     copy.edges = (edge_of(base), *node.edges[1:])
     copy.sequence_number = next_sequence_number()
-    copy.shape = base._data.shape
-    copy.dtype = base._data.dtype
+    copy.shape = base._tl_data.shape
+    copy.dtype = base._tl_data.dtype
     copy.function = node
-    copy.layout = layout_of(base._data)
-    copy.geometry = geometry_of(tensor._data, base._data)
-    base._edge = (copy, 0)
-    base._tracked = True
-    if base._retains_grad:
+    copy.layout = layout_of(base._tl_data)
+    copy.geometry = geometry_of(tensor._tl_data, base._tl_data)
+    base._tl_edge = (copy, 0)
+    base._tl_tracked = True
+    if base._tl_retains_grad:
         _retain_anew(base, former)
     _follow(tensor)
 
@@ -446,10 +453,10 @@ def _retain_anew(tensor: Any, former: Any) -> None:
 
 def detached(tensor: Any) -> Any:
     """Return a tensor that shares memory and version with `tensor`, without its history."""
-    result = wrap(tensor._data)
-    result._counter = version_counter(tensor) if tensor._counter is None else tensor._counter
-    if tensor._inference:
-        result._inference = result._tracked = True
+    result = wrap(tensor._tl_data)
+    result._tl_counter = version_counter(tensor) if tensor._tl_counter is None else tensor._tl_counter
+    if tensor._tl_inference:
+        result._tl_inference = result._tl_tracked = True
     return result
 
 
@@ -464,21 +471,21 @@ class AliasBackward0(Node):
 
 def alias_of(tensor: Any) -> Any:
     """Return a new plain tensor on the memory of `tensor`, a view of it with the same history."""
-    result = view_of(tensor, tensor._data)
-    if tensor._tracked and grad_enabled():
+    result = view_of(tensor, tensor._tl_data)
+    if tensor._tl_tracked and grad_enabled():
         edge = edge_of(tensor)
         if edge is not None:
             node = AliasBackward0()
             node.edges = (edge,)
             node.sequence_number = next_sequence_number()
-            node.shape, node.dtype = tensor._data.shape, tensor._data.dtype
-            result._edge = (node, 0)
+            node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+            result._tl_edge = (node, 0)
     return result
 
 
 def untracked(tensor: Any) -> Any:
     """Return a tensor on the same memory with neither history nor a share in the version counter (`.data`)."""
-    return detached(tensor) if tensor._inference else wrap(tensor._data)
+    return detached(tensor) if tensor._tl_inference else wrap(tensor._tl_data)
 
 
 class _ViewOfFunction(Node):
@@ -510,21 +517,21 @@ def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
     `position` says which of the Function's edges leads to the tensor as it was. Of a view, returns a function that
     returns its edge, for as long as there is one: the Function's own node is run by that of the base alone.
     """
-    if tensor._view_base is None:
-        former = tensor._edge
-        tensor._edge = (node, number)
-        tensor._requires_grad = False
-        tensor._tracked = True
-        if tensor._retains_grad:
+    if tensor._tl_view_base is None:
+        former = tensor._tl_edge
+        tensor._tl_edge = (node, number)
+        tensor._tl_requires_grad = False
+        tensor._tl_tracked = True
+        if tensor._tl_retains_grad:
             _retain_anew(tensor, former)
         return None
     function = _ViewOfFunction()
     function.node, function.number, function.position = node, number, position
     edges = list(node.edges)
     function.edges = (edges.pop(position), *edges)
-    function.shape, function.dtype = tensor._data.shape, tensor._data.dtype
+    function.shape, function.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
     rebase(tensor, function)
-    reference = weakref.ref(tensor._view_base._edge[0])
+    reference = weakref.ref(tensor._tl_view_base._tl_edge[0])
 
     def place() -> Any:
         copy = reference()

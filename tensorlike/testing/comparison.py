@@ -164,7 +164,7 @@ def _tensors(actual: Any, expected: Any, options: _Options) -> str | None:
             return f"The {name} is {mine}, expected {theirs}."
     rtol, atol = _tolerances(options, actual, expected)
     # Values of any dtype, on any device, are compared in the widest one in main memory.
-    one, other = (np.asarray(t.detach().cpu()._data) for t in (actual, expected))
+    one, other = (np.asarray(t.detach().cpu()._tl_data) for t in (actual, expected))
     return _arrays(one, other, rtol, atol, options.equal_nan)
 
 

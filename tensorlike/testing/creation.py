@@ -66,7 +66,7 @@ def make_tensor(
     if exclude_zero:
         smallest = 1 if not continuous else max(abs(first), abs(last)) * 1e-2
         result = result.masked_fill(result == 0, smallest)
-    result = wrap(result._data)
+    result = wrap(result._tl_data)
     if noncontiguous and shape:
         result = result[..., ::2]
     result = result.to(device)

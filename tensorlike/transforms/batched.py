@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -19,10 +20,12 @@ from .levels import (
     NoArray,
     TransformTensor,
     below,
+    follow,
     inplace_counterpart,
     leaves,
     plain_of,
     row_for,
+    set_no_state,
     shape_of,
     tree_map,
     writes,
@@ -98,7 +101,7 @@ class BatchedTensor(TransformTensor):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
         elif row.entry.composite:
             try:
-                return row.entry.implementation(*args, **kwargs)
+                return follow(row, args, kwargs)
             except (NoArray, NotOneForAll):
                 pass
         with below(level):
@@ -106,10 +109,10 @@ class BatchedTensor(TransformTensor):
 
     # What the graph asks of a gradient: see autograd/engine_transformed.py.
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return plain_of(self)._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return plain_of(self)._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
@@ -118,6 +121,7 @@ class BatchedTensor(TransformTensor):
 def batched(value: Any, level: Level) -> Any:
     """Return a tensor whose first dimension is the batch of `level`, as one of that level."""
     result: Any = _new(BatchedTensor)
+    set_no_state(result)
     result._value = value
     result._level = level
     return result
@@ -153,6 +157,8 @@ def example(value: Any, level: Level, index: int) -> Any:
 def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     if row is None:
         return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
+    if not row.of_library:
+        return None
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)
@@ -166,7 +172,7 @@ def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     ranks = [len(shape_of(t)) for t in tensors]
     rank = max(ranks)
     dtype = None
-    if min(ranks) != rank and len({plain_of(t)._data.dtype for t in tensors}) > 1:
+    if min(ranks) != rank and len({plain_of(t)._tl_data.dtype for t in tensors}) > 1:
         # A batch of zero-dimensional tensors has a dimension, and would have a say in the dtype that each has not.
         dtype = _common_dtype(tensors)
 
@@ -191,12 +197,12 @@ def _common_dtype(tensors: list[Any]) -> Any:
     from tensorlike.tensor.queries import result_type
 
     found: Any = None
-    stand_ins = [plain_of(t)._zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
+    stand_ins = [plain_of(t)._tl_zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
     found = stand_ins[0]
     dtype = found.dtype
     for other in stand_ins[1:]:
         dtype = result_type(found, other)
-        found = found._zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
+        found = found._tl_zeros((1,) * max(found.dim(), other.dim()), dtype.numpy_dtype)
     return dtype
 
 
@@ -253,7 +259,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _stacked(name: str, results: list[Any]) -> Any:
-    from tensorlike.tensor.ops.joining import stack
+    from tensorlike.tensor.ops.shape.joining import stack
 
     first = results[0]
     if isinstance(first, Tensor):
@@ -263,11 +269,10 @@ def _stacked(name: str, results: list[Any]) -> Any:
                 "of different shapes for different examples."
             )
         return stack(results)
-    if isinstance(first, (tuple, list)):
-        items = [_stacked(name, [r[i] for r in results]) for i in range(len(first))]
-        kind: Any = type(first)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return first
+    parts = [children_of(r) for r in results]
+    if parts[0] is None:
+        return first
+    return rebuilt(first, [_stacked(name, list(each)) for each in zip(*parts, strict=True)])
 
 
 def apply_node(node: Node, grad: Any) -> Any:

@@ -45,7 +45,7 @@ def _leads_outside(outputs: Any, own: Sequence[Any]) -> bool:
 
 
 def _edge(tensor: Any) -> Any:
-    return edge_of(tensor) if tensor._tracked else None
+    return edge_of(tensor) if tensor._tl_tracked else None
 
 
 def _detached(value: Any) -> Any:

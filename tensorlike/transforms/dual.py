@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
 
@@ -24,10 +25,12 @@ from .levels import (
     TransformTensor,
     below,
     bind,
+    follow,
     inplace_counterpart,
     leaves,
     physical,
     row_for,
+    set_no_state,
     tree_map,
     writes,
 )
@@ -72,6 +75,8 @@ class DualTensor(TransformTensor):
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
         row = row_for(func)
+        if row is not None and not row.of_library:
+            return _followed(level, row, func, args, kwargs)
         name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
         declared = getattr(getattr(row, "declaration", None), "name", "")
         found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.form != "inplace" else None)
@@ -97,25 +102,32 @@ class DualTensor(TransformTensor):
                 if result is not NotImplemented:
                     return result
         if row.entry.composite and name not in NOT_FOLLOWED:
-            try:
-                return row.entry.implementation(*args, **kwargs)
-            except NoArray:
-                pass
+            return _followed(level, row, func, args, kwargs)
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
-        return self._primal._zeros(shape, dtype)
+    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+        return self._primal._tl_zeros(shape, dtype)
 
-    def _cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: Any) -> Any:
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
 
 
+def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    try:
+        return follow(row, args, kwargs)
+    except NoArray:
+        with below(level):
+            return _from_reverse(level, func, args, kwargs)
+
+
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
     """Return `primal` moving along `tangent` at `level`."""
     result: Any = _new(DualTensor)
+    set_no_state(result)
     result._primal = primal
     result._tangent = tangent
     result._level = level
@@ -147,11 +159,10 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     if isinstance(result, Tensor):
         movable = isinstance(tangent, Tensor) and (result.is_floating_point() or result.is_complex())
         return dual(result, tangent, level) if movable else result
-    if isinstance(result, (tuple, list)):
-        items = [_paired(r, t, level) for r, t in zip(result, tangent, strict=True)]
-        kind: Any = type(result)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    return result
+    items = children_of(result)
+    if items is None:
+        return result
+    return rebuilt(result, [_paired(r, t, level) for r, t in zip(items, children_of(tangent), strict=True)])  # type: ignore[arg-type]
 
 
 def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -288,7 +299,7 @@ def become_dual(target: Any, tangent: Any, level: Level) -> None:
     from tensorlike.tensor.views import alias_of
 
     primal = alias_of(target)
-    target.__dict__.clear()
+    set_no_state(target)
     target.__class__ = DualTensor
     target._primal, target._tangent, target._level = primal, tangent, level
 

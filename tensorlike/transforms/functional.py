@@ -268,7 +268,7 @@ def _reverse_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
             weights = _basis(output.detach()).unbind(0) if count else ()
             each = [call.gradients([output], [w], call.keep) for w in weights]
             found = [
-                each[0][i]._stacked([e[i] for e in each]).reshape(*output.shape, *x.shape)
+                each[0][i]._tl_stacked([e[i] for e in each]).reshape(*output.shape, *x.shape)
                 if each
                 else x.detach().new_zeros((*output.shape, *x.shape))
                 for i, x in enumerate(call.inputs)
@@ -288,12 +288,12 @@ def _rows_together(output: Any, inputs: Sequence[Any]) -> int:
 
     One, where somebody would notice: hooks, modes, custom Functions and other types are asked once for each row.
     """
-    if STATE.get().anomaly is not None or output._edge is None or not output.numel():
+    if STATE.get().anomaly is not None or output._tl_edge is None or not output.numel():
         return 1
     if not TENSORS.issuperset(map(type, (output, *inputs))):
         return 1
     largest = 1
-    for node in reached_from([output._edge[0]]):
+    for node in reached_from([output._tl_edge[0]]):
         if node.special or not node.materializes:
             return 1
         largest = max(largest, math.prod(node.shape))

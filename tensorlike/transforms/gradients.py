@@ -121,7 +121,7 @@ def _gradients(
 def _plain_gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
 ) -> list[Any]:
-    pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if o._tracked and edge_of(o) is not None]
+    pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if o._tl_tracked and edge_of(o) is not None]
     if not pairs:
         return [None] * len(inputs)
     if not any(isinstance(g, TransformTensor) for _, g in pairs):

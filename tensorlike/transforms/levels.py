@@ -7,16 +7,20 @@ innermost level among its operands; the answer calls public functions on what th
 levels further out, and so on down to plain tensors. Reverse mode needs no level: what a transform holds is recorded by
 the graph like any tensor, and `autograd.grad` is one more function that each type answers.
 
-Neither type has an array: `_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for, so
-that a function which works on arrays cannot go on with the wrong one.
+Neither type has an array: `_tl_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for,
+so that a function which works on arrays cannot go on with the wrong one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.pytree import leaves
+from tensorlike.dispatch.pytree import map_leaves as tree_map
 from tensorlike.dispatch.registry import REGISTRY, Row
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.backends import device_of
@@ -30,6 +34,7 @@ __all__ = [
     "TransformTensor",
     "below",
     "bind",
+    "follow",
     "inplace_counterpart",
     "leaves",
     "physical",
@@ -47,7 +52,7 @@ _new = object.__new__
 class Level:
     """One running transform: where it stands among those that run, and whether it still does."""
 
-    __slots__ = ("alive", "depth", "kind", "randomness", "size")
+    __slots__ = ("alive", "depth", "kind", "mode", "randomness", "size")
 
     def __init__(self, kind: type[TransformTensor], depth: int, size: int = 0, randomness: str = "error") -> None:
         self.kind = kind
@@ -55,6 +60,8 @@ class Level:
         #: The number of examples of a `vmap`.
         self.size = size
         self.randomness = randomness
+        #: The mode of a `vmap` that decides what random functions do.
+        self.mode: TorchFunctionMode | None = None
         self.alive = True
 
 
@@ -110,10 +117,16 @@ class running:
             self._level.alive = False
 
 
+def set_no_state(tensor: Any) -> None:
+    """Give a tensor of a transform the state of one without history; its array is what `_tl_data` below describes."""
+    tensor._tl_tracked = False
+    tensor._tl_edge = tensor._tl_counter = tensor._tl_meta = None
+
+
 class TransformTensor(Tensor):
     """A tensor of a running transform. It has a shape and a dtype like any other, and no array of its own."""
 
-    _transformed = True
+    _tl_transformed = True
     _level: Level
     # What the two types hold.
     _value: Any
@@ -125,8 +138,8 @@ class TransformTensor(Tensor):
     batch_dimensions: ClassVar[int] = 0
 
     @property
-    def _data(self) -> Any:
-        inner = plain_of(self)._data
+    def _tl_data(self) -> Any:
+        inner = plain_of(self)._tl_data
         return Described(shape_of(self), inner.dtype, device_of(inner), self.words)
 
     def __hash__(self) -> int:
@@ -174,7 +187,7 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
     while isinstance(tensor, TransformTensor):
         hidden += tensor.batch_dimensions
         tensor = tensor.held()[0]
-    shape: tuple[int, ...] = tensor._data.shape
+    shape: tuple[int, ...] = tensor._tl_data.shape
     return shape[hidden:]
 
 
@@ -183,39 +196,6 @@ def plain_of(value: Any) -> Any:
     while isinstance(value, TransformTensor):
         value = value.held()[0]
     return value
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield what lies in nested lists, tuples, dicts and slices."""
-    kind = type(value)
-    if kind is tuple or kind is list or isinstance(value, (tuple, list)):
-        for item in value:
-            yield from leaves(item)
-    elif kind is dict or isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item)
-    elif kind is slice:
-        yield from (value.start, value.stop, value.step)
-    else:
-        yield value
-
-
-def tree_map(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return `value` with `function` applied to what lies in nested lists, tuples, dicts and slices."""
-    kind = type(value)
-    if isinstance(value, (tuple, list)):
-        items = [tree_map(function, v) for v in value]
-        if kind is tuple or kind is list:
-            return kind(items)
-        if hasattr(kind, "_make"):
-            return kind._make(items)
-        return function(value) if not any(isinstance(v, Tensor) for v in leaves(list(value))) else kind(items)
-    if isinstance(value, dict):
-        mapped = {k: tree_map(function, v) for k, v in value.items()}
-        return mapped if kind is dict else kind(mapped)
-    if kind is slice:
-        return slice(function(value.start), function(value.stop), function(value.step))
-    return function(value)
 
 
 def physical(value: Any) -> Iterator[Any]:
@@ -227,19 +207,30 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-_rows: dict[Any, Row] = {}
-_rows_of = 0
-
-
 def row_for(func: Any) -> Row | None:
-    """Return the registry's row of the function that a type is asked about."""
-    global _rows_of
-    if _rows_of != len(REGISTRY):
-        # The first row wins: the other forms of one key are its operators.
-        for row in REGISTRY.values():
-            _rows.setdefault(row.key, row)
-        _rows_of = len(REGISTRY)
-    return _rows.get(func)
+    """Return the row of the function that a type is asked about, which the function itself carries."""
+    entry = getattr(func, "_entry", None)
+    if entry is None:
+        # `Tensor.shape.__get__`: the property has the functions.
+        owner = getattr(func, "__self__", None)
+        if type(owner) is not property:
+            return None
+        entry = getattr(owner.fget if func == owner.__get__ else owner.fset, "_entry", None)
+    return getattr(entry, "row", None)
+
+
+def follow(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    if row.of_library:
+        return row.entry.implementation(*args, **kwargs)
+    # What a user's function draws is seen where it is drawn, by the modes that are off while they pass this call on.
+    state = STATE.get()
+    on = {id(a.mode) for a in state.modes}
+    with ExitStack() as stack:
+        for level in state.levels:
+            if level.mode is not None and id(level.mode) not in on:
+                stack.enter_context(level.mode)
+        return row.entry.implementation(*args, **kwargs)
 
 
 def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
@@ -259,12 +250,16 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
 
 def writes(row: Row) -> bool:
     """Return whether a function writes into its first operand."""
+    if not row.of_library:
+        return False
     name = row.name.removeprefix("Tensor.")
     return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or row.form == "inplace"
 
 
 def inplace_counterpart(row: Row) -> Any:
     """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
+    if not row.of_library:
+        return None
     name = row.name.removeprefix("Tensor.")
     d = row.declaration
     if row.form in ("inplace", "alias") and writes(row) and getattr(d, "function", None) is not None:

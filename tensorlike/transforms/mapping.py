@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import default_generator
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, below, leaves, row_for, running, tree_map
+from .levels import Level, below, follow, leaves, row_for, running, tree_map
 from .linear import names
 
 __all__ = ["vmap"]
@@ -83,18 +84,19 @@ def _in_dims(name: str, in_dims: Any, args: tuple[Any, ...]) -> list[int | None]
 
 def _flat_dims(shown: str, value: Any, dims: Any) -> Iterator[int | None]:
     """Yield the dimension to map over, or None, of each tensor in nested arguments."""
-    if isinstance(value, (tuple, list, dict)):
-        items = list(value.values()) if isinstance(value, dict) else list(value)
+    items = None if isinstance(value, slice) else children_of(value)
+    if items is not None:
         if dims is None or isinstance(dims, int):
             for item in items:
                 yield from _flat_dims(shown, item, dims)
             return
-        if isinstance(value, dict) != isinstance(dims, dict) or len(dims) != len(items):
+        each = _dims_of(value, dims)
+        if each is None or len(each) != len(items):
             raise ValueError(
                 f"{shown}: in_dims is not compatible with the structure of `inputs`: a {type(value).__name__} of "
                 f"{len(items)} has in_dims {dims}."
             )
-        for item, dim in zip(items, [dims[k] for k in value] if isinstance(value, dict) else dims, strict=True):
+        for item, dim in zip(items, each, strict=True):
             yield from _flat_dims(shown, item, dim)
         return
     if isinstance(dims, (tuple, list, dict)):
@@ -117,6 +119,15 @@ def _flat_dims(shown: str, value: Any, dims: Any) -> Iterator[int | None]:
                 f"so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
             )
     yield dims
+
+
+def _dims_of(value: Any, dims: Any) -> list[Any] | None:
+    """Return what `dims` has for each child of the container `value`, None where it has another structure."""
+    if isinstance(value, dict) or isinstance(dims, dict):
+        if not (isinstance(value, dict) and isinstance(dims, dict) and value.keys() == dims.keys()):
+            return None
+        return [dims[key] for key in value]
+    return children_of(dims)
 
 
 def _size(pairs: list[tuple[Any, int | None]]) -> int:
@@ -155,7 +166,8 @@ def _run(
 ) -> Any:
     with running(BatchedTensor, size, randomness) as level:
         inputs, keywords = _wrapped(args, dims, level), _wrapped(kwargs, keyword_dims, level)
-        with _Randomness(level):
+        level.mode = _Randomness(level)
+        with level.mode:
             result = func(*inputs, **keywords)
         with below(level):
             return _unwrapped(name, result, out_dims, level)
@@ -191,21 +203,15 @@ def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
 
 def _each_with_dim(change: Callable[[Any, Any], Any], value: Any, dims: Any, shown: str) -> Any:
     """Return nested results with `change(result, dim)` in the place of each."""
-    if isinstance(value, (tuple, list)):
-        if dims is None or isinstance(dims, int):
-            items = [_each_with_dim(change, v, dims, shown) for v in value]
-        else:
-            if not isinstance(dims, (tuple, list)) or len(dims) != len(value):
-                raise ValueError(
-                    f"{shown}: out_dims is not compatible with the structure of `outputs`: {len(value)} results have "
-                    f"out_dims {dims}."
-                )
-            items = [_each_with_dim(change, v, d, shown) for v, d in zip(value, dims, strict=True)]
-        kind: Any = type(value)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    if isinstance(value, dict):
-        each = dims if isinstance(dims, dict) else dict.fromkeys(value, dims)
-        return type(value)((k, _each_with_dim(change, v, each[k], shown)) for k, v in value.items())
+    items = children_of(value)
+    if items is not None:
+        each = [dims] * len(items) if dims is None or isinstance(dims, int) else _dims_of(value, dims)
+        if each is None or len(each) != len(items):
+            raise ValueError(
+                f"{shown}: out_dims is not compatible with the structure of `outputs`: {len(items)} results have "
+                f"out_dims {dims}."
+            )
+        return rebuilt(value, [_each_with_dim(change, v, d, shown) for v, d in zip(items, each, strict=True)])
     if isinstance(dims, (tuple, list)) and len(dims) == 1:
         dims = dims[0]
     return change(value, dims)
@@ -247,16 +253,13 @@ def _in_chunks(
 
 def _joined(values: list[Any], dims: Any) -> Any:
     """Return the nested results of several chunks as those of one."""
-    from tensorlike.tensor.ops.joining import cat
+    from tensorlike.tensor.ops.shape.joining import cat
 
     first = values[0]
-    if isinstance(first, (tuple, list)):
-        each = dims if isinstance(dims, (tuple, list)) else [dims] * len(first)
-        items = [_joined([v[i] for v in values], each[i]) for i in range(len(first))]
-        kind: Any = type(first)
-        return kind._make(items) if hasattr(kind, "_make") else kind(items)
-    if isinstance(first, dict):
-        return {k: _joined([v[k] for v in values], dims[k] if isinstance(dims, dict) else dims) for k in first}
+    parts = [children_of(v) for v in values]
+    if parts[0] is not None:
+        each = [dims] * len(parts[0]) if dims is None or isinstance(dims, int) else _dims_of(first, dims)
+        return rebuilt(first, [_joined(list(of_chunks), d) for *of_chunks, d in zip(*parts, each, strict=True)])  # type: ignore[arg-type]
     if isinstance(dims, (tuple, list)) and len(dims) == 1:
         dims = dims[0]
     return first if dims is None else cat(values, dims)
@@ -273,14 +276,13 @@ _RANDOM = names(
 
 
 def _draws(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    if getattr(func, "__name__", "") not in _RANDOM:
+    row = row_for(func)
+    if getattr(func, "__name__", "") not in _RANDOM or (row is not None and not row.of_library):
         return False
-    if "dropout" in func.__name__ or "rrelu" in func.__name__:
-        row = row_for(func)
-        if row is not None:
-            for index, p in enumerate(row.parameters):
-                if p.name in ("training", "train"):
-                    return bool(args[index] if index < len(args) else kwargs.get(p.name, p.default))
+    if ("dropout" in func.__name__ or "rrelu" in func.__name__) and row is not None:
+        for index, p in enumerate(row.parameters):
+            if p.name in ("training", "train"):
+                return bool(args[index] if index < len(args) else kwargs.get(p.name, p.default))
     return True
 
 
@@ -296,6 +298,9 @@ class _Randomness(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         if not _draws(func, args, kwargs):
+            row = row_for(func)
+            if row is not None and row.entry.composite and not types:
+                return follow(row, args, kwargs)
             return func(*args, **kwargs)
         level = self._level
         if level.randomness == "error":

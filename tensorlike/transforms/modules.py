@@ -148,7 +148,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     Source: PyTorch's `torch.func.stack_module_state`.
     """
-    from tensorlike.tensor.ops.joining import stack
+    from tensorlike.tensor.ops.shape.joining import stack
 
     models = list(models)
     if not models:

@@ -1,5 +1,5 @@
 """Tools around tensors and modules."""
 
-from . import checkpoint, dlpack, hooks
+from . import _pytree, checkpoint, dlpack, hooks
 
-__all__ = ["checkpoint", "dlpack", "hooks"]
+__all__ = ["_pytree", "checkpoint", "dlpack", "hooks"]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-import strict_cupy
 import tensorlike as tl
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor import backends
+from tests.helpers import strict_cupy
 
 from .values import array, mapped
 
@@ -24,7 +24,7 @@ def same(actual: Any, expected: Any, device: Any = CUDA) -> None:
     """Both the same values, dtype and shape; the first on the device."""
     assert isinstance(actual, tl.Tensor), type(actual)
     assert actual.device == device, f"on {actual.device}, expected {device}"
-    assert not isinstance(actual._data, np.ndarray)
+    assert not isinstance(actual._tl_data, np.ndarray)
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), f"{actual}, expected {expected}"
     np.testing.assert_allclose(actual.detach().cpu().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
 

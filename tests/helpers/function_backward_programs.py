@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from helpers.function_programs import Program, cube, custom, leaf, raised, square
+from tests.helpers.function_programs import Program, cube, custom, leaf, raised, square
 
 PROGRAMS: dict[str, Program] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.function_programs import Program, custom, leaf, raised, square
+from tests.helpers.function_programs import Program, custom, leaf, raised, square
 
 PROGRAMS: dict[str, Program] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from helpers.function_programs import Program, custom, leaf, raised
+from tests.helpers.function_programs import Program, custom, leaf, raised
 
 PROGRAMS: dict[str, Program] = {}
 

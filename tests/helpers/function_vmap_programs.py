@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.function_programs import Program, cube, custom, raised, square
-from helpers.function_transform_programs import product, scaled, values
+from tests.helpers.function_programs import Program, cube, custom, raised, square
+from tests.helpers.function_transform_programs import product, scaled, values
 
 PROGRAMS: dict[str, Program] = {}
 

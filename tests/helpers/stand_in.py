@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import strict_cupy
+from tests.helpers import strict_cupy
 
 
 def to_device(value: Any) -> Any:

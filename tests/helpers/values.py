@@ -8,35 +8,21 @@ from typing import Any
 import numpy as np
 
 import tensorlike as tl
+from tensorlike.dispatch.pytree import instances, map_instances
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
-    """Yield the tensors in `value`, nested sequences and mappings opened."""
-    if isinstance(value, tl.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_in(item)
-    elif isinstance(value, dict):
-        yield from tensors_in(list(value.values()))
+    """Yield the tensors in `value`, nested containers opened."""
+    yield from instances(value, tl.Tensor)
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return `value` with `change` applied to the tensors in it."""
-    if isinstance(value, tl.Tensor):
-        return change(value)
-    if isinstance(value, (list, tuple)) and any(True for _ in tensors_in(value)):
-        items = [mapped(item, change) for item in value]
-        return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
-    if isinstance(value, slice):
-        return slice(*(mapped(part, change) for part in (value.start, value.stop, value.step)))
-    if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in value.items()}
-    return value
+    return map_instances(change, value, tl.Tensor)
 
 
 def array(tensor: Any) -> Any:
-    return tensor._data
+    return tensor._tl_data
 
 
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10}

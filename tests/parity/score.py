@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from helpers import parity
-from helpers.oracle import outcome
-from helpers.rows import families, mutates
 from tensorlike.testing.samples import SAMPLES
+from tests.helpers import parity
+from tests.helpers.oracle import outcome
+from tests.helpers.rows import families, mutates
 
 #: What is compared, in the order of the report's columns.
 CATEGORIES = ("values", "apart", "dtypes", "gradients", "second gradients", "errors")

@@ -3,7 +3,7 @@
 import pytest
 
 import tensorlike as tl
-from reliability.dispatch import calls, expected, order
+from tests.reliability.dispatch import calls, expected, order
 
 
 def test_the_model_knows_the_rule():

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from helpers.circles import Watched, collector_off, described, quick_collections, unreachable
-from helpers.error_programs import OWN, PROGRAMS, Raises, Refuses, UserError
-from helpers.gradients import outputs_of
-from helpers.rows import families, mutates, samples
-from helpers.values import array, mapped, tensors_in, wrapped
+from tests.helpers.circles import Watched, collector_off, described, quick_collections, unreachable
+from tests.helpers.error_programs import OWN, PROGRAMS, Raises, Refuses, UserError
+from tests.helpers.gradients import outputs_of
+from tests.helpers.rows import families, mutates, samples
+from tests.helpers.values import array, mapped, tensors_in, wrapped
 
 #: Programs whose error is an AttributeError; from the others that would be a fault of the program.
 ATTRIBUTES = {"attribute_that_is_missing", "save_of_a_function", "gradgradcheck_answers"}

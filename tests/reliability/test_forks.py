@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from reliability.commands import results
-from reliability.forks import KINDS
+from tests.reliability.commands import results
+from tests.reliability.forks import KINDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")]
 

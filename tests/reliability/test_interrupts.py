@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from reliability.commands import results
-from reliability.scenarios import SCENARIOS
+from tests.reliability.commands import results
+from tests.reliability.scenarios import SCENARIOS
 
 pytestmark = [
     pytest.mark.slow,

@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from helpers.circles import Watched, collector_off, described, quick_collections, unreachable
-from helpers.error_programs import TRANSFORMS
-from helpers.gradients import outputs_of
-from helpers.rows import families, mutates, samples
-from helpers.values import array, mapped, tensors_in, wrapped
 from tensorlike.utils.checkpoint import checkpoint, checkpoint_sequential
+from tests.helpers.circles import Watched, collector_off, described, quick_collections, unreachable
+from tests.helpers.error_programs import TRANSFORMS
+from tests.helpers.gradients import outputs_of
+from tests.helpers.rows import families, mutates, samples
+from tests.helpers.values import array, mapped, tensors_in, wrapped
 
 #: Calls whose allocated blocks are counted: a leak of one object a call is as many blocks. Tables that fill up, NumPy's
 #: and Python's, grow by less and less over some hundred calls, so that what looks like a leak is measured with more.

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 import tensorlike as tl
-from reliability.commands import ROOT, results
+from tests.reliability.commands import ROOT, results
 
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux says how much memory is used")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="each graph is in a child, and there is no fork here")

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from reliability.commands import results
-from reliability.tasks import CHECKS
+from tests.reliability.commands import results
+from tests.reliability.tasks import CHECKS
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each check is in a child, and there is no fork here")
 

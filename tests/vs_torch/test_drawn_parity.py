@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, leaves, outcome, to_torch
-from helpers.parity import same_kind
-from helpers.values import mapped, wrapped
+from tests.helpers.oracle import assert_like_torch, leaves, outcome, to_torch
+from tests.helpers.parity import same_kind
+from tests.helpers.values import mapped, wrapped
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
           "complex128")  # fmt: skip
@@ -62,7 +62,7 @@ def both(function, *args, what="", **kwargs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, their_error = outcome(function, torch, *to_torch(list(args)), **to_torch(kwargs))
-        ours = mapped(list(args), lambda t: wrapped(t._data.copy()))
+        ours = mapped(list(args), lambda t: wrapped(t._tl_data.copy()))
         result, error = outcome(function, tl, *ours, **kwargs)
     what = f"{what} of {[a if not isinstance(a, tl.Tensor) else (a.dtype, list(a.shape)) for a in args]} {kwargs}"
     if their_error is not None:
@@ -117,7 +117,7 @@ def _safe(name, a, b, dtype, another):
     """Return operands for which both libraries define a result."""
     integral = {dtype, another} <= {"bool", "uint8", "int8", "int16", "int32", "int64"}
     if integral and name in ("floor_divide", "remainder", "fmod", "bitwise_left_shift", "pow"):
-        b = wrapped(np.asarray(np.abs(b._data.astype(np.int64)).clip(1, 3)).astype(b._data.dtype))
+        b = wrapped(np.asarray(np.abs(b._tl_data.astype(np.int64)).clip(1, 3)).astype(b._tl_data.dtype))
     return a, b
 
 

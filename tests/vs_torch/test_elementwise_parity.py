@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, outcome, to_numpy
-from helpers.values import array, assert_arrays
+from tests.helpers.oracle import assert_like_torch, outcome, to_numpy
+from tests.helpers.values import array, assert_arrays
 
 INEXACT = ("float16", "float32", "float64", "complex64", "complex128")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", *INEXACT)

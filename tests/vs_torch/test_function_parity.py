@@ -13,7 +13,7 @@ import torch.func
 
 import tensorlike as tl
 import tensorlike.func
-from helpers import (
+from tests.helpers import (
     function_backward_programs,
     function_memory_programs,
     function_output_programs,

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import leaves, outcome, to_numpy, to_torch, torch_function
-from helpers.rows import families, mutates
-from helpers.values import array, mapped, tensors_in, wrapped
 from tensorlike.testing.samples import SAMPLES
+from tests.helpers.oracle import leaves, outcome, to_numpy, to_torch, torch_function
+from tests.helpers.rows import families, mutates
+from tests.helpers.values import array, mapped, tensors_in, wrapped
 
 pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 

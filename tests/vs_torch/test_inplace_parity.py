@@ -16,8 +16,8 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.function_programs import kind
-from helpers.inplace_programs import PROGRAMS
+from tests.helpers.function_programs import kind
+from tests.helpers.inplace_programs import PROGRAMS
 
 
 def functions(library: types.ModuleType) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import torch
 
 import tensorlike as tl
 from tensorlike.overrides.missing import IN_PYTORCH, PYTORCH
-from test_missing import pytorch_names
+from tests.overrides.test_missing import pytorch_names
 
 
 def test_the_names_in_the_list_are_those_that_pytorch_lists():

@@ -16,9 +16,9 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import torch_function
-from helpers.parity import quietly
-from helpers.rows import rows
+from tests.helpers.oracle import torch_function
+from tests.helpers.parity import quietly
+from tests.helpers.rows import rows
 
 LIBRARIES = (tl, torch)
 

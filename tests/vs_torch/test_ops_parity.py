@@ -10,8 +10,10 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, outcome, torch_function
-from helpers.parity import (
+from tensorlike.dispatch.registry import IGNORED
+from tensorlike.testing.samples import SAMPLES, SampleInput
+from tests.helpers.oracle import assert_like_torch, outcome, torch_function
+from tests.helpers.parity import (
     DIFFERENTIABLE,
     DTYPES,
     Call,
@@ -22,11 +24,9 @@ from helpers.parity import (
     theirs_of,
     wrong_errors,
 )
-from helpers.rows import cases, families, is_operator, mutates, rows
-from helpers.values import wrapped
-from parity.known import known
-from tensorlike.dispatch.registry import IGNORED
-from tensorlike.testing.samples import SAMPLES, SampleInput
+from tests.helpers.rows import cases, families, is_operator, mutates, rows
+from tests.helpers.values import wrapped
+from tests.parity.known import known
 
 #: What PyTorch does not have, or spells in another way, with the reason.
 OURS_ALONE = {"tensorlike.overridable": "makes a function of one's own overridable"}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import tensorlike as tl
-from parity import known as known_differences
-from parity import report
-from parity.known import BY_RULE, DIFFERENT, Known
-from parity.score import CATEGORIES, checks, operations
+from tests.parity import known as known_differences
+from tests.parity import report
+from tests.parity.known import BY_RULE, DIFFERENT, Known
+from tests.parity.score import CATEGORIES, checks, operations
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +37,7 @@ def test_json(capsys):
 
 
 def test_a_difference_is_found_and_listed(monkeypatch, capsys):
-    from helpers.parity import families
+    from tests.helpers.parity import families
 
     row = families()["tensorlike.sinc"][0]
     wrong = lambda input: tl.add(tl.special.sinc(input), 1.0)
@@ -77,7 +77,7 @@ def test_wrong_arguments(arguments, status, capsys):
 
 
 def test_without_pytorch_it_says_so(monkeypatch, capsys):
-    from parity import __main__ as entry
+    from tests.parity import __main__ as entry
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert entry.main() == 2

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import tensorlike as tl
-from parity.known import PROGRAMS as DIFFERENT
+from tests.parity.known import PROGRAMS as DIFFERENT
 
 PROGRAMS = Path(__file__).parent / "programs"
 OUTCOMES = ("x", "v", "m", "s", "a")

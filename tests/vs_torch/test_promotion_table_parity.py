@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, outcome, to_torch
-from helpers.parity import lacks_kernel, same_kind
-from helpers.values import mapped, wrapped
+from tests.helpers.oracle import assert_like_torch, outcome, to_torch
+from tests.helpers.parity import lacks_kernel, same_kind
+from tests.helpers.values import mapped, wrapped
 
 UNSIGNED = ("uint16", "uint32", "uint64")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", *UNSIGNED, "float16", "bfloat16", "float32", "float64",
@@ -141,7 +141,7 @@ def difference(function, *args):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, their_error = outcome(function, torch, *to_torch(list(args)))
-        result, error = outcome(function, tl, *mapped(list(args), lambda t: wrapped(t._data.copy())))
+        result, error = outcome(function, tl, *mapped(list(args), lambda t: wrapped(t._tl_data.copy())))
     if "ComplexHalf" in str(their_error) or getattr(expected, "dtype", expected) is torch.complex32:
         return None  # NumPy has no complex numbers of that size.
     if error is not None and not all(a.numel() for a in args if isinstance(a, tl.Tensor)) and (

@@ -15,11 +15,11 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import assert_like_torch, outcome, to_torch
-from helpers.parity import lacks_kernel, quietly, samples_of, theirs_of
-from helpers.rows import families
-from helpers.values import fresh, mapped, tensors_in
 from tensorlike.testing.samples import SAMPLES
+from tests.helpers.oracle import assert_like_torch, outcome, to_torch
+from tests.helpers.parity import lacks_kernel, quietly, samples_of, theirs_of
+from tests.helpers.rows import families
+from tests.helpers.values import fresh, mapped, tensors_in
 
 #: Single precision agrees to this, half precision to the other.
 TOLERANCE, HALF_TOLERANCE = 1e-5, 1e-2

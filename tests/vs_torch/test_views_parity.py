@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import tensorlike as tl
-from helpers.oracle import leaves, outcome, to_torch, torch_function
-from helpers.rows import families, mutates
-from helpers.values import array, mapped, tensors_in, wrapped
 from tensorlike.testing.samples import SAMPLES
+from tests.helpers.oracle import leaves, outcome, to_torch, torch_function
+from tests.helpers.rows import families, mutates
+from tests.helpers.values import array, mapped, tensors_in, wrapped
 
 # Of `M`, the library, and of `x`, two rows of three numbers.
 EXPRESSIONS = """

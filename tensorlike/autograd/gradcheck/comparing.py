@@ -42,7 +42,7 @@ def _compare_reverse(
     checked: Checked, settings: Settings, numerical: list[list[Array]], numbers: Iterable[int], indices: Iterable[int]
 ) -> None:
     for number in numbers:
-        for words, seed in parts_of(checked.outputs[number]._data, "outputs"):
+        for words, seed in parts_of(checked.outputs[number]._tl_data, "outputs"):
             expected = [_gradient(n[number], x, seed) for n, x in zip(numerical, checked.inputs, strict=True)]
             found = reverse_jacobian(checked, number, seed, settings)
             for index in indices:
@@ -57,7 +57,7 @@ def _compare_forward(
     checked: Checked, settings: Settings, numerical: list[list[Array]], numbers: Iterable[int], indices: Iterable[int]
 ) -> None:
     for index in indices:
-        axes = parts_of(checked.inputs[index]._data, "inputs")
+        axes = parts_of(checked.inputs[index]._tl_data, "inputs")
         for axis, (words, seed) in enumerate(axes):
             found = forward_jacobian(checked, index, seed, settings)
             for number in numbers:
@@ -72,7 +72,7 @@ def _compare_forward(
 def _gradient(numerical: Array, tensor: Any, seed: complex) -> Array:
     """Return the gradient of the real or the imaginary part of the outputs: dL/dx + i dL/dy."""
     part = numerical.imag if seed == 1j else numerical.real
-    return part[0::2] + 1j * part[1::2] if tensor._data.dtype.kind == "c" else part
+    return part[0::2] + 1j * part[1::2] if tensor._tl_data.dtype.kind == "c" else part
 
 
 def _check(
@@ -105,14 +105,14 @@ def compare_fast(checked: Checked, settings: Settings) -> None:
     as often as there are entries in the sum.
     """
     random = np.random.default_rng(42)
-    us = [direction(random, x._data) for x in checked.inputs]
-    vs = [direction(random, np.empty(o._data.shape)) for o in checked.outputs]
+    us = [direction(random, x._tl_data) for x in checked.inputs]
+    vs = [direction(random, np.empty(o._tl_data.shape)) for o in checked.outputs]
     numerical = [
         differences.along(checked, x, u, settings.eps) for x, u in zip(checked.inputs, us, strict=True)
     ]
     if settings.check_backward_ad:
         for number, (output, v) in enumerate(zip(checked.outputs, vs, strict=True)):
-            for words, seed in parts_of(output._data, "outputs"):
+            for words, seed in parts_of(output._tl_data, "outputs"):
                 found = reverse_along(checked, number, v * seed, settings)
                 for index, (u, gradient) in enumerate(zip(us, found, strict=True)):
                     moved = numerical[index][number]
@@ -152,7 +152,7 @@ def _check_projection(
         f"numerical: {numerical}",
         f"analytical: {analytical}",
     ]
-    if sum(x._data.size for x in checked.inputs) * checked.outputs[number]._data.size > EXPLAINED:
+    if sum(x._tl_data.size for x in checked.inputs) * checked.outputs[number]._tl_data.size > EXPLAINED:
         lines.append("The Jacobian is too large to show where: use fast_mode=False on smaller inputs.")
         raise GradcheckError("\n".join(lines))
     lines.append("That was fast mode. Computed again entry by entry:")

@@ -30,15 +30,15 @@ def reverse_jacobian(
     As a matrix: entries of the input by entries of the output.
     """
     output = checked.outputs[number]
-    size = int(output._data.size)
+    size = int(output._tl_data.size)
     columns: list[list[Array | None]] = []
     for entry in range(size):
-        one = np.zeros(size, dtype=output._data.dtype)
+        one = np.zeros(size, dtype=output._tl_data.dtype)
         one[entry] = seed
         columns.append(reverse_along(checked, number, one, settings))
     results = []
     for position, tensor in enumerate(checked.inputs):
-        matrix = np.zeros((int(tensor._data.size), size), dtype=tensor._data.dtype)
+        matrix = np.zeros((int(tensor._tl_data.size), size), dtype=tensor._tl_data.dtype)
         for entry, column in enumerate(columns):
             found = column[position]
             if found is not None:
@@ -55,15 +55,15 @@ def _gradients(checked: Checked, number: int, seed: Array, settings: Settings) -
         if gradient is None:
             results.append(None)
             continue
-        if tuple(gradient._data.shape) != tuple(tensor._data.shape):
+        if tuple(gradient._tl_data.shape) != tuple(tensor._tl_data.shape):
             raise GradcheckError(
-                f"Analytical gradient has incorrect size: {list(gradient._data.shape)} for input {index}, whose shape "
-                f"is {list(tensor._data.shape)}"
+                f"Analytical gradient has incorrect size: {list(gradient._tl_data.shape)} for input "
+                f"{index}, whose shape is {list(tensor._tl_data.shape)}"
             )
-        if settings.check_grad_dtypes and gradient._data.dtype != tensor._data.dtype:
+        if settings.check_grad_dtypes and gradient._tl_data.dtype != tensor._tl_data.dtype:
             raise GradcheckError(
-                f"Gradient has dtype mismatch: {gradient._data.dtype} for input {index}, whose dtype is "
-                f"{tensor._data.dtype}"
+                f"Gradient has dtype mismatch: {gradient._tl_data.dtype} for input {index}, whose dtype is "
+                f"{tensor._tl_data.dtype}"
             )
         results.append(host(gradient).copy())
     return results
@@ -99,22 +99,22 @@ def tangents(checked: Checked, given: Sequence[Any]) -> list[Any]:
 
 def forward_along(checked: Checked, index: int, u: Array, settings: Settings) -> list[Array | None]:
     """Return the tangent of each output for the tangent `u` of input `index`, the other inputs standing still."""
-    given = [x.detach().new_zeros(x._data.shape) for x in checked.inputs]
+    given = [x.detach().new_zeros(x._tl_data.shape) for x in checked.inputs]
     given[index] = start(checked.inputs[index].detach(), u)
     results: list[Array | None] = []
     for number, (output, tangent) in enumerate(zip(checked.outputs, tangents(checked, given), strict=True)):
         if tangent is None:
             results.append(None)
             continue
-        if tuple(tangent._data.shape) != tuple(output._data.shape):
+        if tuple(tangent._tl_data.shape) != tuple(output._tl_data.shape):
             raise GradcheckError(
-                f"Tangent has incorrect size: {list(tangent._data.shape)} for output {number}, whose shape is "
-                f"{list(output._data.shape)}"
+                f"Tangent has incorrect size: {list(tangent._tl_data.shape)} for output {number}, whose shape is "
+                f"{list(output._tl_data.shape)}"
             )
-        if settings.check_grad_dtypes and tangent._data.dtype != output._data.dtype:
+        if settings.check_grad_dtypes and tangent._tl_data.dtype != output._tl_data.dtype:
             raise GradcheckError(
-                f"Forward AD has dtype mismatch: {tangent._data.dtype} for output {number}, whose dtype is "
-                f"{output._data.dtype}"
+                f"Forward AD has dtype mismatch: {tangent._tl_data.dtype} for output {number}, whose dtype is "
+                f"{output._tl_data.dtype}"
             )
         results.append(host(tangent).copy())
     return results
@@ -126,11 +126,11 @@ def forward_jacobian(checked: Checked, index: int, seed: complex, settings: Sett
     As a matrix: entries of the input by entries of the output.
     """
     tensor = checked.inputs[index]
-    size = int(tensor._data.size)
-    matrices = [np.zeros((size, int(o._data.size)), dtype=o._data.dtype) for o in checked.outputs]
+    size = int(tensor._tl_data.size)
+    matrices = [np.zeros((size, int(o._tl_data.size)), dtype=o._tl_data.dtype) for o in checked.outputs]
     arrived = [False] * len(matrices)
     for entry in range(size):
-        one = np.zeros(size, dtype=tensor._data.dtype)
+        one = np.zeros(size, dtype=tensor._tl_data.dtype)
         one[entry] = seed
         for number, found in enumerate(forward_along(checked, index, one, settings)):
             if found is not None:

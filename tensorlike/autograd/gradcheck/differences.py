@@ -17,7 +17,7 @@ def jacobian(checked: Checked, tensor: Any, eps: float, positions: list[int] | N
 
     A complex tensor has two rows for each entry: along the real and along the imaginary axis.
     """
-    array = tensor._data
+    array = tensor._tl_data
     # The entries as numbers: on a GPU, what an index gives is a view of the array that is written to.
     originals = host(tensor).copy()
     rows: list[list[Array]] = []
@@ -39,7 +39,7 @@ def along(checked: Checked, tensor: Any, u: Array, eps: float, positions: list[i
 
 def one_sided(checked: Checked, tensor: Any, row: int, column: int, output: int, eps: float) -> tuple[float, float]:
     """Return the slopes to the left and to the right of one entry of the tensor, for one entry of an output."""
-    array = tensor._data
+    array = tensor._tl_data
     steps = _steps(array, eps)
     index = tuple(int(n) for n in np.unravel_index(row // len(steps), array.shape))
     originals = host(tensor).copy()
@@ -73,10 +73,10 @@ def _moved(
 
 
 def _write(tensor: Any, index: tuple[int, ...], value: Any) -> None:
-    array = tensor._data
+    array = tensor._tl_data
     if index == ():
         # As a tensor, so that it lies where the other does.
-        value = tensor.detach().new_tensor(np.asarray(value).astype(array.dtype))._data
+        value = tensor.detach().new_tensor(np.asarray(value).astype(array.dtype))._tl_data
     with array_guard[0](array):
         array[index or ...] = value
 
@@ -88,5 +88,5 @@ def writeable(array: Any) -> bool:
 
 def own_memory(tensor: Any) -> None:
     """Give a tensor that only reads its memory a copy of it."""
-    if not writeable(tensor._data):
-        tensor._data = tensor._data.copy()
+    if not writeable(tensor._tl_data):
+        tensor._tl_data = tensor._tl_data.copy()

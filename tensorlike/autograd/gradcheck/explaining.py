@@ -48,8 +48,8 @@ class Mismatch:
         self.others = {k: o for k, o in others.items() if k != index and o.shape == numerical.shape}
         self.turn = turn
         self.input = checked.inputs[index]
-        self.rows = tuple(self.input._data.shape)
-        self.columns = tuple(checked.outputs[number]._data.shape)
+        self.rows = tuple(self.input._tl_data.shape)
+        self.columns = tuple(checked.outputs[number]._tl_data.shape)
 
     def text(self) -> str:
         """Return the whole message."""
@@ -268,7 +268,7 @@ class Mismatch:
 
     def _factors(self) -> Iterator[tuple[str, Array]]:
         """Yield what a derivative is likely to be multiplied by, as something that broadcasts to the Jacobian."""
-        if not self.forward or self.input._data.dtype.kind != "c":
+        if not self.forward or self.input._tl_data.dtype.kind != "c":
             yield "the input", host(self.input).reshape(-1, 1)
         yield "the output", host(self.checked.outputs[self.number]).reshape(1, -1)
         for k, tensor in enumerate(self.checked.inputs):
@@ -291,7 +291,7 @@ class Mismatch:
     def _kink(self, worst: tuple[int, int]) -> str:
         if self._precision():  # Rounding alone looks like a kink.
             return ""
-        axes = 2 if self.input._data.dtype.kind == "c" else 1
+        axes = 2 if self.input._tl_data.dtype.kind == "c" else 1
         left, right = one_sided(
             self.checked, self.input, worst[0] * axes, worst[1], self.checked.positions[self.number], self.settings.eps
         )
@@ -304,7 +304,7 @@ class Mismatch:
         )
 
     def _precision(self) -> str:
-        dtype = self.input._data.dtype
+        dtype = self.input._tl_data.dtype
         if dtype.itemsize >= (16 if dtype.kind == "c" else 8):
             return ""
         return f"Finite differences of {dtype} are mostly rounding error: use inputs of double precision."

@@ -26,7 +26,7 @@ BATCH = 2
 
 def check_multiplied(checked: Checked) -> None:
     """Raise GradcheckError unless gradients of zero give gradients of zero."""
-    zeros = [start(o, np.zeros(o._data.shape)) for o in checked.outputs]
+    zeros = [start(o, np.zeros(o._tl_data.shape)) for o in checked.outputs]
     found = grad(checked.outputs, checked.inputs, zeros, retain_graph=True, allow_unused=True)
     for index, gradient in enumerate(found):
         if gradient is not None and np.any(host(gradient)):
@@ -56,7 +56,7 @@ def check_undefined_backward(checked: Checked) -> None:
             fresh = as_tuple(checked.function(*checked.arguments))
             outputs = [fresh[k] for k in checked.positions]
             outputs = [_Undefined.apply(o) if k in undefined else o for k, o in enumerate(outputs)]
-        zeros = [start(o, np.zeros(o._data.shape)) for o in outputs]
+        zeros = [start(o, np.zeros(o._tl_data.shape)) for o in outputs]
         which = "any output" if len(undefined) == count else f"output {min(undefined)}"
         try:
             found = grad(outputs, checked.inputs, zeros, allow_unused=True)
@@ -79,7 +79,7 @@ def check_undefined_backward(checked: Checked) -> None:
 def check_undefined_forward(checked: Checked) -> None:
     """Check that an input without a tangent counts as one whose tangent is zero."""
     random = np.random.default_rng(7)
-    zeros = [x.detach().new_zeros(x._data.shape) for x in checked.inputs]
+    zeros = [x.detach().new_zeros(x._tl_data.shape) for x in checked.inputs]
     for number, tangent in enumerate(tangents(checked, zeros)):
         if tangent is not None and np.any(host(tangent)):
             raise GradcheckError(
@@ -89,7 +89,7 @@ def check_undefined_forward(checked: Checked) -> None:
     if len(zeros) < 2:
         return
     for index, tensor in enumerate(checked.inputs):
-        moving = start(tensor.detach(), direction(random, tensor._data))
+        moving = start(tensor.detach(), direction(random, tensor._tl_data))
         try:
             alone = tangents(checked, [moving if k == index else None for k in range(len(zeros))])
         except RuntimeError as error:
@@ -109,7 +109,7 @@ def check_undefined_forward(checked: Checked) -> None:
 def _or_zeros(value: Any, like: Any) -> Array:
     if value is not None:
         return host(value)
-    return np.zeros(() if like is None else like._data.shape)
+    return np.zeros(() if like is None else like._tl_data.shape)
 
 
 def _agree(a: Array, b: Array) -> bool:
@@ -126,7 +126,7 @@ def check_batched_backward(checked: Checked) -> None:
 
     random = np.random.default_rng(11)
     for number, output in enumerate(checked.outputs):
-        seeds = [start(output, direction(random, output._data)) for _ in range(BATCH)]
+        seeds = [start(output, direction(random, output._tl_data)) for _ in range(BATCH)]
 
         def gradients(seed: Any, output: Any = output) -> tuple[Any, ...]:
             found: tuple[Any, ...] = grad(output, checked.inputs, seed, retain_graph=True, allow_unused=True)
@@ -157,13 +157,13 @@ def check_batched_forward(checked: Checked) -> None:
 
     random = np.random.default_rng(13)
     for index, tensor in enumerate(checked.inputs):
-        moves = [start(tensor.detach(), direction(random, tensor._data)) for _ in range(BATCH)]
+        moves = [start(tensor.detach(), direction(random, tensor._tl_data)) for _ in range(BATCH)]
 
         def moved(tangent: Any, index: int = index) -> tuple[Any, ...]:
             given = [tangent if k == index else None for k in range(len(checked.inputs))]
             found = tangents(checked, given)
             return tuple(
-                o.detach().new_zeros(o._data.shape) if t is None else t
+                o.detach().new_zeros(o._tl_data.shape) if t is None else t
                 for t, o in zip(found, checked.outputs, strict=True)
             )
 

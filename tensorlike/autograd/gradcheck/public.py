@@ -94,7 +94,7 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Settings
     with enable_grad():
         results = as_tuple(func(*inputs))
     tensors = {k: o for k, o in enumerate(results) if isinstance(o, TensorBase)}
-    inexact = [k for k, o in tensors.items() if o._data.dtype.kind in "fc"]
+    inexact = [k for k, o in tensors.items() if o._tl_data.dtype.kind in "fc"]
     positions = [k for k in inexact if tensors[k].requires_grad]  # type: ignore[attr-defined]
     checked = Checked(func, inputs, moving, [tensors[k] for k in positions], positions)
     if not positions:
@@ -123,7 +123,7 @@ def _checked_inputs(inputs: tuple[Any, ...], settings: Settings) -> list[Any]:
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     for index, tensor in enumerate(found):
-        array = tensor._data
+        array = tensor._tl_data
         single = array.dtype.itemsize < (16 if array.dtype.kind == "c" else 8)
         if single and settings.eps < 1e-4:
             warnings.warn(
@@ -150,7 +150,7 @@ def _check_constant(checked: Checked, positions: list[int], settings: Settings) 
     random = np.random.default_rng(42)
     for index, tensor in enumerate(checked.inputs):
         if settings.fast_mode:
-            changed = differences.along(checked, tensor, direction(random, tensor._data), settings.eps, positions)
+            changed = differences.along(checked, tensor, direction(random, tensor._tl_data), settings.eps, positions)
         else:
             changed = differences.jacobian(checked, tensor, settings.eps, positions)
         if any(np.any(np.abs(c) > settings.atol) for c in changed):
@@ -244,13 +244,13 @@ def gradgradcheck(
 
 
 def _random_gradient(random: np.random.Generator, output: Any, spread: bool) -> Any:
-    shape = tuple(output._data.shape)
+    shape = tuple(output._tl_data.shape)
     if spread and shape:
         shape = (*shape[:-1], 2 * shape[-1])
     values = random.uniform(-1, 1, shape)
-    if output._data.dtype.kind == "c":
+    if output._tl_data.dtype.kind == "c":
         values = values + 1j * random.uniform(-1, 1, shape)
-    found = output.detach().new_tensor(np.asarray(values, dtype=output._data.dtype))
+    found = output.detach().new_tensor(np.asarray(values, dtype=output._tl_data.dtype))
     if spread and shape:
         found = found[..., ::2]
     return found.requires_grad_()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from tensorlike.dispatch.pytree import instances, map_instances
 
 from ..base import TensorBase
 from ..grad_mode import enable_grad
@@ -76,28 +78,19 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def tensors_in(values: Any) -> Iterator[Any]:
-    """Yield the tensors in nested lists and tuples."""
-    for value in values:
-        if isinstance(value, TensorBase):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
+def tensors_in(values: Any) -> list[Any]:
+    """Return the tensors in nested containers."""
+    return instances(values, TensorBase)
 
 
 def replaced(values: Any, change: Callable[[Any], Any]) -> Any:
-    """Return nested lists and tuples with `change` applied to the tensors in them."""
-    if isinstance(values, TensorBase):
-        return change(values)
-    if isinstance(values, (list, tuple)):
-        items = [replaced(v, change) for v in values]
-        return type(values)._make(items) if hasattr(values, "_make") else type(values)(items)
-    return values
+    """Return nested containers with `change` applied to the tensors in them."""
+    return map_instances(change, values, TensorBase)
 
 
 def host(tensor: Any) -> Array:
     """Return the array of a tensor in the memory of the host."""
-    found: Array = tensor.detach().cpu()._data
+    found: Array = tensor.detach().cpu()._tl_data
     return found
 
 
@@ -115,4 +108,4 @@ def direction(random: np.random.Generator, array: Any) -> Array:
 
 def start(output: Any, values: Any) -> Any:
     """Return `values` as a gradient of `output`."""
-    return output.new_tensor(np.asarray(values, dtype=output._data.dtype).reshape(output._data.shape))
+    return output.new_tensor(np.asarray(values, dtype=output._tl_data.dtype).reshape(output._tl_data.shape))

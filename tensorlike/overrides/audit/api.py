@@ -216,7 +216,7 @@ class TensorlikeApi:
 
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""
-        data = tensor._data
+        data = tensor._tl_data
         return data if isinstance(data, np.ndarray) else data.get()
 
     def tensor_of(self, array: Any, like: Any = None) -> Any:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorlike.dispatch.pytree import instances, map_instances
+
 from .foreign import let_through, name_of, one_line
 
 if TYPE_CHECKING:
@@ -22,23 +24,8 @@ Place = tuple[Any, ...]
 
 
 def mapped(value: Any, change: Callable[[Any], Any], kind: type) -> Any:
-    """Return `value` with `change` applied to the instances of `kind` in it, nested sequences opened."""
-    if isinstance(value, kind):
-        return change(value)
-    if isinstance(value, (list, tuple)) and any(True for _ in _inside(value, kind)):
-        items = [mapped(item, change, kind) for item in value]
-        return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
-    if isinstance(value, dict):
-        return {key: mapped(item, change, kind) for key, item in value.items()}
-    return value
-
-
-def _inside(value: Any, kind: type) -> Iterator[Any]:
-    if isinstance(value, kind):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _inside(item, kind)
+    """Return `value` with `change` applied to the instances of `kind` in it, nested containers opened."""
+    return map_instances(change, value, kind)
 
 
 def copied(value: Any, api: AuditedApi) -> Any:
@@ -164,7 +151,7 @@ def lost(expected: Any, actual: Any, kind: type, tensor: type) -> bool:
     if isinstance(expected, (list, tuple)):
         if isinstance(actual, (list, tuple)) and len(actual) == len(expected):
             return any(lost(e, a, kind, tensor) for e, a in zip(expected, actual))
-        return any(True for _ in _inside(expected, tensor))
+        return bool(instances(expected, tensor))
     return False
 
 

@@ -57,7 +57,7 @@ def real_dtype(dtype: Any) -> Any:
 
 def zeros_like(grad: Any) -> Any:
     """Return zeros of the shape and dtype of a gradient, for what is constant almost everywhere."""
-    return grad._zeros(grad._data.shape, grad._data.dtype)
+    return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
 
 
 def no_derivative(name: str) -> NoReturn:

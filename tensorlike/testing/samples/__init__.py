@@ -1,4 +1,4 @@
-"""Sample inputs of every operation, one file a family; importing this package registers them all."""
+"""Sample inputs of every operation, in the folders of `tensor/ops/`; importing this package registers them all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,5 @@ from .base import SAMPLES, Make, SampleInput, Samples, samples
 
 __all__ = ["SAMPLES", "Make", "SampleInput", "Samples", "samples"]
 
-for _module in pkgutil.iter_modules(__path__):
-    if _module.name != "base":
-        importlib.import_module(f"{__name__}.{_module.name}")
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)

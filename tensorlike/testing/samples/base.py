@@ -58,8 +58,8 @@ class SampleInput:
 
 
 def _shown(value: Any) -> str:
-    if hasattr(value, "_data"):
-        return f"<{value._data.dtype} {list(value._data.shape)}>"
+    if hasattr(value, "_tl_data"):
+        return f"<{value._tl_data.dtype} {list(value._tl_data.shape)}>"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_shown, value))}]"
     return repr(value)

@@ -33,8 +33,7 @@ def _folded(rank_with_batch: int | None) -> Any:
             split = (inner.shape[0], inner.shape[1])
             parts = result if isinstance(result, tuple) else (result,)
             shaped = tuple(r.reshape(*split, *r.shape[1:]) for r in parts)
-            result = type(result)._make(shaped) if hasattr(result, "_make") else shaped
-            result = result if len(parts) > 1 else result[0]
+            result = shaped if len(parts) > 1 else shaped[0]
         return wrapped(result, level)
 
     return answer

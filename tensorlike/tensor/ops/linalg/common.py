@@ -166,14 +166,14 @@ def converging(function: str, compute: Callable[..., Any], array: Any, *args: An
 
 def is_complex(tensor: Any) -> bool:
     """Return whether a tensor's elements are complex."""
-    return bool(tensor._data.dtype.kind == "c")
+    return bool(tensor._tl_data.dtype.kind == "c")
 
 
 def identity_like(matrices: Any) -> Any:
     """Return the identity of the size and dtype of square matrices, as one matrix without a history."""
     size = matrices.shape[-1]
     result = matrices.new_zeros((size, size))
-    result._data[range(size), range(size)] = 1
+    result._tl_data[range(size), range(size)] = 1
     return result
 
 
@@ -191,7 +191,7 @@ def differences(values: Any) -> Any:
 def safe_quotient(dividend: Any, divisor: Any) -> Any:
     """Return `dividend / divisor`, in which zero by zero is zero: nothing depends on what cannot be told apart."""
     undefined = (divisor == 0) & (dividend == 0)
-    if not bool(undefined._data.any()):
+    if not bool(undefined._tl_data.any()):
         return dividend / divisor
     return dividend.masked_fill(undefined, 0) / divisor.masked_fill(undefined, 1)
 
@@ -204,7 +204,7 @@ def upper_hermitian(matrices: Any) -> Any:
 
 def check_phase(function: str, what: str, diagonal: Any) -> None:
     """Refuse a gradient that depends on the phase of complex vectors, which is arbitrary."""
-    imaginary = np.abs(on_host(diagonal._data).imag)
+    imaginary = np.abs(on_host(diagonal._tl_data).imag)
     if (imaginary > 1e-2).any():
         raise RuntimeError(
             f"{function}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The "
@@ -218,7 +218,7 @@ def check_phase(function: str, what: str, diagonal: Any) -> None:
 
 def into(function: str, out: Any, result: Any, *operands: Any) -> Any:
     """Return the result of a composite, written to `out=` if there is one."""
-    return result if out is None else write_out(function, out, result._data, *operands)
+    return result if out is None else write_out(function, out, result._tl_data, *operands)
 
 
 def into_each(function: str, out: Any, results: Any, *operands: Any) -> Any:
@@ -228,5 +228,5 @@ def into_each(function: str, out: Any, results: Any, *operands: Any) -> Any:
     if not isinstance(out, (tuple, list)) or len(out) != len(results):
         wrong_type(function, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):
-        write_out(function, target, result._data, *operands)
+        write_out(function, target, result._tl_data, *operands)
     return type(results)(out)

@@ -38,7 +38,7 @@ def det(xp: Any, A: Tensor) -> Tensor:
 def _det_gradient(grad: Any, A: Any, result: Any) -> Any:
     if A.shape[-1] == 1:
         return grad.reshape(A.shape)
-    if not (on_host(result._data) == 0).any():
+    if not (on_host(result._tl_data) == 0).any():
         return inv_ex(A)[0].mH * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
     # A singular matrix has no inverse, but cofactors: each singular value is replaced by the product of the others.
     U, S, Vh = svd(A)
@@ -122,7 +122,7 @@ def logdet(input: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     require_tensor("logdet", "input", input)
-    check_square("logdet", input._data)
+    check_square("logdet", input._tl_data)
     sign, logarithm = slogdet(input)
     if is_complex(input):
         return sign.log() + logarithm  # type: ignore[no-any-return]

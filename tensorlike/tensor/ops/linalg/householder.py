@@ -71,7 +71,7 @@ def _compact(input: Any, tau: Any) -> tuple[Any, Any]:
     vectors = input[..., :count]
     ones = vectors.new_zeros(tuple(vectors.shape[-2:]))
     places = range(min(vectors.shape[-2:]))
-    ones._data[places, places] = 1
+    ones._tl_data[places, places] = 1
     vectors = vectors.tril(-1) + ones
     scaled = (vectors.mH @ vectors).triu(1) * tau.unsqueeze(-1)
     identity = identity_like(scaled)
@@ -97,7 +97,7 @@ def _check_reflections(function: str, input: Any, tau: Any) -> None:
 
 
 def _product(function: str, input: Any, tau: Any, out: Any) -> Any:
-    a, t = input._data, tau._data
+    a, t = input._tl_data, tau._tl_data
     name = "torch.linalg.householder_product"
     if a.ndim >= 2 and a.shape[-2] < a.shape[-1]:
         raise RuntimeError(
@@ -117,7 +117,7 @@ def _product(function: str, input: Any, tau: Any, out: Any) -> Any:
     columns = a.shape[-1]
     vectors, factors = _compact(input, tau)
     identity = input.detach().new_zeros(tuple(a.shape[-2:]))
-    identity._data[range(columns), range(columns)] = 1
+    identity._tl_data[range(columns), range(columns)] = 1
     found = identity - vectors @ (factors @ vectors[..., :columns, :].mH)
     return into(function, out, found, input, tau)
 
@@ -224,8 +224,8 @@ def ormqr(
     """
     for index, (argument, value) in enumerate((("input", input), ("input2", input2), ("input3", input3))):
         require_tensor("ormqr", argument, value, index + 1)
-    _check_ormqr(input._data, input2._data, input3._data, left)
-    _check_dtype("ormqr", input._data)
+    _check_ormqr(input._tl_data, input2._tl_data, input3._tl_data, left)
+    _check_dtype("ormqr", input._tl_data)
     vectors, factors = _compact(input, input2)
     if transpose:
         factors = factors.mH

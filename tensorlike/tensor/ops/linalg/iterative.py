@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -98,7 +98,7 @@ def _gradient(grads: Any, A: Any, B: Any, values: Any, vectors: Any, largest: bo
     distances = values.unsqueeze(-2) - others.unsqueeze(-1)
     own = distances.detach().new_zeros((size, count), dtype=_boolean())
     columns = range(count)
-    own._data[[size - 1 - c if largest else c for c in columns], columns] = True
+    own._tl_data[[size - 1 - c if largest else c for c in columns], columns] = True
     inverses = distances.masked_fill(own, 1).reciprocal().masked_fill(own, 0)
     across = basis @ (inverses * (basis.mT @ grads[1]))
     return (vectors * grads[0].unsqueeze(-2) + across) @ vectors.mT
@@ -131,7 +131,7 @@ def _check(A: Any, B: Any) -> None:
             continue
         if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
             raise AssertionError(f"lobpcg(): {argument} must be square, got shape {list(matrix.shape)}")
-        dtype = matrix._data.dtype
+        dtype = matrix._tl_data.dtype
         if dtype.kind != "f" or dtype.itemsize < 4:
             # PyTorch looks up its precision in a table, which lacks float16.
             error = KeyError if str(dtype) == "float16" else RuntimeError
@@ -185,7 +185,7 @@ def lobpcg(
         )
     for value in (B, X, iK):
         if value is not None:
-            check_products("lobpcg", A._data, value._data)
+            check_products("lobpcg", A._tl_data, value._tl_data)
     size = A.shape[-1]
     count = (1 if X is None else X.shape[-1]) if k is None else k
     if count < 1:
@@ -200,7 +200,7 @@ def lobpcg(
     elif X.shape[-2] != size:
         raise RuntimeError(f"lobpcg(): X must have as many rows as A, {size}, but its shape is {list(X.shape)}")
     count = min(count, X.shape[-1])
-    dtype = A._data.dtype
+    dtype = A._tl_data.dtype
     found = outer_eigenpairs(
         A,
         B,

@@ -177,20 +177,20 @@ def lstsq(
     """
     require_tensor("lstsq", "A", A, 1)
     require_tensor("lstsq", "B", B, 2)
-    vector = _check_lstsq(A._data, B._data, driver)
+    vector = _check_lstsq(A._tl_data, B._tl_data, driver)
     driver = driver or "gelsy"
     columns = B.unsqueeze(-1) if vector else B
     try:
         batch = np.broadcast_shapes(A.shape[:-2], columns.shape[:-2])
     except ValueError as error:
-        raise broadcast_error("lstsq", error, (A._data[..., 0, 0], columns._data[..., 0, 0])) from None
+        raise broadcast_error("lstsq", error, (A._tl_data[..., 0, 0], columns._tl_data[..., 0, 0])) from None
     A, columns = A.expand((*batch, *A.shape[-2:])), columns.expand((*batch, *columns.shape[-2:]))
     solution, rank, values = least_squares(A, columns, rcond, driver == "gels")
     # Without elements, yet with a history, as PyTorch has it.
     residuals = solution.reshape((-1,))[:0].abs()
     rows, width = A.shape[-2:]
-    with device_guard(rank._data):
-        if rows > width and driver != "gelsy" and (driver == "gels" or bool((rank._data == width).all())):
+    with device_guard(rank._tl_data):
+        if rows > width and driver != "gelsy" and (driver == "gels" or bool((rank._tl_data == width).all())):
             residuals = (A @ solution - columns).abs().square().sum(-2)
     if vector:
         solution = solution.squeeze(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.types import Tensor
 
@@ -19,7 +19,7 @@ __all__ = ["pca_lowrank", "svd_lowrank"]
 def _shape(function: str, A: Any) -> tuple[int, int]:
     if A.ndim < 2:
         raise ValueError(f"{function}(): A must have at least 2 dimensions, but its shape is {list(A.shape)}")
-    if A._data.dtype.kind not in "fc":
+    if A._tl_data.dtype.kind not in "fc":
         raise RuntimeError(
             f"{function}(): A must be a floating-point or complex tensor, not {A.dtype}; convert it first, e.g. with "
             ".to(tensorlike.float32)"
@@ -73,7 +73,7 @@ def svd_lowrank(
     if count < 0:
         raise RuntimeError(f"svd_lowrank(): q must not be negative, got {q}")
     if M is not None:
-        check_products("svd_lowrank", A._data, M._data)
+        check_products("svd_lowrank", A._tl_data, M._tl_data)
         A = A - M.expand(A.shape)
     return _decomposed(A, count, 2 if niter is None else niter)
 

@@ -69,7 +69,7 @@ def _unpacked(LU: Any) -> tuple[Any, Any]:
     size = min(rows, columns)
     lower, upper = LU[..., :size].tril(-1), LU[..., :size, :].triu()
     ones = LU.new_zeros((rows, size))
-    ones._data[range(size), range(size)] = 1
+    ones._tl_data[range(size), range(size)] = 1
     return lower + ones, upper
 
 
@@ -197,7 +197,7 @@ def lu(
     Same as PyTorch's function of that name.
     """
     require_tensor("lu", "A", A)
-    _check("linalg.lu", A._data, pivot)
+    _check("linalg.lu", A._tl_data, pivot)
     factors, pivots, _ = lu_factor_ex(A)
     lower, upper = _unpacked(factors)
     found = return_type("linalg_lu", ("P", "L", "U"))((permutation_of(pivots, A.shape[-2], A.dtype), lower, upper))
@@ -233,8 +233,8 @@ def lu_solve(
     """
     for index, (argument, value) in enumerate((("LU", LU), ("pivots", pivots), ("B", B))):
         require_tensor("lu_solve", argument, value, index + 1)
-    check_same_dtype("linalg.lu_solve", LU._data, B._data, ("LU", "B"))
-    _check_pivots("linalg.lu_solve", pivots._data)
+    check_same_dtype("linalg.lu_solve", LU._tl_data, B._tl_data, ("LU", "B"))
+    _check_pivots("linalg.lu_solve", pivots._tl_data)
     if LU.ndim < 2 or LU.shape[-1] != LU.shape[-2]:
         raise RuntimeError(f"linalg.lu_solve: LU must be batches of square matrices, but the shape is {list(LU.shape)}")
     if B.ndim < 2 or B.shape[-2 if left else -1] != LU.shape[-1]:
@@ -308,11 +308,11 @@ def lu_unpack(
     """
     require_tensor("lu_unpack", "LU_data", LU_data, 1)
     require_tensor("lu_unpack", "LU_pivots", LU_pivots, 2)
-    if unpack_pivots and LU_pivots._data.dtype != np.int32:
+    if unpack_pivots and LU_pivots._tl_data.dtype != np.int32:
         raise RuntimeError(
             "lu_unpack(): LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, not "
-            f"{dtype_name(LU_pivots._data.dtype)}. Note: this function is intended to be used with the output produced "
-            "by linalg.lu_factor"
+            f"{dtype_name(LU_pivots._tl_data.dtype)}. Note: this function is intended to be used with the output "
+            "produced by linalg.lu_factor"
         )
     if LU_data.ndim < 2:
         raise RuntimeError(

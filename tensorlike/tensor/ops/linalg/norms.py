@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.ops.norms import vector_norm as _vector_norm
+from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
 from tensorlike.tensor.reduced import reduced_axes
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
@@ -83,7 +83,7 @@ def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if ord == "fro":
         return _vector_norm(A, 2, (first, second), keepdim, dtype=dtype)
     if ord == "nuc" or abs(ord) == 2:
-        check_matrices("linalg.svd", A._data)
+        check_matrices("linalg.svd", A._tl_data)
         values = svdvals((A if dtype is None else A.to(dtype)).movedim((first, second), (-2, -1)))
         if ord == "nuc":
             return _kept(values.sum(-1), (first, second), keepdim)
@@ -184,14 +184,14 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
             f"linalg.cond got an invalid norm type: {p}; use None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
         )
     if A.numel() == 0:
-        real = np.dtype(A._data.real.dtype)
+        real = np.dtype(A._tl_data.real.dtype)
         result = A.new_zeros(A.shape[:-2], dtype=_dtype_of(real))
     elif p is None or p in (2, -2):
         values = svdvals(A)
         greatest, least = values[..., 0], values[..., -1]
         result = least / greatest if p == -2 else greatest / least
     else:
-        check_square("linalg.cond", A._data)
+        check_square("linalg.cond", A._tl_data)
         result = _matrix_norm(A, p, (-2, -1), False, None) * _matrix_norm(inv_ex(A)[0], p, (-2, -1), False, None)
     return into("cond", out, result, A)  # type: ignore[no-any-return]
 

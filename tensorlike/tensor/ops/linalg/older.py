@@ -34,10 +34,10 @@ def frobenius_norm(
     dims: Any = (dim,) if isinstance(dim, int) else dim
     if len(dims) > 2:
         raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
-    if input._data.dtype.kind in "biu":
+    if input._tl_data.dtype.kind in "biu":
         raise RuntimeError(
             "frobenius_norm(): norm(): input dtype should be either floating point or complex. Got "
-            f"{dtype_name(input._data.dtype)} instead."
+            f"{dtype_name(input._tl_data.dtype)} instead."
         )
     return into("frobenius_norm", out, vector_norm(input, 2, dims or None, keepdim), input)
 

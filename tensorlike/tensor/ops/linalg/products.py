@@ -13,10 +13,10 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.ops.contractions import matrix_power as _matrix_power
-from tensorlike.tensor.ops.diagonals import diagonal as _diagonal
-from tensorlike.tensor.ops.products import c_name
-from tensorlike.tensor.ops.products import matmul as _matmul
+from tensorlike.tensor.ops.linalg.contractions import matrix_power as _matrix_power
+from tensorlike.tensor.ops.linalg.diagonals import diagonal as _diagonal
+from tensorlike.tensor.ops.linalg.matmul import c_name
+from tensorlike.tensor.ops.linalg.matmul import matmul as _matmul
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
@@ -109,15 +109,15 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     require_tensor("vecdot", "x", x, 1)
     require_tensor("vecdot", "y", y, 2)
     for tensor in (x, y):
-        if tensor._data.dtype.kind in "biu":
+        if tensor._tl_data.dtype.kind in "biu":
             raise RuntimeError(
                 "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
-                f"{dtype_name(tensor._data.dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
+                f"{dtype_name(tensor._tl_data.dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
             )
-    if x._data.dtype != y._data.dtype:
+    if x._tl_data.dtype != y._tl_data.dtype:
         raise RuntimeError(
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-            f"{dtype_name(x._data.dtype)} and y of type {dtype_name(y._data.dtype)} instead"
+            f"{dtype_name(x._tl_data.dtype)} and y of type {dtype_name(y._tl_data.dtype)} instead"
         )
     return into("vecdot", out, (x.conj() * y).sum(dim), x, y)  # type: ignore[no-any-return]
 
@@ -170,10 +170,10 @@ def _check_link(first: Any, tensor: Any, index: int, at_an_end: bool) -> None:
     if tensor.ndim != 2 and not (at_an_end and tensor.ndim == 1):
         wanted = "1D or 2D" if at_an_end else "2D"
         raise RuntimeError(f"multi_dot(): tensor {index} must be {wanted} but got {tensor.ndim}D")
-    if tensor._data.dtype != first._data.dtype:
+    if tensor._tl_data.dtype != first._tl_data.dtype:
         raise RuntimeError(
             "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-            f"{c_name(first._data.dtype)} and tensor {index} {c_name(tensor._data.dtype)}"
+            f"{c_name(first._tl_data.dtype)} and tensor {index} {c_name(tensor._tl_data.dtype)}"
         )
 
 
@@ -236,7 +236,7 @@ def tensorsolve(
 
 
 def _powers(x: Any, count: int) -> Any:
-    if x._data.dtype.kind in "biu":
+    if x._tl_data.dtype.kind in "biu":
         x = x.long()
     ones = x.new_ones((*x.shape, min(count, 1)))
     if count <= 1:
@@ -262,10 +262,10 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     require_tensor("vander", "x", x)
     if x.ndim == 0:
         raise RuntimeError("linalg.vander: Expected a tensor with 1 or more dimensions, got one without")
-    if x._data.dtype.kind in "bV" or x._data.dtype == np.float16:
+    if x._tl_data.dtype.kind in "bV" or x._tl_data.dtype == np.float16:
         raise RuntimeError(
             "linalg.vander supports floating point, complex, and integer tensors, but got "
-            f"{dtype_name(x._data.dtype)}"
+            f"{dtype_name(x._tl_data.dtype)}"
         )
     count = x.shape[-1] if N is None else N
     if count <= 1:

@@ -171,9 +171,9 @@ def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[
     require_tensor(name, "A", A, 1)
     require_tensor(name, "B", B, 2)
     function = f"linalg.{name}"
-    check_same_dtype(function, A._data, B._data)
-    vector = _is_vector(A._data, B._data)
-    check_system(function, A._data, B._data, left, vector)
+    check_same_dtype(function, A._tl_data, B._tl_data)
+    vector = _is_vector(A._tl_data, B._tl_data)
+    check_system(function, A._tl_data, B._tl_data, left, vector)
     columns = B.unsqueeze(-1) if vector else B
     if left:
         result, info = solve_matrices(A, columns, f"torch.{function}", check_errors)

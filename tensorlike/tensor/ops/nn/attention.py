@@ -38,7 +38,7 @@ def _check(query: Any, key: Any, value: Any) -> None:
 def _check_options(query: Any, mask: Any, dropout_p: float) -> None:
     if mask is not None:
         dtype = array_of("scaled_dot_product_attention", "attn_mask", 4, mask).dtype
-        if dtype.kind != "b" and dtype != np.float32 and dtype != query._data.dtype:
+        if dtype.kind != "b" and dtype != np.float32 and dtype != query._tl_data.dtype:
             raise RuntimeError(
                 f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                 f"{mask.dtype} and query.dtype: {query.dtype} instead."

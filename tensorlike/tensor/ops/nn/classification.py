@@ -234,7 +234,7 @@ _nll = raw(_nll_op)
 
 
 def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
-    x, t = input._data, target._data
+    x, t = input._tl_data, target._tl_data
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
     if x.ndim == 1:
@@ -253,7 +253,7 @@ def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
         )
     if weight is None:
         return
-    w = weight._data
+    w = weight._tl_data
     count = x.shape[_axis(x.ndim)]
     if w.ndim != 1 or w.shape[0] != count:
         raise RuntimeError(
@@ -273,7 +273,7 @@ def _tensors(function: str, weight: Any, **operands: Any) -> None:
 
 def _item(target: Any, input: Any) -> Any:
     """Return the target of an input without a batch as a zero-dimensional tensor."""
-    return wrap(target._data.reshape(())) if input._data.ndim == 1 and target._data.ndim else target
+    return wrap(target._tl_data.reshape(())) if input._tl_data.ndim == 1 and target._tl_data.ndim else target
 
 
 @functional
@@ -321,7 +321,7 @@ def cross_entropy(
     _tensors("cross_entropy", weight, input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if input._data.shape == target._data.shape:
+    if input._tl_data.shape == target._tl_data.shape:
         return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_classes("cross_entropy", input, target, weight)
     return _cross_entropy(
@@ -332,7 +332,7 @@ def cross_entropy(
 def _probabilities(
     input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
-    x, t = input._data, target._data
+    x, t = input._tl_data, target._tl_data
     if t.dtype.kind not in "fV":
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {dtype_name(t.dtype)}"

@@ -98,7 +98,7 @@ def inplace_form(function: Any) -> Any:
 
 def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
     """Return `result`, or `out` with the result in it where it is given."""
-    return result if out is None else write_out(name, out, result._data, *operands)
+    return result if out is None else write_out(name, out, result._tl_data, *operands)
 
 
 def formatted(result: Any, *operands: Any) -> Any:
@@ -123,7 +123,7 @@ def warn(message: str) -> None:
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:
     """Write `function(input)` into `input`, for functions made of several operations."""
     # What the operations save must not be overwritten.
-    original = input.clone() if input._tracked and grad_enabled() else input
+    original = input.clone() if input._tl_tracked and grad_enabled() else input
     return input.copy_(function(original))
 
 
@@ -143,9 +143,9 @@ def check_parameters(function: str, array: Any, *parameters: Any) -> None:
     """Raise unless the parameters of a normalization have the dtype of its input, or float32 beside half precision."""
     dtype = array.dtype
     for parameter in parameters:
-        if parameter is None or (found := parameter._data.dtype) is dtype or found == dtype:
+        if parameter is None or (found := parameter._tl_data.dtype) is dtype or found == dtype:
             continue
-        if dtype.itemsize == 2 and all(p is None or p._data.dtype == np.float32 for p in parameters):
+        if dtype.itemsize == 2 and all(p is None or p._tl_data.dtype == np.float32 for p in parameters):
             return
         expected = "Float" if dtype.itemsize == 2 else dtype_name(dtype)
         raise RuntimeError(
@@ -156,7 +156,7 @@ def check_parameters(function: str, array: Any, *parameters: Any) -> None:
 
 def in_dtype_of(function: str, result: Any, like: Any) -> Any:
     """Return a tensor in the dtype of another, as PyTorch's operations in place leave it; raise where they do."""
-    have, wanted = result._data.dtype, like._data.dtype
+    have, wanted = result._tl_data.dtype, like._tl_data.dtype
     if have == wanted:
         return result
     if not can_cast(have, wanted):
@@ -293,4 +293,4 @@ def array_of(function: str, argument: str, position: int, value: Any) -> Any:
     """Return the array of an operand, or raise the TypeError for what is no tensor."""
     if not isinstance(value, TensorBase):
         wrong_type(function, argument, position, value)
-    return value._data
+    return value._tl_data

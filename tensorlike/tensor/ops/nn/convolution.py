@@ -194,7 +194,7 @@ def _check_operands(
     for name, value in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(value, TensorBase) and not (name == "bias" and value is None):
             raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
-    x, w = input._data, weight._data
+    x, w = input._tl_data, weight._tl_data
     if x.ndim not in (count + 1, count + 2):
         raise RuntimeError(
             f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {function}, but got input of size: "
@@ -205,7 +205,7 @@ def _check_operands(
             f"{function}(): expected a {count + 2}D weight (channels out, channels in, *kernel), but got weight of "
             f"size: {list(w.shape)}"
         )
-    for name, other in (("weight", w), ("bias", None if bias is None else bias._data)):
+    for name, other in (("weight", w), ("bias", None if bias is None else bias._tl_data)):
         if other is not None and other.dtype != x.dtype:
             raise RuntimeError(
                 f"Input type ({dtype_name(x.dtype)}) and {name} type ({dtype_name(other.dtype)}) should be the same"
@@ -226,10 +226,10 @@ def _check_windows(stride: Sizes, dilation: Sizes, groups: int) -> None:
 
 
 def _check_bias(bias: Any, channels: int, shape: Any, transposed: bool) -> None:
-    if bias is not None and (bias._data.ndim != 1 or bias._data.shape[0] != channels):
+    if bias is not None and (bias._tl_data.ndim != 1 or bias._tl_data.shape[0] != channels):
         raise RuntimeError(
             f"Given {'transposed=1, ' if transposed else ''}weight of size {list(shape)}, expected bias to be "
-            f"1-dimensional with {channels} elements, but got bias of size {list(bias._data.shape)} instead"
+            f"1-dimensional with {channels} elements, but got bias of size {list(bias._tl_data.shape)} instead"
         )
 
 
@@ -261,7 +261,7 @@ def plain_convolution(
     dilation = _listed(dilation, count, "dilation", function)
     _check_operands(function, count, input, weight, bias, any(d > 1 for d in dilation))
     _check_windows(stride, dilation, groups)
-    shape, size = weight._data.shape, input._data.shape
+    shape, size = weight._tl_data.shape, input._tl_data.shape
     kernel = shape[2:]
     pads = _pads(padding, kernel, stride, dilation, function)
     channels = size[-count - 1]
@@ -307,7 +307,7 @@ def transposed_convolution(
     _check_windows(stride, dilation, groups)
     if isinstance(padding, str):
         raise TypeError(f"{function}(): argument 'padding' must be tuple of ints, not str")
-    shape, size = weight._data.shape, input._data.shape
+    shape, size = weight._tl_data.shape, input._tl_data.shape
     kernel = shape[2:]
     pads = _pads(padding, kernel, stride, dilation, function)
     channels = size[-count - 1]

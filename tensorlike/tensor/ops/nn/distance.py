@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.ops.products import c_name
+from tensorlike.tensor.ops.linalg.matmul import c_name
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -27,7 +27,7 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
             f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the "
             "operands first, e.g. with .float()"
         )
-    if x1._data.dtype != x2._data.dtype:
+    if x1._tl_data.dtype != x2._tl_data.dtype:
         x1, x2 = x1.to(dtype_of(common)), x2.to(dtype_of(common))
     if x1.shape != x2.shape:
         # A vector has the length that it has in the common shape.
@@ -101,7 +101,7 @@ def _all_pairs(input: Any, p: float) -> Any:
     array_of("pdist", "input", 1, input)
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    if input._data.dtype.kind not in "fV":
+    if input._tl_data.dtype.kind not in "fV":
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")

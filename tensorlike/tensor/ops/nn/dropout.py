@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.generator import default_generator_of
-from tensorlike.tensor.ops.arithmetic import add, mul
+from tensorlike.tensor.ops.elementwise.arithmetic import add, mul
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor

@@ -114,11 +114,11 @@ def check_indices(function: str, indices: Any, name: str = "indices") -> None:
 
 def check_sample_weights(weight: Any, per_sample_weights: Any) -> None:
     """Raise unless the weights of single rows have the dtype of the table."""
-    if per_sample_weights is not None and per_sample_weights._data.dtype != weight._data.dtype:
+    if per_sample_weights is not None and per_sample_weights._tl_data.dtype != weight._tl_data.dtype:
         raise RuntimeError(
             "embedding_bag(): Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
-            f"'per_sample_weights'; but type {dtype_name(weight._data.dtype)} does not equal "
-            f"{dtype_name(per_sample_weights._data.dtype)}"
+            f"'per_sample_weights'; but type {dtype_name(weight._tl_data.dtype)} does not equal "
+            f"{dtype_name(per_sample_weights._tl_data.dtype)}"
         )
 
 
@@ -199,7 +199,7 @@ def embedding_bag(
     if array_of("embedding_bag", "weight", 2, weight).dtype.kind not in "fV":
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
-            f"Float, Double; but got {dtype_name(weight._data.dtype)} instead"
+            f"Float, Double; but got {dtype_name(weight._tl_data.dtype)} instead"
         )
     if per_sample_weights is not None:
         if per_sample_weights.shape != input.shape:
@@ -227,7 +227,7 @@ def embedding_bag(
         if offsets is None or offsets.dim() != 1:
             given = None if offsets is None else f"the shape {list(offsets.shape)}"
             raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
-        check_indices("embedding_bag", offsets._data, "offsets")
+        check_indices("embedding_bag", offsets._tl_data, "offsets")
         starts, end = bag_starts(offsets, input.shape[0], include_last_offset)
         input = input[:end]
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]

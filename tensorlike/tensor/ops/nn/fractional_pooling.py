@@ -91,7 +91,7 @@ def _pool(
         samples = input.new_empty((batch, channels, count)).uniform_()
     _check_samples(samples, array, count)
     xp = namespace_of(array)
-    drawn = samples._data[:batch, :channels]
+    drawn = samples._tl_data[:batch, :channels]
     # The index of every element of every window in the flattened spatial dimensions: (batch, channels, *out, *kernel).
     flat = xp.zeros((1,) * (2 + 2 * count), np.int64)
     for axis, (n, k, out) in enumerate(zip(spatial, kernel, wanted)):

@@ -120,7 +120,7 @@ class _Axis:
     def __init__(self, xp: Any, grid: Any, size: int, mode: str, padding_mode: str, align_corners: bool) -> None:
         if mode == "bicubic":
             places = _places(grid, size, "zeros", align_corners)
-            below = xp.floor(places._data)
+            below = xp.floor(places._tl_data)
             self.pixels = [
                 _bounded(xp, below + offset, size, padding_mode, align_corners) for offset in (-1, 0, 1, 2)
             ]
@@ -128,10 +128,10 @@ class _Axis:
             return
         places = _places(grid, size, padding_mode, align_corners)
         if mode == "nearest":
-            self.pixels = [_bounded(xp, xp.rint(places._data), size, "zeros", align_corners)]
+            self.pixels = [_bounded(xp, xp.rint(places._tl_data), size, "zeros", align_corners)]
             self.weights = [None]
             return
-        below = xp.floor(places._data)
+        below = xp.floor(places._tl_data)
         self.pixels = [_bounded(xp, below + offset, size, "zeros", align_corners) for offset in (0, 1)]
         behind = places - wrap(below)
         self.weights = [1 - behind, behind]
@@ -139,12 +139,12 @@ class _Axis:
 
 @guarded
 def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
-    array = input._data
+    array = input._tl_data
     if array.dtype.itemsize == 2:
         return _sampled(input.float(), grid.float(), mode, padding_mode, align_corners).type_as(input)
     xp = namespace_of(array)
     count, channels, *spatial = array.shape
-    points = grid._data.shape[1:-1]
+    points = grid._tl_data.shape[1:-1]
     # The last coordinate of a point is that of the first spatial dimension.
     axes = [
         _Axis(xp, grid[..., len(spatial) - 1 - i], size, mode, padding_mode, align_corners)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlike.autograd.function import Function, once_differentiable
 from tensorlike.autograd.functions import grad as gradients_of
 from tensorlike.autograd.grad_mode import enable_grad
-from tensorlike.tensor.ops.products import linear
+from tensorlike.tensor.ops.linalg.matmul import linear
 from tensorlike.tensor.types import Tensor
 
 from .classification import cross_entropy
@@ -92,7 +92,7 @@ class _InPieces(Function):
 
 
 def _joined(parts: list[Any], like: Any) -> Any:
-    from tensorlike.tensor.ops.joining import cat
+    from tensorlike.tensor.ops.shape.joining import cat
 
     return cat(parts) if parts else like.new_zeros(tuple(like.shape))
 
@@ -124,13 +124,13 @@ def _chunked(input: Any, linear_weight: Any, linear_bias: Any, target: Any, redu
              weight: Any, ignore_index: int, label_smoothing: float) -> Any:  # fmt: skip
     wide = settings.acc_dtype
     if wide is None:
-        wide = input.float().dtype if input._data.dtype.itemsize == 2 else input.dtype
+        wide = input.float().dtype if input._tl_data.dtype.itemsize == 2 else input.dtype
     rows = _rows(settings, input.shape[0], linear_weight.shape[0], input.shape[1])
     options = {"weight": weight, "ignore_index": ignore_index, "label_smoothing": label_smoothing}
     total = _InPieces.apply(input, linear_weight, linear_bias, target, rows, wide, options)
     if reduction == "sum":
         return total
-    return total / _divisor(target, weight, ignore_index, target._data.dtype.kind in "iu")
+    return total / _divisor(target, weight, ignore_index, target._tl_data.dtype.kind in "iu")
 
 
 @functional(guard=True)

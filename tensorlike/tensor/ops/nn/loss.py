@@ -85,7 +85,7 @@ def _mse_slope(grad: Any, input: Any, target: Any, reduction: str) -> Any:
     if reduction != "mean":
         return (input - target) * (grad * 2)
     difference = input - target
-    return difference * (grad * (2 / max(counted(difference._data.shape), 1)))
+    return difference * (grad * (2 / max(counted(difference._tl_data.shape), 1)))
 
 
 derivatives(
@@ -164,7 +164,7 @@ def smooth_l1_loss(
     error = difference.abs()
     if beta == 0:
         return reduced(error, reduction)
-    need_float("smooth_l1_loss", difference._data)
+    need_float("smooth_l1_loss", difference._tl_data)
     return reduced((error * error * (0.5 / beta)).where(error < beta, error - 0.5 * beta), reduction)
 
 
@@ -188,7 +188,7 @@ def huber_loss(
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     difference = input - target
     error = difference.abs()
-    need_float("huber_loss", difference._data)
+    need_float("huber_loss", difference._tl_data)
     losses = (error * error * 0.5).where(error <= delta, (error - 0.5 * delta) * delta)
     losses = in_dtype_of("huber_loss", losses, input)
     if weight is not None:
@@ -394,7 +394,7 @@ def gaussian_nll_loss(
         var = var * input.new_ones(input.shape)
     elif bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
-    if var._data.dtype.kind in "biu":
+    if var._tl_data.dtype.kind in "biu":
         raise RuntimeError(f"gaussian_nll_loss(): variances are floating-point numbers, got dtype {var.dtype}")
     size, given = tuple(input.shape), tuple(var.shape)
     if given != size:

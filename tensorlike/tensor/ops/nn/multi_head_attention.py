@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.ops.joining import cat
-from tensorlike.tensor.ops.products import linear
+from tensorlike.tensor.ops.linalg.matmul import linear
+from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
@@ -54,7 +54,7 @@ def _added_mask(mask: Any, name: str, like: Any) -> Any:
     """Return a mask as what is added to the scores: -inf where a boolean one forbids."""
     if mask is None:
         return None
-    boolean = mask._data.dtype.kind == "b"
+    boolean = mask._tl_data.dtype.kind == "b"
     _require(
         boolean or mask.dtype.is_floating_point,
         f"only bool and floating types of {name} are supported, but got {mask.dtype}",
@@ -63,8 +63,8 @@ def _added_mask(mask: Any, name: str, like: Any) -> Any:
         return mask.new_zeros(mask.shape, dtype=like.dtype).masked_fill(mask, -math.inf)
     if mask.dtype != like.dtype:
         raise RuntimeError(
-            f"Input dtypes must be the same, got: {name} {dtype_name(mask._data.dtype)}, query "
-            f"{dtype_name(like._data.dtype)}: convert the mask, e.g. with .to(query.dtype)"
+            f"Input dtypes must be the same, got: {name} {dtype_name(mask._tl_data.dtype)}, query "
+            f"{dtype_name(like._tl_data.dtype)}: convert the mask, e.g. with .to(query.dtype)"
         )
     return mask
 

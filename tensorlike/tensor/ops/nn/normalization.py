@@ -12,8 +12,8 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives
-from tensorlike.tensor.ops.arithmetic import div
-from tensorlike.tensor.ops.row_kernels import row_sums, rows_of_last
+from tensorlike.tensor.ops.elementwise.arithmetic import div
+from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
@@ -166,7 +166,7 @@ def _normalized_shape(function: str, input: Any, normalized_shape: Any, marks: s
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             f"normalized_shape = {list(shape)}"
         )
-    size = tuple(input._data.shape)
+    size = tuple(input._tl_data.shape)
     if size[-len(shape) :] != shape:
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*{marks}{', '.join(map(str, shape))}], "
@@ -181,10 +181,10 @@ def _check_affine(function: str, shape: tuple[int, ...], **operands: Any) -> Non
             continue
         if not isinstance(value, TensorBase):
             wrong_type(function, name, None, value)
-        if tuple(value._data.shape) != shape:
+        if tuple(value._tl_data.shape) != shape:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(value._data.shape)} and normalized_shape = {list(shape)}"
+                f"{list(value._tl_data.shape)} and normalized_shape = {list(shape)}"
             )
 
 
@@ -231,18 +231,18 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     """
     array_of("rms_norm", "input", 1, input)
     shape = _normalized_shape("rms_norm", input, normalized_shape, "")
-    array = input._data
+    array = input._tl_data
     if array.dtype.kind not in "fcV":
         need_float("rms_norm", array)
     _check_affine("rms_norm", shape, weight=weight)
     wide = input.float() if array.dtype.itemsize == 2 else input
     if eps is None:
-        eps = float(np.finfo(wide._data.real.dtype).eps)
+        eps = float(np.finfo(wide._tl_data.real.dtype).eps)
     dims = tuple(range(-len(shape), 0))
     result = wide * ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
     if weight is not None:
         result = result * weight
-    return result if result._data.dtype == array.dtype else result.type_as(input)
+    return result if result._tl_data.dtype == array.dtype else result.type_as(input)
 
 
 # ---------------------------------------------------------------------------------------------------------- batch_norm
@@ -327,7 +327,7 @@ def _batch_standard(mean: Any, rstd: Any, input: Any, training: bool, eps: float
     if training:
         return _standard(input, _batch_dims(input), eps)[0]
     # Constants here: the running statistics, without the history of this node's results.
-    return (input - wrap(mean._data)) * wrap(rstd._data)
+    return (input - wrap(mean._tl_data)) * wrap(rstd._tl_data)
 
 
 def _batch_input(
@@ -339,7 +339,7 @@ def _batch_input(
     if weight is not None:
         grad = grad * weight.reshape((1, -1, *(1 for _ in range(input.dim() - 2))))
     if not training:
-        return grad * wrap(rstd._data)
+        return grad * wrap(rstd._tl_data)
     return _standard_backward(grad, input, _batch_dims(input), eps)
 
 
@@ -364,8 +364,8 @@ def _check_channels(function: str, channels: int, **operands: Any) -> None:
             continue
         if not isinstance(value, TensorBase):
             wrong_type(function, name, None, value)
-        if value._data.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {value._data.size}")
+        if value._tl_data.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {value._tl_data.size}")
 
 
 @functional
@@ -502,7 +502,7 @@ def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
     grouped = input.reshape((shape[0], num_groups, per_group))
     result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
     scaled = scaled_channels(result, weight, bias)
-    return scaled if scaled._data.dtype == input._data.dtype else scaled.type_as(input)
+    return scaled if scaled._tl_data.dtype == input._tl_data.dtype else scaled.type_as(input)
 
 
 def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
@@ -517,7 +517,7 @@ def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
 
 def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
     """Raise unless the channels of `input` divide into groups, and there are as many weights."""
-    shape = input._data.shape
+    shape = input._tl_data.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if num_groups <= 0:
@@ -527,14 +527,14 @@ def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(shape)} and num_groups={num_groups}"
         )
-    need_float("group_norm", input._data)
+    need_float("group_norm", input._tl_data)
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != (shape[1],):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(value.shape)} and input of shape {list(shape)}"
             )
-    check_parameters("group_norm", input._data, weight, bias)
+    check_parameters("group_norm", input._tl_data, weight, bias)
 
 
 # -------------------------------------------------------------------------------------------------------------- others

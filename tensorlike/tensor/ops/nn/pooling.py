@@ -307,8 +307,8 @@ def _unpool(
             f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
             f"with shape: {list(indices.shape)}"
         )
-    if indices._data.dtype != np.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(indices._data.dtype)}")
+    if indices._tl_data.dtype != np.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {dtype_name(indices._tl_data.dtype)}")
     usual = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(shape[-count:], step, kernel, pad))
     spatial = usual
     if wanted is not None:
@@ -323,7 +323,7 @@ def _unpool(
                 raise ValueError(f"invalid output_size {tuple(spatial)} (dim {d} must be between {u - s} and {u + s})")
     lead = shape[:-count]
     total = math.prod(spatial)
-    array = indices._data
+    array = indices._tl_data
     with device_guard(array):
         if array.size and bool(((array < 0) | (array >= total)).any()):
             xp = namespace_of(array)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.ops.products import check_products
+from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
@@ -45,7 +45,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("hinge_embedding_loss", "input", 1, input)
     # Of integers, an integer.
-    limit = int(margin) if input._data.dtype.kind in "iu" else margin
+    limit = int(margin) if input._tl_data.dtype.kind in "iu" else margin
     far = (limit - input).clamp(min=0).where(target != 1, 0)
     near = input.where(target != -1, 0)
     return reduced(far + near, reduction)
@@ -233,9 +233,9 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError(f"weight must be one-dimensional, got {weight.dim()} dimensions")
     _need_tensors("multi_margin_loss", input=input, target=target)
-    need_float("multi_margin_loss", input._data)
+    need_float("multi_margin_loss", input._tl_data)
     if weight is not None:
-        check_products("multi_margin_loss", input._data, weight._data, "scalars")
+        check_products("multi_margin_loss", input._tl_data, weight._tl_data, "scalars")
     batched = input.dim() == 2
     if input.dim() not in (1, 2) or input.shape[-1] == 0:
         raise RuntimeError(
@@ -245,7 +245,7 @@ def multi_margin_loss(
     classes = target.reshape(-1)
     if classes.shape[0] != rows.shape[0]:
         raise RuntimeError(f"inconsistent target size, expected {rows.shape[0]} but got {list(target.shape)}")
-    array = classes._data
+    array = classes._tl_data
     count = rows.shape[1]
     with device_guard(array):
         if array.size and bool(((array < 0) | (array >= count)).any()):

@@ -452,8 +452,8 @@ def _prelu_weight(input: Any, weight: Any) -> Any:
             )
     if input.dtype != weight.dtype:
         raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {dtype_name(input._data.dtype)} and "
-            f"{dtype_name(weight._data.dtype)}"
+            f"prelu: Type promoting not supported. Got {dtype_name(input._tl_data.dtype)} and "
+            f"{dtype_name(weight._tl_data.dtype)}"
         )
     if count != 1 and input.dim() > 1:
         return weight.reshape((1, count, *(1 for _ in input.shape[2:])))
@@ -473,7 +473,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Same as PyTorch's function of that name.
     """
     slope = _prelu_weight(input, weight)
-    need_float("prelu", input._data)
+    need_float("prelu", input._tl_data)
     return input.where(input > 0, input * slope)
 
 

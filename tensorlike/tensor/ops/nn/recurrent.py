@@ -14,8 +14,8 @@ from tensorlike.autograd.functions import grad as gradients
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives
-from tensorlike.tensor.ops.joining import cat, stack
-from tensorlike.tensor.ops.products import times
+from tensorlike.tensor.ops.linalg.matmul import times
+from tensorlike.tensor.ops.shape.joining import cat, stack
 from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
@@ -52,11 +52,11 @@ def _as_operand(results: Sequence[Any], like: Any, count: int) -> tuple[Any, ...
 def _by_operations(compute: Callable[[list[Any]], Any], operands: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
     """Return differentiable gradients of `compute`: see Note [Two ways back through time]."""
     # Copies, so that the graph ends here: one operand may depend on another.
-    copies = [operand.clone() if operand._tracked else operand for operand in operands]
+    copies = [operand.clone() if operand._tl_tracked else operand for operand in operands]
     results = compute(copies)
-    wanted = [copy for copy, operand in zip(copies, operands) if operand._tracked]
+    wanted = [copy for copy, operand in zip(copies, operands) if operand._tl_tracked]
     found = iter(gradients(results, wanted, grads[: len(results)], create_graph=True, allow_unused=True))
-    return [next(found) if operand._tracked else None for operand in operands]
+    return [next(found) if operand._tl_tracked else None for operand in operands]
 
 
 # -------------------------------------------------------------------------------------------------------------- layers
@@ -91,7 +91,7 @@ def _layer_backward(
 ) -> list[Any]:
     if grad_enabled():
         return _by_operations(lambda copies: layer_by_operations(kind, names, copies, sizes, reverse), operands, grads)
-    of_input = operands[0]._tracked
+    of_input = operands[0]._tl_tracked
     found = _layer_grad(operands, grads[: 1 + _STATES[kind]], results, kind, names, sizes, reverse, of_input)
     return list(found) if of_input else [None, *found]
 
@@ -145,8 +145,8 @@ _gated_cell = raw(gated_cell)
 def _cell_backward(grads: Any, operands: Any, results: Any, kind: str, names: tuple[str, ...]) -> list[Any]:
     if grad_enabled():
         return _by_operations(lambda copies: cell_by_operations(kind, names, copies), operands, grads)
-    arrays, first = [operand._data for operand in operands], operands[0]._tracked
-    of_states, saved = [g._data for g in grads[: _STATES[kind]]], [r._data for r in results]
+    arrays, first = [operand._tl_data for operand in operands], operands[0]._tl_tracked
+    of_states, saved = [g._tl_data for g in grads[: _STATES[kind]]], [r._tl_data for r in results]
     found = [wrap(gradient) for gradient in _cell_gradients(arrays, of_states, saved, kind, names, first)]
     return found if first else [None, *found]
 
@@ -162,12 +162,12 @@ derivatives(gated_cell, operands=_cell_backward)
 
 
 def _check_dtypes(function: str, kind: str, operands: Sequence[Any], *, integers: bool) -> None:
-    dtype = operands[0]._data.dtype
+    dtype = operands[0]._tl_data.dtype
     for operand in operands:
-        if operand._data.dtype != dtype:
+        if operand._tl_data.dtype != dtype:
             raise RuntimeError(
                 f"{function}(): mat1 and mat2 must have the same dtype, but got {dtype_name(dtype)} and "
-                f"{dtype_name(operand._data.dtype)}; convert one of them with .to(dtype)"
+                f"{dtype_name(operand._tl_data.dtype)}; convert one of them with .to(dtype)"
             )
     if dtype.kind == "b":
         raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': convert it, e.g. with .float()")
@@ -200,26 +200,26 @@ def _need_tensor(function: str, argument: str, position: int, value: Any) -> Any
 
 def _check_layer(function: str, kind: str, input: Any, w: Weights, rows: int) -> None:
     """Refuse weights and states that do not fit the input."""
-    gates, features = GATES[kind], input._data.shape[-1]
-    width = w.hidden._data.shape[-1]
-    cells = width if w.cell is None else w.cell._data.shape[-1]
-    if w.w_ih._data.ndim == 2 and w.w_ih._data.shape[1] != features:
-        count = math.prod(input._data.shape[:-1])
+    gates, features = GATES[kind], input._tl_data.shape[-1]
+    width = w.hidden._tl_data.shape[-1]
+    cells = width if w.cell is None else w.cell._tl_data.shape[-1]
+    if w.w_ih._tl_data.ndim == 2 and w.w_ih._tl_data.shape[1] != features:
+        count = math.prod(input._tl_data.shape[:-1])
         raise RuntimeError(
             f"{function}(): mat1 and mat2 shapes cannot be multiplied ({times(count, features)} and "
-            f"{times(*w.w_ih._data.shape[::-1])}): the input has {features} features, the weights are for "
-            f"{w.w_ih._data.shape[1]}"
+            f"{times(*w.w_ih._tl_data.shape[::-1])}): the input has {features} features, the weights are for "
+            f"{w.w_ih._tl_data.shape[1]}"
         )
     expected: dict[str, tuple[int, ...]] = {"w_ih": (gates * cells, features), "w_hh": (gates * cells, width)}
     expected |= {"b_ih": (gates * cells,), "b_hh": (gates * cells,)}
     expected |= {"hidden": (rows, width), "cell": (rows, cells), "w_hr": (width, cells)}
     for name, shape in expected.items():
         value = getattr(w, name)
-        if value is not None and tuple(value._data.shape) != shape:
+        if value is not None and tuple(value._tl_data.shape) != shape:
             what = {"hidden": "hx", "cell": "the cell state of hx"}.get(name, f"{name} of params")
             raise RuntimeError(
                 f"{function}(): expected {what} to have the size {list(shape)} for each layer and direction, but got "
-                f"{list(value._data.shape)}"
+                f"{list(value._tl_data.shape)}"
             )
 
 
@@ -228,16 +228,17 @@ def _check_layer(function: str, kind: str, input: Any, w: Weights, rows: int) ->
 
 def _sizes_of(function: str, data: Any, batch_sizes: Any) -> list[int]:
     """Return the rows of each step of packed sequences."""
-    if batch_sizes._data.dtype != np.int64:
-        raise RuntimeError(f"{function}(): expected scalar type Long but found {dtype_name(batch_sizes._data.dtype)}")
+    if batch_sizes._tl_data.dtype != np.int64:
+        found = dtype_name(batch_sizes._tl_data.dtype)
+        raise RuntimeError(f"{function}(): expected scalar type Long but found {found}")
     sizes: list[int] = batch_sizes.tolist()
     if not sizes:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     if sizes[-1] < 0 or any(later > earlier for earlier, later in pairwise(sizes)):
         raise RuntimeError(f"{function}(): batch_sizes must not increase, nor be negative, but got {sizes}")
-    if sum(sizes) != data._data.shape[0]:
+    if sum(sizes) != data._tl_data.shape[0]:
         raise RuntimeError(
-            f"{function}(): batch_sizes add up to {sum(sizes)}, but data has {data._data.shape[0]} rows"
+            f"{function}(): batch_sizes add up to {sum(sizes)}, but data has {data._tl_data.shape[0]} rows"
         )
     return sizes
 
@@ -251,7 +252,7 @@ def _run_layers(
     names = ["input", *_STATE_NAMES[: len(states)], "w_ih", "w_hh"]
     if has_biases:
         names += ["b_ih", "b_hh"]
-    if kind == "lstm" and states[0]._data.shape[-1] != states[1]._data.shape[-1]:
+    if kind == "lstm" and states[0]._tl_data.shape[-1] != states[1]._tl_data.shape[-1]:
         names.append("w_hr")
     count = len(names) - 1 - len(states)
     if len(params) % count:
@@ -266,14 +267,14 @@ def _run_layers(
             f"{num_layers} and bidirectional {bidirectional}"
         )
     for state in states:
-        if state._data.ndim != 3 or state._data.shape[0] != num_layers * directions:
+        if state._tl_data.ndim != 3 or state._tl_data.shape[0] != num_layers * directions:
             raise RuntimeError(
                 f"{function}(): Expected more hidden states in stacked_rnn: hx must have the shape "
-                f"({num_layers * directions}, batch, features), but got {list(state._data.shape)}"
+                f"({num_layers * directions}, batch, features), but got {list(state._tl_data.shape)}"
             )
     _check_dtypes(function, kind, [input, *states, *params], integers=kind == "rnn_relu")
     apart = [state.unbind(0) for state in states]
-    keep = grad_enabled() and any(t._tracked for t in (input, *states, *params))
+    keep = grad_enabled() and any(t._tl_tracked for t in (input, *states, *params))
     last: list[list[Any]] = [[] for _ in states]
     for layer in range(num_layers):
         if layer and dropout and train:
@@ -327,14 +328,14 @@ def _run(function: str, kind: str, arguments: tuple[Any, ...]) -> tuple[Any, ...
     weights = _need_tensors(function, "params", positions[1], params)
     _check_options(function, options, positions[1] + 1)
     if packed:
-        if data._data.ndim != 2:
-            raise RuntimeError(f"{function}(): data must have 2 dimensions, but got {list(data._data.shape)}")
+        if data._tl_data.ndim != 2:
+            raise RuntimeError(f"{function}(): data must have 2 dimensions, but got {list(data._tl_data.shape)}")
         return _run_layers(function, kind, data, _sizes_of(function, data, batch_sizes), states, weights, *options)
-    if data._data.ndim != 3:
-        raise RuntimeError(f"{function}(): input must have 3 dimensions, but got {list(data._data.shape)}")
+    if data._tl_data.ndim != 3:
+        raise RuntimeError(f"{function}(): input must have 3 dimensions, but got {list(data._tl_data.shape)}")
     if batch_first:
         data = data.transpose(0, 1)
-    length, batch = data._data.shape[:2]
+    length, batch = data._tl_data.shape[:2]
     if not length:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     output, *last = _run_layers(function, kind, data, [batch] * length, states, weights, *options)
@@ -454,7 +455,8 @@ def _fitting(gates: int, arrays: Sequence[Any], states: int) -> bool:
 
 def _check_cell(function: str, kind: str, names: Sequence[str], operands: Sequence[Any], states: int) -> None:
     """Refuse operands that do not fit each other."""
-    x, shape, hidden = operands[0]._data, operands[1 + states]._data.shape, operands[2 + states]._data.shape[-1]
+    x, shape = operands[0]._tl_data, operands[1 + states]._tl_data.shape
+    hidden = operands[2 + states]._tl_data.shape[-1]
     if x.ndim < 2:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [-1, 0], but got 1): {function}() takes an input of 2 "
@@ -463,7 +465,7 @@ def _check_cell(function: str, kind: str, names: Sequence[str], operands: Sequen
     if len(shape) != 2 or x.shape[1] != shape[1] or x.ndim != 2:
         raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {shape[-1]}")
     for number, state in enumerate(operands[1 : 1 + states]):
-        found = state._data.shape
+        found = state._tl_data.shape
         if len(found) != 2 or found[0] != x.shape[0]:
             size = found[0] if found else 0
             raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{number} batch size {size}")
@@ -471,10 +473,10 @@ def _check_cell(function: str, kind: str, names: Sequence[str], operands: Sequen
             raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {found[1]}, expected {hidden}")
     gates = GATES[kind]
     for name, operand in zip(names[1 + states :], operands[1 + states :]):
-        if operand._data.shape[:1] != (gates * hidden,):
+        if operand._tl_data.shape[:1] != (gates * hidden,):
             raise RuntimeError(
                 f"{name.replace('w_', 'weight_').replace('b_', 'bias_')} first dim must be {gates} * hidden_size = "
-                f"{gates * hidden}, but got {operand._data.shape[0]}"
+                f"{gates * hidden}, but got {operand._tl_data.shape[0]}"
             )
     _check_dtypes(function, kind, operands, integers=kind.startswith("rnn"))
 
@@ -497,7 +499,7 @@ def _run_cell(kind: str, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any
             positions = {"input": 1, "w_ih": 3, "w_hh": 4, "b_ih": 5, "b_hh": 6}
             for name, value in zip(names, operands):
                 _need_tensor(function, name, positions.get(name, 2), value)
-    if not _fitting(GATES[kind], [operand._data for operand in operands], count):
+    if not _fitting(GATES[kind], [operand._tl_data for operand in operands], count):
         _check_cell(function, kind, names, operands, count)
     return _gated_cell(operands, kind, names) if kind in ("gru", "lstm") else (_rnn_cell(operands, kind, names),)
 

@@ -90,7 +90,7 @@ def _smooth_matrix(size: int, out: int, scale: float | None, align_corners: bool
 @guarded
 def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
     result = input
-    xp = namespace_of(input._data)
+    xp = namespace_of(input._tl_data)
     for axis, (n, scale) in enumerate(zip(out, scales), 2):
         size = input.shape[axis]
         # In single precision, as the positions are defined.

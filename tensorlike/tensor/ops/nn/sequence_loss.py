@@ -135,8 +135,8 @@ derivatives(
     ctc_losses,
     log_probs=lambda grads, results, log_probs, labels, input_lengths, target_lengths, blank, zero_infinity: (
         ctc_loss_grad(
-            grads[0], log_probs, labels, input_lengths, target_lengths, wrap(results[0]._data),
-            wrap(results[1]._data), blank, zero_infinity,
+            grads[0], log_probs, labels, input_lengths, target_lengths, wrap(results[0]._tl_data),
+            wrap(results[1]._tl_data), blank, zero_infinity,
         )
     ),
 )  # fmt: skip
@@ -147,8 +147,8 @@ derivatives(
 def _lengths(name: str, value: Any, batch: int) -> Any:
     """Return lengths as a NumPy array, checked."""
     if isinstance(value, TensorBase):
-        if value._data.dtype.kind not in "iu":
-            raise RuntimeError(f"{name} must be integral, got dtype {dtype_name(value._data.dtype)}")
+        if value._tl_data.dtype.kind not in "iu":
+            raise RuntimeError(f"{name} must be integral, got dtype {dtype_name(value._tl_data.dtype)}")
         lengths: Any = value
         found = lengths.cpu().numpy().astype(np.int64).reshape(-1)
     else:

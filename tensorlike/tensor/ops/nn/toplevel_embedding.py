@@ -76,7 +76,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
         )
     if grad_enabled():
         check_inplace(input, "embedding_renorm_")
-    functions.check_range(indices._data, table.shape[0])
+    functions.check_range(indices._tl_data, table.shape[0])
     functions.shorten(input, indices, max_norm, norm_type)
     return input
 
@@ -92,9 +92,9 @@ def _check_bags(weight: Any, indices: Any, offsets: Any, mode: int, weights: Any
             f"Float, Double; but got {dtype_name(table.dtype)} instead (while checking arguments for {name})"
         )
     for argument, value, expected in (("weight", weight, 2), ("input", indices, 1), ("offsets", offsets, 1)):
-        if value._data.ndim != expected:
+        if value._tl_data.ndim != expected:
             raise RuntimeError(
-                f"{argument} has to be a {expected}D Tensor, but got Tensor of dimension {value._data.ndim}"
+                f"{argument} has to be a {expected}D Tensor, but got Tensor of dimension {value._tl_data.ndim}"
             )
     if mode not in (0, 1, 2):
         raise RuntimeError(f"`mode` must be 0 (sum), 1 (mean), or 2 (max), got {mode!r}")
@@ -141,14 +141,14 @@ def embedding_bag(
     sizes = np.diff(np.append(starts, end))
     values = functions.looked_up(weight, indices, -1 if row is None else row, scale_grad_by_freq)
     bag = indices.new_tensor(np.repeat(np.arange(len(starts)), sizes))
-    if offsets._data.dtype == np.int64:
+    if offsets._tl_data.dtype == np.int64:
         bag = bag.long()
     counted = None if row is None else indices != row
     output = functions.bags_of(values, bag, counted, len(starts), _MODES[mode], per_sample_weights)
     with recording_block(False):
         if mode == 0:
             size = bag.new_zeros((len(starts) if weight.requires_grad else offsets.shape[0],))
-            quick = padding_idx is None and weight._data.dtype.itemsize < 8
+            quick = padding_idx is None and weight._tl_data.dtype.itemsize < 8
             return output, bag.new_empty((0,)) if quick else bag, size, size.clone()
         ones = bag.new_ones(tuple(bag.shape)) if counted is None else counted.type_as(bag)
         size = bag.new_zeros((len(starts),)).index_add(0, bag.long(), ones)

@@ -1,0 +1,345 @@
+"""Sums, products, quotients and remainders of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
+from tensorlike.tensor.runtime import promote_float, promote_real_numeric
+from tensorlike.tensor.tensor import Tensor as TensorClass
+from tensorlike.tensor.types import Number, Tensor
+
+from ..shared import check_divisor, no_derivative, scaled, zeros_like
+
+__all__ = ["add", "div", "floor_divide", "fmod", "mul", "remainder", "rsub", "sub"]
+
+
+@pointwise(None, hot="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",))
+def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """Return `input + alpha * other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+    of a higher category than that dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+    tensor([21., 42.])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.add(input, scaled(xp, other, alpha))
+
+
+derivatives(
+    add,
+    input=lambda grad: grad,
+    other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha),
+)
+
+
+@pointwise(
+    None,
+    hot="subtract",
+    promotion="subtraction",
+    operators=("__sub__",),
+    inplace_operators=("__isub__",),
+    aliases=("subtract",),
+)
+def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """Return `input - alpha * other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+    >>> import tensorlike as tl
+    >>> tl.sub(tl.tensor([5, 6]), 2)
+    tensor([3, 4])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.subtract(input, scaled(xp, other, alpha))
+
+
+derivatives(
+    sub,
+    input=lambda grad: grad,
+    other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
+)
+
+
+def _subtract_from(a: Any, b: Any) -> Any:
+    return np.subtract(b, a)
+
+
+@pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False)
+def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """Return `other - alpha * input`, element by element: the subtraction of a tensor from something.
+
+    Raises RuntimeError for booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
+    (tensor([9, 8]), tensor([9, 8]))
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.subtract(other, scaled(xp, input, alpha))
+
+
+derivatives(
+    rsub,
+    input=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
+    other=lambda grad: grad,
+)
+
+
+@pointwise(
+    "multiply",
+    operators=("__mul__", "__rmul__"),
+    inplace_operators=("__imul__",),
+    aliases=("multiply",),
+)
+def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the product of `input` and `other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+    >>> import tensorlike as tl
+    >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    mul,
+    input=lambda grad, other: grad * conj(other),
+    other=lambda grad, input: grad * conj(input),
+)
+raw_derivatives(
+    mul,
+    input=raw_product,
+    other=lambda grad, input: raw_product(grad, input),
+)
+
+
+@pointwise(
+    None,
+    hot="true_divide",
+    promotion="quotient",
+    operators=("__truediv__",),
+    inplace_operators=("__itruediv__",),
+    aliases=("divide",),
+)
+def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
+    """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+    `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+    down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+    rounding.
+
+    >>> import tensorlike as tl
+    >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+    >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+
+    Same as PyTorch's function of that name.
+    """
+    if rounding_mode is None:
+        return xp.true_divide(*promote_float("div", xp, (input, other)))
+    if rounding_mode not in ("floor", "trunc"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        )
+    input, other = promote_real_numeric(f"div_{rounding_mode}", xp, (input, other))
+    return _floor_quotient(xp, input, other) if rounding_mode == "floor" else _truncated_quotient(xp, input, other)
+
+
+def _floor_quotient(xp: Any, input: Any, other: Any) -> Any:
+    check_divisor(xp, input, other)
+    return xp.floor_divide(input, other)
+
+
+def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
+    check_divisor(xp, input, other)
+    if input.dtype.kind == "f":
+        return xp.trunc(xp.true_divide(input, other))
+    if input.dtype.kind == "u":
+        return xp.floor_divide(input, other)
+    # Rounded down, and one up again where that was away from zero.
+    quotient = xp.floor_divide(input, other)
+    away = xp.logical_and(xp.less(quotient, 0), xp.not_equal(xp.multiply(quotient, other), input))
+    return xp.add(quotient, away.astype(quotient.dtype))
+
+
+derivatives(
+    div,
+    input=lambda grad, other, rounding_mode: grad / conj(other) if rounding_mode is None else zeros_like(grad),
+    other=lambda grad, input, other, rounding_mode: (
+        -grad * conj(input / other / other) if rounding_mode is None else zeros_like(grad)
+    ),
+)
+
+
+@pointwise("true_divide", promotion="float")
+def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
+
+    >>> import tensorlike as tl
+    >>> tl.true_divide(tl.tensor([1, 2]), 4)
+    tensor([0.2500, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+derivatives(
+    true_divide,
+    input=lambda grad, other: grad / conj(other),
+    other=lambda grad, input, other: -grad * conj(input / other / other),
+)
+raw_derivatives(
+    true_divide,
+    input=raw_quotient,
+    other=lambda grad, input, other: raw_product(-grad, input / other / other),
+)
+
+
+def _divide_into(a: Any, b: Any) -> Any:
+    return np.true_divide(b, a)
+
+
+@pointwise(
+    None,
+    name="__rtruediv__",
+    function=False,
+    method="__rtruediv__",
+    promotion="float",
+    hot=_divide_into,
+    inplace=False,
+    out=False,
+)
+def _rtruediv(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return `other / input`, element by element.
+
+    >>> import tensorlike as tl
+    >>> 1 / tl.tensor([2.0, 4.0])
+    tensor([0.5000, 0.2500])
+
+    Same as PyTorch's method of that name.
+    """
+    return xp.true_divide(other, input)
+
+
+derivatives(
+    _rtruediv,
+    input=lambda grad, input, other: -grad * conj(other / input / input),
+    other=lambda grad, input: grad / conj(input),
+)
+# PyTorch keeps Python 2's name for it.
+setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
+
+
+@pointwise(
+    None,
+    promotion="division",
+    hot="floor_divide",
+    own_operators=("__floordiv__",),
+    inplace_operators=("__ifloordiv__",),
+)
+def floor_divide(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the quotient rounded down, element by element, with broadcasting.
+
+    Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
+    derivative; `div(..., rounding_mode="floor")` has one, zero.
+
+    >>> import tensorlike as tl
+    >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+    (tensor([ 3, -4]), tensor([ 3., -4.]))
+
+    Same as PyTorch's function of that name.
+    """
+    return _floor_quotient(xp, input, other)
+
+
+derivatives(
+    floor_divide,
+    input=lambda grad: no_derivative("floor_divide"),
+    other=lambda grad: no_derivative("floor_divide"),
+)
+
+
+@tensor_method(operator_of="floor_divide")
+def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
+    """Return `other // self`, element by element, rounded down.
+
+    >>> import tensorlike as tl
+    >>> 7 // tl.tensor([2, 3])
+    tensor([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return floor_divide(other, self)
+
+
+@pointwise(None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",))
+def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
+
+    Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+
+    >>> import tensorlike as tl
+    >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+    (tensor([1., 1.]), tensor([2, 1]))
+
+    Same as PyTorch's function of that name.
+    """
+    check_divisor(xp, input, other)
+    return xp.remainder(input, other)
+
+
+derivatives(
+    remainder,
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * div(input, other, rounding_mode="floor"),
+)
+
+
+@tensor_method(operator_of="remainder")
+def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
+    """Return `other % self`, element by element, with the sign of `self`.
+
+    >>> import tensorlike as tl
+    >>> 7 % tl.tensor([2, 4])
+    tensor([1, 3])
+
+    Same as PyTorch's method of that name.
+    """
+    return remainder(other, self)
+
+
+@pointwise(None, promotion="division", hot="fmod")
+def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
+    """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
+
+    Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+
+    >>> import tensorlike as tl
+    >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_divisor(xp, input, other)
+    return xp.fmod(input, other)
+
+
+derivatives(
+    fmod,
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * div(input, other, rounding_mode="trunc"),
+)

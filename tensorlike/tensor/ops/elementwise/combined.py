@@ -1,0 +1,177 @@
+"""Several steps of arithmetic in one: products and quotients added, interpolation, common divisors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.runtime import number_array, promote_arithmetic
+from tensorlike.tensor.types import Number, Tensor
+
+from ..shared import no_derivative, not_implemented
+
+__all__ = ["addcdiv", "addcmul", "gcd", "heaviside", "lcm", "lerp"]
+
+
+def _factor(xp: Any, value: Any, dtype: Any) -> Any:
+    """Return `value` as PyTorch takes it for this dtype: cut to an integer for integers."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {value}")
+    if dtype.kind in "iu":
+        value = int(value)
+    return number_array(xp, value, dtype)
+
+
+@pointwise(None, promotion="numeric")
+def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
+
+    Raises NotImplementedError for booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
+    tensor([2.5000, 5.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    product = xp.multiply(tensor1, tensor2)
+    if value != 1:
+        product = xp.multiply(product, _factor(xp, value, product.dtype))
+    return xp.add(input, product)
+
+
+derivatives(
+    addcmul,
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value),
+)
+
+
+@pointwise(None, promotion="quotient")
+def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
+
+    Raises RuntimeError for integers and booleans.
+
+    >>> import tensorlike as tl
+    >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
+    tensor([1.5000, 2.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if tensor1.dtype.kind in "biu" and tensor2.dtype.kind in "biu":
+        raise RuntimeError(
+            f"Integer division with addcdiv is no longer supported: tensor1 is {dtype_of(tensor1.dtype)} and tensor2 "
+            f"{dtype_of(tensor2.dtype)}. Use input + value * tensor1 / tensor2, or div() with a rounding_mode"
+        )
+    input, tensor1, tensor2 = promote_arithmetic("addcdiv", xp, (input, tensor1, tensor2))
+    quotient = xp.true_divide(tensor1, tensor2)
+    if value != 1:
+        quotient = xp.multiply(quotient, _factor(xp, value, quotient.dtype))
+    return xp.add(input, quotient)
+
+
+derivatives(
+    addcdiv,
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj(value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)),
+)
+
+
+@pointwise(None, promotion=None)
+def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
+    """Return `input + weight * (end - input)`, element by element, with broadcasting.
+
+    The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+
+    >>> import tensorlike as tl
+    >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+    tensor([ 1.0000, 12.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    dtype = input.dtype
+    for name, operand in (("end", end), ("weight", weight)):
+        if hasattr(operand, "ndim") and operand.dtype != dtype:
+            raise RuntimeError(
+                f"lerp(): expected dtype {dtype_of(dtype)} for `{name}` but got dtype {dtype_of(operand.dtype)}; "
+                "convert it first"
+            )
+    if dtype.kind in "biu":
+        not_implemented("lerp", dtype, "it works on floating-point and complex tensors")
+    distance = xp.subtract(end, input)
+    # From the nearer end, so that weights 0 and 1 give the ends exactly.
+    if not hasattr(weight, "ndim"):
+        if abs(weight) < 0.5:
+            return xp.add(input, xp.multiply(distance, _factor(xp, weight, dtype)))
+        return xp.subtract(end, xp.multiply(distance, _factor(xp, 1 - weight, dtype)))
+    return xp.where(
+        xp.less(xp.absolute(weight), 0.5),
+        xp.add(input, xp.multiply(weight, distance)),
+        xp.subtract(end, xp.multiply(distance, xp.subtract(1, weight))),
+    )
+
+
+derivatives(
+    lerp,
+    input=lambda grad, weight: grad * (1 - conj(weight)),
+    end=lambda grad, weight: grad * conj(weight),
+    weight=lambda grad, input, end: grad * conj(end - input),
+)
+
+
+@pointwise("gcd", promotion="integers", differentiable=False)
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
+
+    Takes integer tensors; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+    tensor([6, 7])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise("lcm", promotion="integers", differentiable=False)
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
+
+    Takes integer tensors; raises NotImplementedError for others.
+
+    >>> import tensorlike as tl
+    >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+    tensor([12, 35])
+
+    Same as PyTorch's function of that name.
+    """
+
+
+@pointwise(None, promotion=None)
+def heaviside(xp: Any, input: Tensor, values: Tensor) -> Tensor:
+    """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
+
+    Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
+
+    >>> import tensorlike as tl
+    >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if "c" in (input.dtype.kind, values.dtype.kind):
+        raise RuntimeError("heaviside is not yet implemented for complex tensors: use it on the real part")
+    if input.dtype != values.dtype:
+        raise RuntimeError(
+            "heaviside is not yet implemented for tensors with different dtypes: "
+            f"{dtype_of(input.dtype)} and {dtype_of(values.dtype)}; convert one of them"
+        )
+    return xp.where(xp.equal(input, 0), values, xp.greater(input, 0).astype(input.dtype))
+
+
+derivatives(heaviside, input=lambda grad: no_derivative("heaviside"), values=lambda grad: no_derivative("heaviside"))

@@ -1,0 +1,298 @@
+"""Complex elements and their parts."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import composite, derivatives, pointwise, primitive, tensor_property
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.types import Tensor
+
+from ..indexing.selection import kernel_of
+from ..shared import check_tensor, real_dtype, zeros_like
+
+__all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
+
+
+@pointwise(None, inplace=True)
+def conj_physical(xp: Any, input: Tensor) -> Tensor:
+    """Return the complex conjugate of each element in memory of its own; real ones as they are.
+
+    >>> import tensorlike as tl
+    >>> tl.conj_physical(tl.tensor([1 + 2j]))
+    tensor([1.-2.j])
+
+    Same as PyTorch's function of that name.
+    """
+    return xp.conjugate(input) if input.dtype.kind == "c" else input.copy()
+
+
+derivatives(conj_physical, input=lambda grad: grad.conj())
+
+_conj_physical = kernel_of(conj_physical)
+
+
+@composite(method=True, guard=False)
+def conj(input: Tensor) -> Tensor:
+    """Return the complex conjugate of each element; a real tensor comes back itself.
+
+    The result of a complex tensor has its own memory, where PyTorch's is a view that conjugates when it is read.
+
+    >>> import tensorlike as tl
+    >>> tl.conj(tl.tensor([1 + 2j]))
+    tensor([1.-2.j])
+
+    Same as PyTorch's function of that name.
+    """
+    check_tensor("conj", input)
+    return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
+
+
+@primitive(namespace="tensorlike._internal", name="real", method=False, view=True)
+def _real(xp: Any, input: Tensor) -> Tensor:
+    """Return the real parts as a view."""
+    return input.real
+
+
+@primitive(namespace="tensorlike._internal", name="imag", method=False, view=True)
+def _imag(xp: Any, input: Tensor) -> Tensor:
+    """Return the imaginary parts as a view."""
+    return input.imag
+
+
+derivatives(_real, input=lambda grad: grad)
+derivatives(_imag, input=lambda grad: grad * 1j)
+
+# The implementations behind the dispatch, which the public functions have done already.
+_real_of = kernel_of(_real)
+_imag_of = kernel_of(_imag)
+
+
+def _real_part(tensor: Any) -> Any:
+    check_tensor("real", tensor)
+    return _real_of(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
+
+
+def _imaginary_part(tensor: Any) -> Any:
+    check_tensor("imag", tensor)
+    if tensor._tl_data.dtype.kind != "c":
+        raise RuntimeError(
+            f"imag is not implemented for tensors with non-complex dtypes: this one is "
+            f"{dtype_of(tensor._tl_data.dtype)}"
+        )
+    return _imag_of(tensor)
+
+
+@composite(guard=False)
+def real(input: Tensor) -> Tensor:
+    """Return the real parts as a view of a complex tensor; a real tensor comes back itself.
+
+    >>> import tensorlike as tl
+    >>> tl.real(tl.tensor([1 + 2j]))
+    tensor([1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _real_part(input)
+
+
+@composite(guard=False)
+def imag(input: Tensor) -> Tensor:
+    """Return the imaginary parts as a view of a complex tensor.
+
+    Raises RuntimeError for a real tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.imag(tl.tensor([1 + 2j]))
+    tensor([2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _imaginary_part(input)
+
+
+def _write(part: Any, value: Any) -> None:
+    if isinstance(value, TensorBase):
+        part.copy_(value)
+    else:
+        part.fill_(value)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    """Write `value` into the real parts."""
+    _write(_real_part(self), value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    """Write `value` into the imaginary parts."""
+    _write(_imaginary_part(self), value)
+
+
+def _declare_properties() -> None:
+    # In a function, because as properties they have the names of the functions above.
+    @tensor_property(setter=_set_real)
+    def real(self: Tensor) -> Tensor:
+        """The real parts, a view of a complex tensor; a real tensor itself."""
+        return _real_part(self)
+
+    @tensor_property(setter=_set_imag)
+    def imag(self: Tensor) -> Tensor:
+        """The imaginary parts, a view; RuntimeError for a real tensor."""
+        return _imaginary_part(self)
+
+
+_declare_properties()
+
+
+@primitive(method=False, view=True)
+def view_as_real(xp: Any, input: Tensor) -> Tensor:
+    """Return a view of a complex tensor as a real one with a last dimension of size 2, the two parts.
+
+    Raises RuntimeError for a real tensor.
+
+    >>> import tensorlike as tl
+    >>> tl.view_as_real(tl.tensor([1 + 2j, 3 - 4j]))
+    tensor([[ 1.,  2.],
+            [ 3., -4.]])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind != "c":
+        raise RuntimeError(
+            f"view_as_real is only supported for complex tensors, got one of dtype {dtype_of(input.dtype)}"
+        )
+    return input[..., None].view(real_dtype(input.dtype))
+
+
+@primitive(method=False, view=True)
+def view_as_complex(xp: Any, input: Tensor) -> Tensor:
+    """Return a view of a real tensor whose last dimension holds the two parts as a complex one.
+
+    Takes float32 and float64 with a last dimension of size 2 and stride 1; raises RuntimeError otherwise.
+
+    >>> import tensorlike as tl
+    >>> tl.view_as_complex(tl.tensor([[1.0, 2.0], [3.0, -4.0]]))
+    tensor([1.+2.j, 3.-4.j])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.str[1:] not in ("f4", "f8"):
+        raise RuntimeError(
+            "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
+            f"{dtype_name(input.dtype)}"
+        )
+    if not input.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError(f"Tensor must have a last dimension of size 2, and this one's shape is {list(input.shape)}")
+    itemsize = input.dtype.itemsize
+    if not input.size:
+        return xp.empty(input.shape[:-1], dtype=f"c{2 * itemsize}")  # No memory to share, and the strides mean nothing.
+    if input.strides[-1] != itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1; make it contiguous() first")
+    if any(step % (2 * itemsize) for step in input.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension; use contiguous()")
+    return input.view(f"c{2 * itemsize}")[..., 0]
+
+
+derivatives(view_as_real, input=lambda grad: view_as_complex(grad.contiguous()))
+derivatives(view_as_complex, input=lambda grad: view_as_real(grad))
+
+
+def _check_parts(name: str, first: Any, second: Any) -> None:
+    if first.dtype.kind != "f" or second.dtype.kind != "f":
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{dtype_name(first.dtype)} and {dtype_name(second.dtype)}"
+        )
+    if first.dtype != second.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {dtype_name(first.dtype)} but got scalar type "
+            f"{dtype_name(second.dtype)} for second argument of {name}()"
+        )
+    if first.dtype.itemsize < 4:
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Half': there is no complex dtype of that size")
+
+
+def _join(xp: Any, first: Any, second: Any) -> Any:
+    result = xp.empty(np.broadcast_shapes(first.shape, second.shape), dtype=f"c{2 * first.dtype.itemsize}")
+    result.real[...] = first
+    result.imag[...] = second
+    return result
+
+
+@pointwise(None, promotion=None, method=False, inplace=False)
+def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
+    """Return complex elements with the given real and imaginary parts, with broadcasting.
+
+    Both must be float32 or both float64; raises RuntimeError otherwise.
+
+    >>> import tensorlike as tl
+    >>> tl.complex(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+    tensor([1.+3.j, 2.+4.j])
+
+    Same as PyTorch's function of that name.
+    """
+    _check_parts("complex", real, imag)
+    return _join(xp, real, imag)
+
+
+derivatives(complex, real=lambda grad: grad.real, imag=lambda grad: grad.imag)
+
+
+@pointwise(None, promotion=None, method=False, inplace=False)
+def polar(xp: Any, abs: Tensor, angle: Tensor) -> Tensor:
+    """Return complex elements with the given absolute values and angles in radians, with broadcasting.
+
+    Both must be float32 or both float64; raises RuntimeError otherwise.
+
+    >>> import tensorlike as tl
+    >>> tl.polar(tl.tensor([2.0, 1.0]), tl.tensor([0.0, 1.0]))
+    tensor([2.0000+0.0000j, 0.5403+0.8415j])
+
+    Same as PyTorch's function of that name.
+    """
+    _check_parts("polar", abs, angle)
+    return _join(xp, xp.multiply(abs, xp.cos(angle)), xp.multiply(abs, xp.sin(angle)))
+
+
+derivatives(
+    polar,
+    abs=lambda grad, result: (grad * result.sgn().conj()).real,
+    angle=lambda grad, result: (grad * (result * 1j).conj()).real,
+)
+
+
+@pointwise(None, inplace=False, promotion="float")
+def angle(xp: Any, input: Tensor) -> Tensor:
+    """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
+
+    Complex elements give a real tensor, integers the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
+    tensor([0.7854, 3.1416])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.dtype.kind == "c":
+        return xp.arctan2(input.imag, input.real)
+    kind = input.dtype.type
+    return xp.where(xp.isnan(input), input, xp.where(xp.less(input, 0), kind(math.pi), kind(0)))
+
+
+def _angle_backward(grad: Any, input: Any) -> Any:
+    if not input.is_complex():
+        return zeros_like(grad)
+    # Along the circle, and the faster the nearer to zero.
+    size = input.abs()
+    return (grad * (input / (size * size) * builtins.complex(0, 1))).where(size != 0, 0)
+
+
+derivatives(angle, input=_angle_backward)

@@ -1,0 +1,92 @@
+"""Choosing elements from two tensors by a condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
+from tensorlike.tensor.fast_paths import WHERE
+from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
+from tensorlike.tensor.types import Number, Tensor
+
+from ..indexing.selection import kernel_of
+
+__all__ = ["where"]
+
+
+@pointwise(None, namespace="tensorlike._internal", name="where", method=False, inplace=False, promotion=None)
+def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return `input` where the condition holds and `other` elsewhere."""
+    if condition.dtype.kind != "b":
+        if condition.dtype.str != "|u1":
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{dtype_name(condition.dtype)}; compare it with something, e.g. condition != 0"
+            )
+        condition = xp.not_equal(condition, 0)
+    if type(input) is np.ndarray and (
+        (type(other) is np.ndarray and input.dtype is other.dtype) or (type(other) is float and input.dtype.kind == "f")
+    ):
+        return np.where(condition, input, other)
+    one, two = promote_arithmetic("where", xp, (input, other))
+    check_fit((input, other), one.dtype)
+    return xp.where(condition, one, two)
+
+
+derivatives(
+    _where,
+    input=lambda grad, condition: _choose(condition, grad, 0),
+    other=lambda grad, condition: _choose(condition, 0, grad),
+)
+
+# The implementation behind the dispatch, which the public functions have done already.
+_choose_behind = kernel_of(_where)
+
+
+def _choose(condition: Any, input: Any, other: Any) -> Any:
+    return where(condition, input, other)
+
+
+@composite(guard=False, hot=WHERE, hot_for=_where.declaration)  # type: ignore[attr-defined]
+def where(
+    condition: Tensor,
+    input: Tensor | Number | None = None,
+    other: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    """Return the elements of `input` where `condition` is true and those of `other` elsewhere, with broadcasting.
+
+    With a condition alone, the indices of its true elements, one tensor a dimension. The condition must be boolean;
+    raises RuntimeError otherwise.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([-1.0, 2.0])
+    >>> tl.where(x > 0, x, 0.0), tl.where(x > 0)
+    (tensor([0., 2.]), (tensor([1]),))
+
+    Same as PyTorch's function of that name.
+    """
+    if input is None and other is None and out is None:
+        if not isinstance(condition, TensorBase):
+            wrong_type("where", "condition", 1, condition)
+        array = condition._tl_data
+        return tuple(wrap(a) for a in namespace_of(array).nonzero(array if array.ndim else array[None]))
+    return _choose_behind(condition, input, other, out=out)
+
+
+@tensor_method(name="where", composite=False)
+def _where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
+    """Return the elements of this tensor where `condition` is true and those of `other` elsewhere.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1.0, 2.0]).where(tl.tensor([True, False]), 0)
+    tensor([1., 0.])
+
+    Same as PyTorch's method of that name.
+    """
+    return _choose_behind(condition, self, other)

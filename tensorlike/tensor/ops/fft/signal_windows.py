@@ -1,0 +1,483 @@
+"""Windows: the weights that a piece of a signal is multiplied by, and numbers evenly spaced on a logarithmic scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.backends import device_of, transfer
+from tensorlike.tensor.declare import factory
+from tensorlike.tensor.device import as_device
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
+from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.from_data import finish, placed
+from tensorlike.tensor.layouts import check_layout
+from tensorlike.tensor.runtime import run_quietly, wanted_dtype, write_out
+from tensorlike.tensor.types import Number, Tensor
+
+__all__: list[str] = []
+
+_WINDOWS = "tensorlike.signal.windows"
+
+#: The weights of the cosines that a window is a sum of.
+_BLACKMAN = (0.42, 0.5, 0.08)
+_NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
+
+
+# ------------------------------------------------------------------------------------------------------------ formulas
+# Each takes how many elements there are and which length they are part of: one less than their number for a symmetric
+# window, their number for one that is repeated.
+
+
+def _cosines(count: int, span: int, weights: Sequence[float]) -> Any:
+    angles = 2 * np.pi * np.arange(count) / span
+    found = np.zeros(count)
+    for order, weight in enumerate(weights):
+        found += (-1) ** order * weight * np.cos(order * angles)
+    return found
+
+
+def _triangle(count: int, span: int) -> Any:
+    return 1 - np.abs(2 * np.arange(count) / span - 1)
+
+
+def _kaiser(count: int, span: int, beta: float) -> Any:
+    across = 2 * np.arange(count) / span - 1
+    return np.i0(beta * np.sqrt(np.maximum(1 - across * across, 0))) / np.i0(beta)
+
+
+def _gaussian(count: int, span: int, std: float) -> Any:
+    return np.exp(-0.5 * ((np.arange(count) - span / 2) / std) ** 2)
+
+
+def _exponential(count: int, span: int, tau: float, center: float | None) -> Any:
+    return np.exp(-np.abs(np.arange(count) - (span / 2 if center is None else center)) / tau)
+
+
+def _arch(count: int, span: int) -> Any:
+    return np.sin(np.pi * (np.arange(count) + 0.5) / (span + 1))
+
+
+def _values(function: Callable[..., Any], count: int, periodic: bool, *arguments: Any) -> Any:
+    """Return a window in double precision; a single element is 1, whatever the formula."""
+    if count < 2:
+        return np.ones(count)
+    return run_quietly(function, count, count if periodic else count - 1, *arguments)
+
+
+# -------------------------------------------------------------------------------------------- tensorlike.signal.windows
+
+
+def _made(
+    name: str, function: Callable[..., Any], M: Any, sym: bool, dtype: Any, layout: Any, device: Any,
+    requires_grad: bool, *arguments: Any,
+) -> Any:  # fmt: skip
+    wanted = default_float() if dtype is None else as_numpy_dtype(dtype, name)
+    if isinstance(M, bool) or not hasattr(M, "__index__"):
+        raise TypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__} ({M!r})")
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    check_layout(layout, name)
+    if str(wanted) not in ("float32", "float64"):
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype_of(wanted)}")
+    array = _values(function, int(M), not sym, *arguments).astype(wanted)
+    return finish(placed(array, device, name), requires_grad)
+
+
+@factory(namespace=_WINDOWS)
+def bartlett(
+    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return the `M` elements of a triangle that is 1 in the middle and 0 at the ends.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("bartlett", _triangle, M, sym, dtype, layout, device, requires_grad)
+
+
+@factory(namespace=_WINDOWS)
+def blackman(
+    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a sum of three cosines of `M` elements, small at the ends and 1 in the middle.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.blackman(5, sym=False)[1:]
+    tensor([0.2008, 0.8492, 0.8492, 0.2008])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("blackman", _cosines, M, sym, dtype, layout, device, requires_grad, _BLACKMAN)
+
+
+@factory(namespace=_WINDOWS)
+def cosine(
+    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of the upper half of a sine.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("cosine", _arch, M, sym, dtype, layout, device, requires_grad)
+
+
+@factory(namespace=_WINDOWS)
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Dtype | None = None,
+    layout: Any = None, device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements that fall exponentially with their distance from `center`, by e every `tau`.
+
+    The center is the middle, which for a symmetric window it must be. With `sym=False` the window is the beginning of
+    one with an element more: made to be repeated. Raises ValueError for a negative `M` and other dtypes than float32
+    and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+
+    Same as PyTorch's function of that name.
+    """
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+    return _made("exponential", _exponential, M, sym, dtype, layout, device, requires_grad, tau, center)
+
+
+@factory(namespace=_WINDOWS)
+def gaussian(
+    M: int, *, std: float = 1.0, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of the bell curve of the standard deviation `std`, 1 in the middle.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+
+    Same as PyTorch's function of that name.
+    """
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    return _made("gaussian", _gaussian, M, sym, dtype, layout, device, requires_grad, std)
+
+
+@factory(namespace=_WINDOWS)
+def general_cosine(
+    M: int, *, a: Sequence[float], sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of the sum of cosines with the weights `a`, which alternate in sign.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.general_cosine(5, a=[0.5, 0.5])
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(a, (list, tuple)):
+        raise TypeError(f"Coefficients must be a list/tuple, not {type(a).__name__}")
+    if not a:
+        raise ValueError("Coefficients cannot be empty")
+    if not all(isinstance(weight, (int, float)) for weight in a):
+        raise ValueError(f"Coefficients must be numbers: {list(a)!r}")
+    return _made("general_cosine", _cosines, M, sym, dtype, layout, device, requires_grad, a)
+
+
+@factory(namespace=_WINDOWS)
+def general_hamming(
+    M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of `alpha` less `1 - alpha` times a cosine.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.general_hamming(3, alpha=0.75)
+    tensor([0.5000, 1.0000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("general_hamming", _cosines, M, sym, dtype, layout, device, requires_grad, (alpha, 1.0 - alpha))
+
+
+@factory(namespace=_WINDOWS)
+def hamming(
+    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of 0.54 less 0.46 times a cosine.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("hamming", _cosines, M, sym, dtype, layout, device, requires_grad, (0.54, 0.46))
+
+
+@factory(namespace=_WINDOWS)
+def hann(
+    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of one half less half a cosine: 0 at the ends and 1 in the middle.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.hann(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("hann", _cosines, M, sym, dtype, layout, device, requires_grad, (0.5, 0.5))
+
+
+@factory(namespace=_WINDOWS)
+def kaiser(
+    M: int, *, beta: float = 12.0, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `M` elements of a Bessel function, the narrower the greater `beta`.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.kaiser(3, beta=0.0)
+    tensor([1., 1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    return _made("kaiser", _kaiser, M, sym, dtype, layout, device, requires_grad, beta)
+
+
+@factory(namespace=_WINDOWS)
+def nuttall(
+    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a sum of four cosines of `M` elements, with side lobes below -93 dB.
+
+    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
+    ValueError for a negative `M` and other dtypes than float32 and float64.
+
+    >>> import tensorlike as tl
+    >>> tl.signal.windows.nuttall(3)
+    tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])
+
+    Same as PyTorch's function of that name.
+    """
+    return _made("nuttall", _cosines, M, sym, dtype, layout, device, requires_grad, _NUTTALL)
+
+
+# ----------------------------------------------------------------------------------------------------------- tensorlike
+
+
+def _older(
+    name: str, function: Callable[..., Any], window_length: Any, periodic: bool, dtype: Any, layout: Any, device: Any,
+    requires_grad: bool, *arguments: Any,
+) -> Any:  # fmt: skip
+    wanted = default_float() if dtype is None else as_numpy_dtype(dtype, name)
+    if isinstance(window_length, bool) or not hasattr(window_length, "__index__"):
+        raise TypeError(
+            f"{name}(): argument 'window_length' (position 1) must be int, not {type(window_length).__name__} "
+            f"({window_length!r})"
+        )
+    if wanted.kind in "biu":
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype_of(wanted)}")
+    if wanted.kind == "c":
+        raise NotImplementedError(f"\"{name}\" not implemented for complex dtypes, got: {dtype_of(wanted)}")
+    if window_length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+    check_layout(layout, name)
+    array = _values(function, int(window_length), periodic, *arguments).astype(wanted)
+    return finish(placed(array, device, name), requires_grad)
+
+
+@factory
+def bartlett_window(
+    window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a triangle, 1 in the middle and 0 at the ends: `signal.windows.bartlett`.
+
+    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
+    for a negative length and integer dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _older("bartlett_window", _triangle, window_length, periodic, dtype, layout, device, requires_grad)
+
+
+@factory
+def blackman_window(
+    window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a sum of three cosines, small at the ends and 1 in the middle: `signal.windows.blackman`.
+
+    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
+    for a negative length and integer dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.blackman_window(5, False)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+
+    Same as PyTorch's function of that name.
+    """
+    return _older("blackman_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, _BLACKMAN)
+
+
+@factory
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
+    dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `alpha` less `beta` times a cosine: `signal.windows.hamming`.
+
+    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
+    for a negative length and integer dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+
+    Same as PyTorch's function of that name.
+    """
+    weights = (alpha, beta)
+    return _older("hamming_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, weights)
+
+
+@factory
+def hann_window(
+    window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return one half less half a cosine: `signal.windows.hann`.
+
+    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
+    for a negative length and integer dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return _older("hann_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, (0.5, 0.5))
+
+
+@factory
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Dtype | None = None, layout: Any = None,
+    device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a Bessel function, the narrower the greater `beta`: `signal.windows.kaiser`.
+
+    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
+    for a negative length and integer dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.kaiser_window(3, beta=0.0)
+    tensor([1., 1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _older("kaiser_window", _kaiser, window_length, periodic, dtype, layout, device, requires_grad, beta)
+
+
+# ---------------------------------------------------------------------------------------------------- logarithmic scale
+
+
+def _number(value: Any, argument: str) -> Any:
+    if isinstance(value, TensorBase):
+        return value.item()  # type: ignore[attr-defined]
+    if isinstance(value, bool) or not isinstance(value, (int, float, complex)):
+        raise TypeError(f"logspace(): argument '{argument}' must be Number, not {type(value).__name__}")
+    return value
+
+
+@factory
+def logspace(
+    start: Number, end: Number, steps: int, base: float = 10.0, *, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return `steps` powers of `base` whose exponents go from `start` to `end`, both included, in equal steps.
+
+    Raises RuntimeError when `steps` is negative.
+
+    >>> import tensorlike as tl
+    >>> tl.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+
+    Same as PyTorch's function of that name.
+    """
+    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+        raise TypeError(f"logspace(): argument 'steps' must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise RuntimeError(f"logspace(): number of steps must be non-negative, got {steps}")
+    first, last = _number(start, "start"), _number(end, "end")
+    check_layout(layout, "logspace")
+    wanted = wanted_dtype("logspace", dtype, out)
+    if wanted is None:
+        wanted = default_float()
+        if isinstance(first, complex) or isinstance(last, complex):
+            wanted = np.dtype(np.complex64 if wanted.itemsize < 8 else np.complex128)
+    array = run_quietly(_powers, first, last, int(steps), base, wanted)
+    if out is not None:
+        where = device_of(out._tl_data) if device is None else as_device(device, "logspace")
+        return write_out("logspace", out, transfer(array, where))
+    return finish(placed(array, device, "logspace"), requires_grad)
+
+
+def _powers(first: Any, last: Any, steps: int, base: Any, dtype: Any) -> Any:
+    found = np.power(base + 0.0, np.linspace(first, last, steps))
+    return np.trunc(found).astype(dtype) if dtype.kind in "iu" else found.astype(dtype)

@@ -1,0 +1,1 @@
+"""Elements by position: `x[...]`, masks, gathering and scattering, sorting and searching."""

@@ -1,0 +1,84 @@
+"""Basic indexing as views, and its gradient: what `x[0]`, `select`, `narrow` and the splits share. Not public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.types import Tensor
+
+__all__ = [
+    "INTERNAL",
+    "alias",
+    "along",
+    "declared",
+    "direct",
+    "part",
+    "place",
+    "select_view",
+    "slice_view",
+    "unsqueeze_view",
+    "writable",
+]
+
+#: The namespace of operations that are nobody's business: types are not asked about them.
+INTERNAL = "tensorlike._internal"
+
+
+def direct(function: Any) -> Callable[..., Any]:
+    """Return what a public function runs when nobody overrides it, for calls that must not ask again."""
+    implementation: Callable[..., Any] = function._entry.implementation
+    return implementation
+
+
+def declared(function: Any) -> Any:
+    """Return the declaration of a public function."""
+    return function.declaration
+
+
+def along(dim: int, *index: Any) -> tuple[Any, ...]:
+    """Return the index that is `index` at dimension `dim` and everything elsewhere."""
+    return (*(slice(None),) * dim, *index, Ellipsis)
+
+
+def writable(view: Any, source: Any) -> Any:
+    """Return `view` with the permission to write that `source` has: NumPy withholds it from some views."""
+    if isinstance(view, np.ndarray) and source.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+@primitive(namespace=INTERNAL, method=False)
+def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]) -> Tensor:
+    """Return zeros of the given shape with `input` at a basic index."""
+    result = xp.zeros(shape, input.dtype)
+    result[index] = input
+    return result
+
+
+def _view(name: str) -> Any:
+    # One declaration for each name that PyTorch's nodes have. An `index` ends in Ellipsis, for an array in every case.
+    @primitive(name=name, namespace=INTERNAL, method=False, view=True)
+    def basic(xp: Any, input: Tensor, index: tuple[Any, ...]) -> Tensor:
+        """Return the view of `input` at a basic index."""
+        return input[index]
+
+    derivatives(basic, input=lambda grad, input_shape, index: direct(place)(grad, input_shape, index))
+    return declared(basic)
+
+
+select_view = _view("select")
+slice_view = _view("slice")
+unsqueeze_view = _view("unsqueeze")
+alias = _view("alias")
+
+
+def part(view: Any, tensor: Any, index: tuple[Any, ...]) -> Any:
+    """Return the part of a tensor at a basic index, recorded as `view`, one of the four declarations above."""
+    return view.record_view(tensor._tl_data[index], tensor, index)
+
+
+derivatives(place, input=lambda grad, index: part(slice_view, grad, index))

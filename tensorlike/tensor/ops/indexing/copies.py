@@ -1,0 +1,238 @@
+"""Copies where others make views: a tensor with one part of it replaced, and parts that share no memory."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.layouts import contiguous_format
+from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
+from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.views import geometry_of, layout_of
+
+from ..memory.views import write_strided
+from ..shape.joining import chunk, split, split_with_sizes
+from ..shape.rearranging import as_strided, narrow
+from ..shape.reshaping import clone, sizes
+from .basic import INTERNAL, along, direct, part, slice_view
+
+__all__ = [
+    "as_strided_scatter",
+    "narrow_copy",
+    "select_scatter",
+    "slice_scatter",
+    "unravel_index",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+]
+
+
+def _checked(function: str, input: Any, src: Any = None) -> None:
+    for position, (argument, value) in enumerate((("input", input), ("src", input if src is None else src)), 1):
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+            )
+
+
+# ------------------------------------------------------------------------------------------------- one part replaced
+
+
+@primitive(name="slice_scatter", namespace=INTERNAL, method=False)
+def _replaced(xp: Any, input: Tensor, src: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """Return `input` with `src` at a basic index."""
+    result = input.copy()
+    target = result[index]
+    if target.shape != src.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(target.shape)}"
+        )
+    target[...] = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
+    return result
+
+
+derivatives(
+    _replaced,
+    input=lambda grad, src_shape, index: direct(_replaced)(grad, grad._tl_zeros(src_shape, grad._tl_data.dtype), index),
+    src=lambda grad, index: part(slice_view, grad, index),
+)
+
+
+@composite(guard=False, method=True)
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """Return a copy of `input` whose slice at `index` along `dim` is `src`.
+
+    Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
+
+    >>> import tensorlike as tl
+    >>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 0)
+    tensor([[1., 1.],
+            [0., 0.]])
+
+    Same as PyTorch's function of that name.
+    """
+    _checked("select_scatter", input, src)
+    shape = input._tl_data.shape
+    where, place = one_dim(dim, len(shape)), operator.index(index)
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    if not -shape[where] <= place < shape[where]:
+        raise IndexError(f"select(): index {place} out of range for tensor of size {list(shape)} at dimension {where}")
+    return direct(_replaced)(input, src, along(where, place))
+
+
+@composite(guard=False, method=True)
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
+
+    Raises RuntimeError unless `src` has the shape of those slices.
+
+    >>> import tensorlike as tl
+    >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    _checked("slice_scatter", input, src)
+    if step <= 0:
+        raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
+    where = one_dim(dim, input._tl_data.ndim)
+    found = direct(_replaced)(input, src, along(where, slice(start, end, step)))
+    return found if out is None else write_out("slice_scatter", out, found._tl_data, input, src)
+
+
+@composite(guard=False, method=True)
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """Return a copy of `input` in which the elements that `as_strided` would show are those of `src`.
+
+    Raises RuntimeError unless `src` has the shape `size`.
+
+    >>> import tensorlike as tl
+    >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
+    tensor([1., 0., 0., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    _checked("as_strided_scatter", input, src)
+    if src._tl_data.shape != sizes(size, "as_strided_scatter", "size"):
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src._tl_data.shape)}, "
+            f"slice size = {list(size)}"
+        )
+    shown = direct(as_strided)(wrap(input._tl_data), size, stride, storage_offset)._tl_data
+    return direct(write_strided)(input, src, layout_of(input._tl_data), geometry_of(shown, input._tl_data))
+
+
+# ------------------------------------------------------------------------------------------------ parts of their own
+
+
+@composite(guard=False, method=True)
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the `length` slices of `input` from `start` on along `dim`.
+
+    >>> import tensorlike as tl
+    >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    result = direct(clone)(direct(narrow)(input, dim, start, length), memory_format=contiguous_format)
+    return result if out is None else write_out("narrow_copy", out, result._tl_data, input)
+
+
+def _copies(parts: Any) -> tuple[Any, ...]:
+    return tuple([direct(clone)(p) for p in parts])
+
+
+@composite(guard=False, method=True)
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return the parts that `split` returns, each in memory of its own, so that they may be written to.
+
+    >>> import tensorlike as tl
+    >>> tl.unsafe_split(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+
+    Same as PyTorch's function of that name.
+    """
+    return _copies(direct(split)(input, split_size, dim))
+
+
+@composite(guard=False, method=True)
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Return the parts that `split_with_sizes` returns, each in memory of its own, so that they may be written to.
+
+    >>> import tensorlike as tl
+    >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+
+    Same as PyTorch's function of that name.
+    """
+    return _copies(direct(split_with_sizes)(input, split_sizes, dim))
+
+
+@composite(guard=False, method=True)
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return the parts that `chunk` returns, each in memory of its own, so that they may be written to.
+
+    >>> import tensorlike as tl
+    >>> tl.unsafe_chunk(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+
+    Same as PyTorch's function of that name.
+    """
+    return _copies(direct(chunk)(input, chunks, dim))
+
+
+@composite(guard=False)
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Return the coordinates, in a tensor of that shape, of elements given by their place in the flat tensor.
+
+    Raises ValueError when an index is out of range or the shape is negative, and TypeError unless they are integers.
+
+    >>> import tensorlike as tl
+    >>> tl.unravel_index(tl.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(indices, TensorBase):
+        raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
+    array = indices._tl_data
+    if array.dtype.kind not in "iu":
+        raise TypeError(
+            f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}"
+        )
+    wanted = sizes(shape, "unravel_index", "shape")
+    if any(n < 0 for n in wanted):
+        raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {wanted}")
+    count = math.prod(wanted)
+    return _coordinates(array, wanted, count)
+
+
+@guarded
+def _coordinates(array: Any, wanted: tuple[int, ...], count: int) -> tuple[Any, ...]:
+    if array.size and (int(array.min()) < 0 or int(array.max()) >= count):
+        raise ValueError(f"unravel_index(): an index is out of bounds for shape {wanted}, which has {count} elements")
+    found = []
+    xp = namespace_of(array)
+    array = array.astype(np.int64)
+    step = count
+    for n in wanted:
+        step //= max(n, 1)
+        found.append(wrap(as_array(xp.remainder(xp.floor_divide(array, max(step, 1)), max(n, 1)))))
+    return tuple(found)

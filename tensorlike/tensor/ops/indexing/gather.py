@@ -1,0 +1,177 @@
+"""Elements and slices picked by index tensors: gathering along a dimension, selecting, taking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.runtime import broadcast_error, dtype_name
+from tensorlike.tensor.types import Tensor
+
+from .basic import direct
+from .scatter import _OUT_OF, _check_dims, _is_index, _vector, check_bounds, check_range
+
+__all__ = ["gather", "index_select", "take", "take_along_dim"]
+
+
+@primitive(out=True)
+def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the slices of `input` along `dim` that a vector of indices names, in its order.
+
+    Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
+
+    >>> import tensorlike as tl
+    >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
+    tensor([[2, 2],
+            [4, 4]])
+
+    Same as PyTorch's function of that name.
+    """
+    where = one_dim(dim, input.ndim)
+    if not _is_index(index):
+        raise RuntimeError(
+            f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}"
+        )
+    vector = _vector("index_select", index)
+    if not input.ndim:
+        if vector.shape[0] != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {vector.shape[0]} value(s)"
+            )
+        check_range(xp, vector, 1, IndexError, "index_select(): index {index} out of range in self, of size {size}")
+        return input.copy()
+    check_range(
+        xp, vector, input.shape[where], IndexError, "index_select(): index {index} out of range in self, of size {size}"
+    )
+    return xp.take(input, vector, axis=where)
+
+
+derivatives(
+    index_select,
+    input=lambda grad, input_shape, dim, index: (
+        grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(dim, index, grad)
+    ),
+)
+
+
+@primitive(out=True)
+def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
+    """Return the elements of `input`, as if it had one dimension, that `index` names; negative ones count from the end.
+
+    Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
+
+    >>> import tensorlike as tl
+    >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
+    tensor([1, 4])
+
+    Same as PyTorch's function of that name.
+    """
+    if index.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
+    if not input.size and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    check_range(xp, index, input.size, IndexError, _OUT_OF.format(function="take"), negative=True)
+    return xp.take(input.reshape(-1), index)
+
+
+derivatives(
+    take,
+    input=lambda grad, input_shape, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).put(index, grad, True),
+)
+
+
+@primitive(out=True)
+def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """Return the elements of `input` that `index` names along `dim`, each at the place of its index.
+
+    `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
+    an index out of range.
+
+    >>> import tensorlike as tl
+    >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+
+    Same as PyTorch's function of that name.
+    """
+    where = one_dim(dim, input.ndim)
+    _check_dims("gather", input, index, "input")
+    if not index.size:
+        return xp.empty(index.shape, input.dtype)
+    for d in range(input.ndim):
+        if d != where and index.ndim and index.shape[d] > input.shape[d]:
+            raise RuntimeError(
+                f"gather(): Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
+                f"than self {list(input.shape)} apart from dimension {where}"
+            )
+    source = input if input.ndim else input.reshape(1)
+    places = index if index.ndim else index.reshape(1)
+    check_bounds(xp, places, source.shape, where, RuntimeError)
+    corner = tuple(slice(None) if d == where else slice(n) for d, n in enumerate(places.shape))
+    return xp.take_along_axis(source[corner], places, axis=where).reshape(index.shape)
+
+
+derivatives(
+    gather,
+    input=lambda grad, input_shape, dim, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).scatter_add(
+        dim, index, grad
+    ),
+)
+
+
+@composite(guard=False, method=True)
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Return the elements of `input` that `indices` names along `dim`, the other dimensions broadcast.
+
+    Without `dim` the input is taken as if it had one dimension. Raises RuntimeError when the numbers of dimensions
+    differ.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([[3, 1], [2, 4]])
+    >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
+    tensor([[3],
+            [2]])
+
+    Same as PyTorch's function of that name.
+    """
+    from ..shape.expanding import expand
+    from ..shape.reshaping import reshape
+
+    for position, (argument, value) in enumerate((("input", input), ("indices", indices)), 1):
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                f"take_along_dim(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(value).__name__}"
+            )
+    tensor, places = input, indices
+    if places._tl_data.dtype != np.int64:
+        raise RuntimeError(
+            f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._tl_data.dtype)}"
+        )
+    if dim is None:
+        shape = (tensor._tl_data.size,)
+        return direct(gather)(
+            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._tl_data.size,)), out=out
+        )
+    mine, others = tensor._tl_data.shape, places._tl_data.shape
+    if len(mine) != len(others):
+        raise RuntimeError(
+            "take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(mine)} dimensions for input, and {len(others)} dimensions for indices"
+        )
+    where = one_dim(dim, len(mine))
+    rest = []
+    for d, (n, m) in enumerate(zip(mine, others, strict=True)):
+        if d != where and n != m and 1 not in (n, m):
+            raise broadcast_error("take_along_dim", ValueError(), (tensor._tl_data, places._tl_data))
+        rest.append(m if n == 1 else n)
+    if mine:
+        tensor = direct(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
+        places = direct(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
+    return direct(gather)(tensor, where, places, out=out)

@@ -1,0 +1,457 @@
+"""`x[index]` and `x[index] = value`.
+
+# Note [What an index means]
+PyTorch applies the integers, slices, None and Ellipsis of an index first, as a view, and then what is left, tensors and
+masks, to that view. NumPy counts the integers among the arrays, and so puts the dimensions of `x[0, :, t]` elsewhere.
+Here as there, an index is split: its basic part makes a view, its tensors a copy of elements of that view.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, no_history, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.inference import refuse_write
+from tensorlike.tensor.backends import device_of, transfer
+from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
+from tensorlike.tensor.tensor import Tensor as TensorType
+from tensorlike.tensor.types import Indices, Number, Tensor
+from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, view_of
+
+from ..memory.inplace import copy_into, fill
+from ..shape.reshaping import reshape
+from .accumulation import accumulate
+from .basic import INTERNAL, alias, declared, direct, select_view, slice_view, unsqueeze_view
+from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
+from .values import as_written, converted_number
+
+__all__ = ["elements", "index_put"]
+
+_DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
+
+
+# ------------------------------------------------------------------------------------------------ elements by tensors
+
+
+def _index_tuple(indices: Sequence[Any], dims: Sequence[int]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for array, dim in zip(indices, dims, strict=True):
+        while len(found) < dim:
+            found.append(EVERYTHING)
+        found.append(array)
+        found += [None] * (array.ndim - 1 if array.dtype.kind == "b" else 0)
+    # Where a mask speaks for several dimensions, they are counted but not named.
+    return tuple(i for i in found if i is not None)
+
+
+def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
+    """Raise PyTorch's error for an index that does not fit; return when nothing is wrong."""
+    shapes = []
+    for index, dim in zip(indices, dims, strict=True):
+        if index.dtype.kind == "b":
+            for d, n in enumerate(index.shape):
+                if dim + d >= array.ndim or array.shape[dim + d] != n:
+                    raise IndexError(
+                        f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the "
+                        f"indexed tensor {list(array.shape)} at index {dim + d}"
+                    )
+            shapes.append((int(index.sum()),))
+            continue
+        shapes.append(index.shape)
+        size = array.shape[dim]
+        bad = index[(index < -size) | (index >= size)] if index.size else index
+        if bad.size:
+            raise IndexError(f"index {int(bad.reshape(-1)[0])} is out of bounds for dimension {dim} with size {size}")
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{', '.join(str(list(s)) for s in shapes)}"
+        ) from None
+
+
+def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
+    # NumPy accepts a mask of the wrong shape along a dimension of size 1.
+    for index, dim in zip(indices, dims, strict=True):
+        if index.dtype.kind == "b" and index.shape != array.shape[dim : dim + index.ndim]:
+            _explain(array, indices, dims)
+
+
+@primitive(name="index", namespace=INTERNAL, method=False)
+def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int]) -> Tensor:
+    """Return the elements that tensors name, each along the dimensions of `input` from its place in `dims` on."""
+    _check_masks(input, indices, dims)
+    try:
+        return input[_index_tuple(indices, dims)]
+    except IndexError:
+        _explain(input, indices, dims)
+        raise
+
+
+def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating: bool) -> None:
+    _check_masks(input, indices, dims)
+    index = _index_tuple(indices, dims)
+    try:
+        if accumulating:
+            accumulate(xp, input, index, values)
+            return
+        input[index] = values
+    except (IndexError, ValueError):
+        _explain(input, indices, dims)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(input[index].shape)}"
+        ) from None
+
+
+@primitive(name="index_put", namespace=INTERNAL, method=False, write=_put)
+def _index_put(
+    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
+) -> Tensor:
+    """Return `input` with `values` written to, or added to, the elements that tensors name."""
+    result = input.copy()
+    _put(xp, result, indices, values, dims, accumulate)
+    return result
+
+
+elements, _set = direct(_index), direct(_index_put)
+
+
+def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
+    return grad._tl_zeros(shape, grad._tl_data.dtype)
+
+
+derivatives(
+    _index,
+    input=lambda grad, input_shape, indices, dims: _set(_zeros(grad, input_shape), indices, grad, dims, True),
+)
+derivatives(
+    _index_put,
+    input=lambda grad, indices, dims, accumulate: grad
+    if accumulate
+    else _set(grad, indices, _zeros(grad, ()), dims, False),
+    values=lambda grad, indices, dims: elements(grad, indices, dims),
+)
+
+
+# --------------------------------------------------------------------------------------------------- x[index]
+
+
+def _viewed(tensor: Any, parsed: Parsed) -> Any:
+    """Return the view that the basic part of an index makes."""
+    index = (*parsed.basic, Ellipsis)
+    return parsed.last.record_view(as_array(tensor._tl_data[index]), tensor, index)
+
+
+def _is_trivial(parsed: Parsed) -> bool:
+    return all(type(part) is slice and part == EVERYTHING for part in parsed.basic)
+
+
+_SIMPLE = frozenset((int, NoneType, EllipsisType))
+
+
+def _is_basic(index: tuple[Any, ...]) -> bool:
+    """Return whether NumPy makes the same view of a tuple of integers and slices as PyTorch."""
+    for part in index:
+        kind = type(part)
+        if kind is slice:
+            step = part.step
+            if step is not None and (type(step) is not int or step < 1):
+                return False
+        elif kind not in _SIMPLE:
+            return False
+    return True
+
+
+# The view of a tensor without history, in one frame: anything else goes to the implementation.
+_HOT_GETITEM = """
+if type(self) in TENSORS and not keywords and (not self._tl_tracked or no_history(self)):
+    kind = type(index)
+    if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
+        array = self._tl_data
+        try:
+            result = array[index]
+            if type(result) is not ndarray:
+                result = array[(*index, ...) if kind is tuple else (index, ...)]
+        except Exception:
+            pass
+        else:
+            return view_of(self, result)
+"""
+
+
+def _basic_view(array: Any, index: Any) -> Any:
+    """Return the view of an array at an index that is basic in NumPy and PyTorch alike, None for any other."""
+    kind = type(index)
+    if kind is tuple:
+        if not _is_basic(index):
+            return None
+    elif kind is not int and not (kind is slice and index.step is None):
+        return None
+    try:
+        result = array[index]
+        if type(result) is not np.ndarray:
+            result = array[(*index, ...) if kind is tuple else (index, ...)]
+    except (IndexError, TypeError):
+        # The long way raises the error, in PyTorch's words.
+        return None
+    return result
+
+
+def _names_elements(array: Any, index: Any) -> bool:
+    """Return whether a tensor alone is an index that needs no more looks: a vector of indices, or a mask."""
+    return index.dtype in _DIRECT and 0 < index.ndim <= max(array.ndim, 1) and type(index) is type(array)
+
+
+def _last_view(index: Any) -> Any:
+    """Return the view that PyTorch makes last for a basic index, which names the node."""
+    if type(index) is not tuple:
+        return select_view if type(index) is int else slice_view
+    for part in reversed(index):
+        if type(part) is int:
+            return select_view
+        if part is None:
+            return unsqueeze_view
+        if part is not Ellipsis and (part != EVERYTHING or len(index) == 1):
+            return slice_view
+    return alias
+
+
+@tensor_method(
+    name="__getitem__",
+    composite=False,
+    hot=_HOT_GETITEM.strip(),
+    hot_values={"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+)
+def _getitem(self: Tensor, index: Indices) -> Tensor:
+    """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
+
+    Raises IndexError for an index out of range or of a type that is none, and ValueError for a slice with a negative
+    step.
+
+    >>> import tensorlike as tl
+    >>> x = tl.tensor([[1, 2], [3, 4]])
+    >>> x[0], x[:, 1], x[x > 2], x[[1, 0], 0]
+    (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]), tensor([3, 1]))
+
+    Same as PyTorch's method of that name.
+    """
+    array = self._tl_data
+    view = _basic_view(array, index)
+    if view is not None:
+        complete = (*index, Ellipsis) if type(index) is tuple and Ellipsis not in index else index
+        return _last_view(index).record_view(view, self, complete)
+    if type(index) is TensorType and _names_elements(array, index._tl_data):
+        # The one most common: a vector of indices, or a mask.
+        return elements(self, [index], [0])
+    parsed = parse(array, index)
+    if not parsed.tensors:
+        return _viewed(self, parsed)
+    source = self if _is_trivial(parsed) else _viewed(self, parsed)
+    return elements(source, parsed.tensors, parsed.dims)
+
+
+# ---------------------------------------------------------------------------------------------- x[index] = value
+
+
+def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
+    """Return `value` without leading dimensions of size 1, if it has more dimensions than where it goes."""
+    given = value._tl_data.shape
+    lead = 0
+    while len(given) - lead > len(shape) and given[lead] == 1:
+        lead += 1
+    if len(given) - lead > len(shape):
+        raise RuntimeError(
+            f"expand(tensor of shape {list(given)}, size={list(shape)}): the number of sizes provided ({len(shape)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({len(given) - lead})"
+        )
+    short = given[lead:]
+    wide = shape[len(shape) - len(short) :]
+    for position, (have, wanted) in enumerate(zip(short, wide, strict=True)):
+        if have not in (1, wanted):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
+                f"dimension {position + len(shape) - len(short)}.  Target sizes: {list(shape)}.  Tensor sizes: "
+                f"{list(given)}"
+            )
+    return direct(reshape)(value, short) if lead else value
+
+
+def _assigned(value: Any, target: Any) -> Any:
+    """Return what is to be written: a tensor on the device of `target`, or a number."""
+    if isinstance(value, TensorBase):
+        array = value._tl_data
+        if (type(array) is not np.ndarray or type(target) is not np.ndarray) and device_of(array) != device_of(target):
+            tensor: Any = value
+            return tensor._tl_transfer(device_of(target))
+        return value
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        if type(value) is int and not -(2**63) <= value < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: {value}")
+        return value
+    raise TypeError(
+        f"can't assign a {type(value).__module__ + '.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} "
+        f"to a tensorlike.{dtype_name(target.dtype)}Tensor: make it a tensor first, e.g. with "
+        "tensorlike.as_tensor(value)"
+    )
+
+
+def _has_history(tensor: Any) -> bool:
+    """Return whether a tensor, or what it is a view of, requires grad."""
+    return tensor._tl_tracked and not no_history(tensor)
+
+
+def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
+    """Write to a tensor that nobody differentiates, without making a view of it."""
+    _write_to(self, as_array(self._tl_data[(*parsed.basic, Ellipsis)]), value)
+
+
+def _write_to(self: Any, target: Any, value: Any) -> None:
+    """Write a number or a tensor to `target`, a view of the memory of `self`."""
+    check_overlap(target, "__setitem__")
+    if self._tl_meta is not None and self._tl_meta.inference:
+        refuse_write("__setitem__")
+    if isinstance(value, TensorBase):
+        if value._tl_data.ndim and value._tl_counter is not None and value._tl_counter is self._tl_counter:
+            check_partial_overlap(target, value._tl_data, "__setitem__")
+        value = _stripped(value, target.shape)._tl_data
+    if type(target) is np.ndarray:
+        run_quietly(operator.setitem, target, Ellipsis, as_written(value, target.dtype))
+    else:
+        with device_guard(target):
+            target[...] = as_written(value, target.dtype)
+    bump(self)
+
+
+@tensor_method(name="__setitem__", composite=False)
+def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
+    """Write a number or a tensor, converted and broadcast, to part of this tensor.
+
+    Gradients go to `value`, and to this tensor where it was not overwritten. Raises IndexError as reading does, and
+    RuntimeError when the shapes do not fit, or for a leaf that requires grad.
+
+    >>> import tensorlike as tl
+    >>> x = tl.zeros(2, 2)
+    >>> x[0] = tl.tensor([1, 2])
+    >>> x[x == 0] = 9
+    >>> x
+    tensor([[1., 2.],
+            [9., 9.]])
+
+    Same as PyTorch's method of that name.
+    """
+    array = self._tl_data
+    value = _assigned(value, array)
+    tracked = grad_enabled() and (_has_history(self) or (isinstance(value, TensorBase) and _has_history(value)))
+    if not tracked:
+        target = _basic_view(array, index)
+        if target is not None:
+            _write_to(self, target, value)
+            return
+    parsed = parse(array, index)
+    if not parsed.tensors:
+        if not tracked:
+            _write_plain(self, parsed, value)
+            return
+        view = _viewed(self, parsed)
+        if isinstance(value, TensorBase):
+            declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._tl_data.shape))
+        else:
+            declared(fill).write_in_place("__setitem__", view, value)
+        return
+    if isinstance(value, TensorBase):
+        if value._tl_data.dtype != array.dtype:
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._tl_data.dtype)} for the source."
+            )
+        while value._tl_data.shape[:1] == (1,):
+            value = direct(reshape)(value, value._tl_data.shape[1:])
+    else:
+        value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
+    target = self if _is_trivial(parsed) else _viewed(self, parsed)
+    declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+
+
+def _delitem(self: Any, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------------------------------------- index_put
+
+
+def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[Any], list[int], Any]:
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    many(function, "indices", 2, indices)
+    if not isinstance(values, TensorBase):
+        raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+    array = input._tl_data
+    parts = []
+    for index in indices:
+        part = part_of(index, array)
+        parts.append(part if isinstance(part, TensorBase) else wrap(transfer(np.asarray(part), device_of(array))))
+    named = sum(map(counts, parts))
+    if named > array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {array.ndim} (got {named})")
+    if values._tl_data.dtype != array.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {dtype_name(array.dtype)} for the "
+            f"destination and {dtype_name(values._tl_data.dtype)} for the source."
+        )
+    dims = []
+    place = 0
+    for part in parts:
+        dims.append(place)
+        place += counts(part)
+    return parts, dims, values
+
+
+@composite(guard=False, method=True)
+def index_put(
+    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Return `input` with `values` written to the elements that a tuple of index tensors or masks names.
+
+    With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
+    range, and RuntimeError when the shapes or the dtypes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
+    tensor([2., 0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    parts, dims, given = _named(input, indices, values, "index_put")
+    return _set(input, parts, given, dims, accumulate)
+
+
+@tensor_method(composite=False)
+def index_put_(
+    self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Write `values` to the elements of this tensor that a tuple of index tensors or masks names, and return it.
+
+    With `accumulate` they are added, twice where an element is named twice.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
+    tensor([1., 0., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    parts, dims, given = _named(self, indices, values, "index_put_")
+    if accumulate:
+        check_overlap(self._tl_data, "index_put_", always=True)
+    return declared(_index_put).write_in_place("index_put_", self, parts, given, dims, accumulate)

@@ -1,0 +1,404 @@
+"""Writing to elements and slices by index tensors along one dimension: scattering, adding, copying, filling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.types import Number, Tensor
+
+from .accumulation import combine_at, grid_positions, row_positions
+from .basic import INTERNAL, along, direct, place
+from .values import converted_number, single_value
+
+__all__ = ["index_add", "index_copy", "index_fill", "put", "scatter_add"]
+
+
+def _is_index(array: Any, *, wide: bool = False) -> bool:
+    return array.dtype == np.int64 or (not wide and array.dtype == np.int32)
+
+
+def check_range(
+    xp: Any, index: Any, size: int, error: type[Exception], message: str, *, negative: bool = False
+) -> None:
+    """Raise `error` when an index is out of range. Devices that compute asynchronously are not asked."""
+    if xp is not np or not index.size:
+        return
+    lowest, highest = int(index.min()), int(index.max())
+    if highest >= size or lowest < (-size if negative else 0):
+        found = highest if highest >= size else lowest
+        raise error(message.format(index=found, size=size))
+
+
+def check_bounds(
+    xp: Any, index: Any, shape: tuple[int, ...], dim: int, error: type[Exception], *, negative: bool = False
+) -> None:
+    """Raise `error` when an index is out of range along a dimension."""
+    message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
+    check_range(xp, index, shape[dim], error, message, negative=negative)
+
+
+# ------------------------------------------------------------------------------------------------------ slices by index
+
+
+def _vector(function: str, index: Any, error: type[Exception] = IndexError) -> Any:
+    if index.ndim > 1:
+        raise error(
+            f"{function}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{dtype_name(index.dtype)} and size: {list(index.shape)}"
+        )
+    return index.reshape(-1)
+
+
+def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) -> None:
+    name = f"{function}_"
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({dtype_name(input.dtype)}) and source ({dtype_name(source.dtype)}) must have the same "
+            "scalar type"
+        )
+    length = source.shape[dim] if source.ndim else 1
+    if index.shape[0] != length:
+        raise (RuntimeError if function == "index_add" else IndexError)(
+            f"{name}(): Number of indices ({index.shape[0]}) should be equal to source.size(dim): ({length}), for dim: "
+            f"{dim}"
+        )
+    mine, others = (tuple(n for d, n in enumerate(a.shape) if d != dim) for a in (input, source))
+    if mine != others or (function == "index_add" and not input.ndim and source.ndim):
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
+
+
+def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> None:
+    where = one_dim(dim, input.ndim)
+    if not _is_index(index):
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
+    vector = _vector("index_add_", index)
+    _check_slices("index_add", input, where, vector, source)
+    target = input if input.ndim else input.reshape(1)
+    check_bounds(xp, vector, target.shape, where, RuntimeError)
+    values = source.reshape((*target.shape[:where], vector.shape[0], *target.shape[where + 1 :]))
+    if alpha != 1:
+        values = values * converted_number(alpha, input.dtype)
+    combine_at(xp, xp.add, target, row_positions(xp, target.shape, where, vector), values)
+
+
+@primitive(out=True, inplace=True, write=_add)
+def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """Return `input` with `alpha` times the slices of `source` added to those along `dim` that `index` names.
+
+    A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+    tensor([0., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    result = input.copy()
+    _add(xp, result, dim, index, source, alpha=alpha)
+    return result
+
+
+derivatives(
+    index_add,
+    input=lambda grad: grad,
+    source=lambda grad, source_shape, dim, index, alpha: _times(
+        grad.index_select(dim, index).reshape(source_shape), alpha
+    ),
+)
+
+
+def _times(grad: Any, alpha: Any) -> Any:
+    return grad if alpha == 1 else grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
+
+
+def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
+    where = one_dim(dim, input.ndim)
+    if index.dtype != np.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
+    vector = _vector("index_copy_", index)
+    if source.ndim and input.ndim and source.ndim != input.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})"
+        )
+    _check_slices("index_copy", input, where, vector, source)
+    target = input if input.ndim else input.reshape(1)
+    check_range(
+        xp,
+        vector,
+        target.shape[where],
+        IndexError,
+        f"index_copy_(): index {{index}} is out of bounds for dimension {where} with size {{size}}",
+    )
+    target[along(where, vector)] = source
+
+
+@primitive(out=True, inplace=True, write=_copy)
+def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return `input` with the slices along `dim` that `index` names replaced by those of `source`.
+
+    Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+
+    Same as PyTorch's function of that name.
+    """
+    result = input.copy()
+    _copy(xp, result, dim, index, source)
+    return result
+
+
+derivatives(
+    index_copy,
+    input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+    source=lambda grad, source_shape, dim, index: grad.index_select(dim, index).reshape(source_shape),
+)
+
+
+def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
+    where = one_dim(dim, input.ndim)
+    if index.dtype != np.int64:
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtype_name(index.dtype)}.")
+    if index.ndim > 1:
+        raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of shape {list(index.shape)}")
+    if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    number = single_value(
+        value,
+        input.dtype,
+        "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {ndim} dimension(s).",
+    )
+    vector = index.reshape(-1)
+    target = input if input.ndim else input.reshape(1)
+    check_bounds(xp, vector, target.shape, where, IndexError, negative=True)
+    target[along(where, vector)] = number
+
+
+@primitive(inplace=True, write=_fill)
+def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+    """Return `input` with `value` in all elements of the slices along `dim` that `index` names.
+
+    Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
+
+    >>> import tensorlike as tl
+    >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+    tensor([7., 0., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    result = input.copy()
+    _fill(xp, result, dim, index, value)
+    return result
+
+
+derivatives(
+    index_fill,
+    input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+    value=lambda grad, dim, index: grad.index_select(dim, index.remainder(grad._tl_data.shape[dim] or 1)).sum()
+    if grad._tl_data.ndim
+    else grad,
+)
+
+
+# ------------------------------------------------------------------------------------------ elements of the flat tensor
+
+_OUT_OF = "{function}(): out of range: tried to access index {{index}} on a tensor of {{size}} elements."
+
+
+def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> None:
+    if index.dtype != np.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtype_name(input.dtype)} "
+            f"and source.dtype = {dtype_name(source.dtype)}"
+        )
+    if source.size != index.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    check_range(xp, index, input.size, IndexError, _OUT_OF.format(function="put_"), negative=True)
+    positions = xp.where(index < 0, index + input.size, index).reshape(-1)
+    values = source.reshape(-1)
+    if accumulate:
+        combine_at(xp, xp.add, input, positions, values)
+    elif input.flags.c_contiguous:
+        input.reshape(-1)[positions] = values
+    else:
+        flat = input.reshape(-1)
+        flat[positions] = values
+        input[...] = flat.reshape(input.shape)
+
+
+@primitive(inplace=True, write=_put)
+def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Return `input` with the elements of `source` at the places, as if it had one dimension, that `index` names.
+
+    With `accumulate` they are added, twice where a place is named twice. Raises IndexError for an index out of range.
+
+    >>> import tensorlike as tl
+    >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+    tensor([[5., 0.],
+            [0., 6.]])
+
+    Same as PyTorch's function of that name.
+    """
+    result = input.copy(order="C")
+    _put(xp, result, index, source, accumulate)
+    return result
+
+
+derivatives(
+    put,
+    input=lambda grad, index, source_shape, accumulate: grad
+    if accumulate
+    else grad.put(index, grad._tl_zeros(source_shape, grad._tl_data.dtype)),
+    source=lambda grad, source_shape, index: grad.take(index).reshape(source_shape),
+)
+
+
+# --------------------------------------------------------------------------------------------------- gather and scatter
+
+
+def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
+    if not _is_index(index):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtype_name(index.dtype)}")
+    if index.size and max(index.ndim, 1) != max(input.ndim, 1):
+        raise RuntimeError(
+            f"{function}(): Index tensor must have the same number of dimensions as {what} tensor, got {index.ndim} "
+            f"and {input.ndim}"
+        )
+
+
+def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any, Any] | None:
+    """Return the target with at least one dimension, the positions of the index in it, and the values that go there.
+
+    None when there is nothing to write. Raises RuntimeError when the shapes do not fit or an index is out of range.
+    """
+    where = one_dim(dim, input.ndim)
+    _check_dims(function, input, index, "self")
+    is_tensor = hasattr(src, "shape") and not isinstance(src, np.generic)
+    if is_tensor and src.dtype != input.dtype:
+        raise RuntimeError(
+            f"{function}(): Expected self.dtype to be equal to src.dtype, got {dtype_name(input.dtype)} and "
+            f"{dtype_name(src.dtype)}"
+        )
+    if not index.size:
+        return None
+    target, places = (a if a.ndim else a.reshape(1) for a in (input, index))
+    values = (src if src.ndim else src.reshape(1)) if is_tensor else src
+    too_large = any(d != where and n > m for d, (n, m) in enumerate(zip(places.shape, target.shape, strict=True)))
+    if is_tensor and values.ndim != places.ndim:
+        raise RuntimeError(
+            f"{function}(): Index tensor must have the same number of dimensions as src tensor, got {index.ndim} and "
+            f"{src.ndim}"
+        )
+    if too_large or (is_tensor and any(n > m for n, m in zip(places.shape, values.shape, strict=True))):
+        raise RuntimeError(
+            f"{function}(): Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart "
+            f"from dimension {where}" + (f" and to be no larger size than src {list(src.shape)}" if is_tensor else "")
+        )
+    check_bounds(xp, places, target.shape, where, RuntimeError)
+    if is_tensor:
+        values = values[tuple(slice(n) for n in places.shape)]
+    return target, grid_positions(xp, target.shape, where, places), values
+
+
+def assign_at(target: Any, positions: Any, values: Any) -> None:
+    """Write values at positions counted in elements."""
+    if target.flags.c_contiguous:
+        target.reshape(-1)[positions] = values
+        return
+    flat = target.copy(order="C").reshape(-1)
+    flat[positions] = values
+    target[...] = flat.reshape(target.shape)
+
+
+def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
+    found = scattered(xp, "scatter", input, dim, index, src)
+    if found is not None:
+        target, positions, values = found
+        assign_at(target, positions, values)
+
+
+@primitive(name="scatter", namespace=INTERNAL, method=False, write=_scatter)
+def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Return `input` with the elements of `src` at the places that `index` names along `dim`."""
+    result = input.copy()
+    _scatter(xp, result, dim, index, src)
+    return result
+
+
+derivatives(
+    scatter_tensor,
+    input=lambda grad, dim, index: grad.scatter(dim, index, 0),
+    src=lambda grad, src_shape, dim, index: into(grad.gather(dim, index), src_shape),
+)
+
+
+def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
+    _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
+
+
+@primitive(name="scatter_value", namespace=INTERNAL, method=False, write=_scatter_number)
+def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
+    """Return `input` with a number at the places that `index` names along `dim`."""
+    result = input.copy()
+    _scatter_number(xp, result, dim, index, value)
+    return result
+
+
+derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, index, 0))
+
+
+def into(grad: Any, shape: tuple[int, ...]) -> Any:
+    """Return a gradient of part of `src` as one of all of it."""
+    if grad._tl_data.shape == shape:
+        return grad
+    if not grad._tl_data.size:
+        return grad._tl_zeros(shape, grad._tl_data.dtype)
+    return direct(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
+
+
+def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
+    found = scattered(xp, "scatter_add", input, dim, index, src)
+    if found is not None:
+        target, positions, values = found
+        combine_at(xp, xp.add, target, positions, values)
+
+
+@primitive(out=True, inplace=True, write=_scatter_add)
+def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Return `input` with the elements of `src` added at the places that `index` names along `dim`.
+
+    A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
+    tensor([[2., 0., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    result = input.copy()
+    _scatter_add(xp, result, dim, index, src)
+    return result
+
+
+derivatives(
+    scatter_add,
+    input=lambda grad: grad,
+    src=lambda grad, src_shape, dim, index: into(grad.gather(dim, index), src_shape),
+)

@@ -1,0 +1,241 @@
+"""A tensor plus a product of matrices or vectors: the `add...` functions with their factors `beta` and `alpha`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.ops.linalg.matmul import (
+    adjoint,
+    c_name,
+    check_batches,
+    check_matrices,
+    check_matrix_vector,
+)
+from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.types import Number, Tensor
+
+__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
+
+
+_TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
+    "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
+    "addmv": lambda a, b: (
+        f"addmv input tensors must have the same dtype, but got {dtype_name(a)}, {dtype_name(b)}, and {dtype_name(b)}"
+    ),
+    "baddbmm": lambda a, b: (
+        f"Input dtypes must be the same, got: input {c_name(a)}, batch1: {c_name(b)}, batch2: {c_name(b)}"
+    ),
+}
+
+
+def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
+    """Return `beta` or `alpha` as a number of the products' dtype."""
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"{function}(): argument '{name}' must be Number, not {type(value).__name__}")
+    if isinstance(value, (complex, np.complexfloating)) and dtype.kind != "c":
+        raise RuntimeError(
+            f"{function}(): value cannot be converted to type {c_name(dtype)} without overflow: '{name}' is {value}"
+        )
+    return int(value.real) if dtype.kind in "iu" else value
+
+
+def _added(
+    function: str, xp: Any, input: Any, products: Any, dtype: Any, beta: Any, alpha: Any, wording: str = "addmm"
+) -> Any:
+    """Return `beta * input + alpha * products` in `dtype`; `products` is this call's own, to be written to."""
+    if input.dtype is not dtype and input.dtype != dtype:
+        raise RuntimeError(f"{function}(): {_TWO_DTYPES[wording](input.dtype, dtype)}; convert one with .to(dtype)")
+    shape = products.shape
+    trailing = shape[len(shape) - input.ndim :] if input.ndim <= len(shape) else None
+    if trailing is None or any(n not in (1, m) for n, m in zip(input.shape, trailing)):
+        raise RuntimeError(
+            f"{function}(): The expanded size of the tensor must match the existing size: `input` of shape "
+            f"{list(input.shape)} does not broadcast to the products' shape {list(shape)}"
+        )
+    beta, alpha = _factor(function, "beta", beta, dtype), _factor(function, "alpha", alpha, dtype)
+    # What is multiplied by zero is not read: nan and inf in it do not matter.
+    if alpha == 0:
+        products = xp.zeros(shape, dtype)
+    elif alpha != 1:
+        products = products * xp.asarray(alpha, dtype=products.dtype)
+    if beta != 0:
+        addend = input if beta == 1 else input * xp.asarray(beta, dtype=input.dtype)
+        if products.ndim and products.dtype == addend.dtype:
+            products += addend
+        else:
+            products = products + addend
+    return products if products.dtype == dtype else products.astype(dtype)
+
+
+def scaled_gradient(grad: Any, factor: Any) -> Any:
+    """Return the gradient of what is multiplied by a factor."""
+    return grad if factor == 1 else grad * conj(factor)
+
+
+@primitive(out=True, inplace=True)
+def addmm(
+    xp: Any, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:  # fmt: skip
+    """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+    and for different dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+    tensor([[7., 7.]])
+
+    Same as PyTorch's function of that name.
+    """
+    check_matrices("addmm", mat1, mat2, ("mat1", "mat2"))
+    products = wide_product(xp, mat1, mat2)
+    return _added("addmm", xp, input, products, mat1.dtype, beta, alpha)
+
+
+derivatives(
+    addmm,
+    input=lambda grad, beta: scaled_gradient(grad, beta),
+    mat1=lambda grad, mat2, alpha: scaled_gradient(grad.mm(adjoint(mat2)), alpha),
+    mat2=lambda grad, mat1, alpha: scaled_gradient(adjoint(mat1).mm(grad), alpha),
+)
+
+
+@primitive(out=True, inplace=True)
+def addmv(
+    xp: Any, input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:  # fmt: skip
+    """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+    and for different dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+    tensor([13., 13.])
+
+    Same as PyTorch's function of that name.
+    """
+    if input.ndim > 1:
+        raise RuntimeError(
+            f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
+        )
+    check_matrix_vector("addmv", mat, vec, input.ndim, input.size)
+    products = xp.asarray(wide_product(xp, mat, vec))
+    return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")
+
+
+derivatives(
+    addmv,
+    input=lambda grad, beta: scaled_gradient(grad, beta),
+    mat=lambda grad, vec, alpha: scaled_gradient(grad.unsqueeze(1) * conj(vec), alpha),
+    vec=lambda grad, mat, alpha: scaled_gradient(adjoint(mat).mv(grad), alpha),
+)
+
+
+@primitive(out=True, inplace=True, promotion="arithmetic", promoted=("input", "vec1", "vec2"))
+def addr(
+    xp: Any, input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:  # fmt: skip
+    """Return `beta * input + alpha * outer(vec1, vec2)`.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for what are no vectors and
+    for sizes that do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+    tensor([[4., 5.],
+            [7., 9.]])
+
+    Same as PyTorch's function of that name.
+    """
+    for vector, name in ((vec1, "vec1"), (vec2, "vec2")):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    dtype = input.dtype
+    for factor, name in ((beta, "beta"), (alpha, "alpha")):
+        if dtype.kind in "biu" and isinstance(factor, (float, complex)):
+            raise RuntimeError(
+                f"addr(): For integral input tensors, argument {name} must not be a floating point number, got {factor}"
+            )
+    products = xp.multiply(vec1[:, None], vec2)
+    if dtype.kind == "b":
+        beta, alpha = bool(beta), bool(alpha)
+    return _added("addr", xp, input, products, dtype, beta, alpha)
+
+
+derivatives(
+    addr,
+    input=lambda grad, beta: scaled_gradient(grad, beta),
+    vec1=lambda grad, vec2, alpha: scaled_gradient(grad.matmul(conj(vec2).to(grad.dtype)), alpha),
+    vec2=lambda grad, vec1, alpha: scaled_gradient(conj(vec1).to(grad.dtype).matmul(grad), alpha),
+)
+
+
+@primitive(out=True, inplace=True)
+def addbmm(
+    xp: Any, input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:  # fmt: skip
+    """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
+
+    Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
+    RuntimeError for sizes that do not fit and for different dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
+    tensor([[12.]])
+
+    Same as PyTorch's function of that name.
+    """
+    if batch1.ndim == batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
+        raise RuntimeError(
+            "addbmm(): batch1 and batch2 must have same number of batches, got "
+            f"{batch1.shape[0]} and {batch2.shape[0]}"
+        )
+    check_batches("addbmm", batch1, batch2)
+    count, rows, between = batch1.shape
+    # Side by side the matrices are two long ones, whose product is the sum.
+    left = batch1.transpose(1, 0, 2).reshape(rows, count * between)
+    products = wide_product(xp, left, batch2.reshape(count * between, batch2.shape[2]))
+    return _added("addbmm", xp, input, products, batch1.dtype, beta, alpha)
+
+
+derivatives(
+    addbmm,
+    input=lambda grad, beta: scaled_gradient(grad, beta),
+    batch1=lambda grad, batch2, alpha: scaled_gradient(grad.matmul(adjoint(batch2)), alpha),
+    batch2=lambda grad, batch1, alpha: scaled_gradient(adjoint(batch1).matmul(grad), alpha),
+)
+
+
+@primitive(out=True, inplace=True)
+def baddbmm(
+    xp: Any, input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:  # fmt: skip
+    """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
+
+    Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
+    Raises RuntimeError for sizes that do not fit and for different dtypes.
+
+    >>> import tensorlike as tl
+    >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+    tensorlike.Size([2, 1, 1])
+
+    Same as PyTorch's function of that name.
+    """
+    check_batches("baddbmm", batch1, batch2)
+    products = wide_product(xp, batch1, batch2)
+    return _added("baddbmm", xp, input, products, batch1.dtype, beta, alpha, "baddbmm")
+
+
+derivatives(
+    baddbmm,
+    input=lambda grad, beta: scaled_gradient(grad, beta),
+    batch1=lambda grad, batch2, alpha: scaled_gradient(grad.bmm(adjoint(batch2)), alpha),
+    batch2=lambda grad, batch1, alpha: scaled_gradient(adjoint(batch1).bmm(grad), alpha),
+)

@@ -1,0 +1,366 @@
+"""What happens to a tensor itself: filling, copying into it, and other shapes in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.node import edge_of
+from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
+from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.dims import checked_size
+from tensorlike.tensor.layouts import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    format_name,
+    is_arranged,
+    steps_of,
+)
+from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
+from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
+from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.views import bump, check_inplace
+
+from ..indexing.basic import INTERNAL, declared
+from ..indexing.values import as_written, single_value
+from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
+
+__all__ = ["copy_into", "fill", "restructure", "zero_"]
+
+
+# ----------------------------------------------------------------------------------------------------------- elements
+
+
+def _fill(xp: Any, input: Any, value: Any) -> None:
+    input[...] = single_value(
+        value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
+    )
+
+
+@primitive(method=False, inplace=True, write=_fill)
+def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
+    """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
+
+    Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2)
+    >>> x.fill_(7)
+    tensor([7., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    result = xp.empty(input.shape, input.dtype)
+    _fill(xp, result, value)
+    return result
+
+
+def zeros_like_gradient(grad: Any) -> Any:
+    """Return zeros in place of a gradient."""
+    return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
+
+
+derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
+
+
+@composite(guard=False)
+def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
+    """Write `value` to all elements of `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.fill_(tl.ones(2), 7)
+    tensor([7., 7.])
+
+    Same as PyTorch's function of that name.
+    """
+    return declared(fill).write_in_place("fill_", _checked(input, "fill_"), value)
+
+
+@composite(guard=False, method=True)
+def zero_(input: Tensor) -> Tensor:
+    """Write zeros to all elements of `input`, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).zero_()
+    tensor([0., 0.])
+
+    Same as PyTorch's function of that name.
+    """
+    return declared(fill).write_in_place("zero_", _checked(input, "zero_"), 0)
+
+
+def _checked(value: Any, function: str) -> Any:
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+def _copy(xp: Any, input: Any, src: Any) -> None:
+    if src.ndim > input.ndim or any(
+        n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
+    ):  # fmt: skip
+        shape = input.shape if src.ndim <= input.ndim else src.shape
+        message = f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        raise broadcast_error("copy_", RuntimeError(message), (input, src))
+    input[...] = as_written(src, input.dtype)
+
+
+@primitive(name="copy", namespace=INTERNAL, method=False, write=_copy)
+def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
+    """Return the elements of `src` in the shape and dtype of `input`."""
+    result = xp.empty(input.shape, input.dtype)
+    _copy(xp, result, src)
+    return result
+
+
+derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda grad: grad)
+
+
+@tensor_method(composite=False)
+def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
+    """Write the elements of `src` into this tensor, converted and broadcast, and return this tensor.
+
+    Gradients go to `src`. Raises RuntimeError when the shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros(2, 2).copy_(tl.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+
+    Same as PyTorch's method of that name.
+    """
+    if is_number(src):
+        return declared(fill).write_in_place("copy_", self, src)
+    if not isinstance(src, TensorBase):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    source: Any = src
+    if type(source._tl_data) is not type(self._tl_data) or device_of(source._tl_data) != device_of(self._tl_data):
+        source = source._tl_transfer(device_of(self._tl_data))
+    return declared(copy_into).write_in_place("copy_", self, source)
+
+
+# ------------------------------------------------------------------------------------------------------------- memory
+
+
+def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) -> Any:
+    wanted = format_name(memory_format, name)
+    if self._tl_tracked and edge_of(self) is not None:
+        raise RuntimeError(f"{name}(): cannot resize variables that require grad")
+    array = self._tl_data
+    if wanted == "preserve_format":
+        raise RuntimeError(f"{name}(): Unsupported memory format Preserve; pass another, or none")
+    if array.shape == shape and wanted is None:
+        bump(self)
+        return self
+    count, width = math.prod(shape), array.dtype.itemsize
+    strides = tuple(n * width for n in steps_of(shape, wanted))
+    memory = bytes_of(owner_of(array))
+    start = data_pointer(array) - data_pointer(memory)
+    if start + count * width > memory.size:
+        # NumPy's memory cannot grow: this tensor gets memory of its own, with what was there.
+        with device_guard(array):
+            larger = namespace_of(array).zeros(start + count * width, np.uint8)
+            larger[: memory.size] = memory
+        memory = larger
+        self._tl_view_base = None
+        self._tl_counter = None
+    self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
+    bump(self)
+    return self
+
+
+@tensor_method(composite=False)
+def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
+    """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are not set.
+
+    When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
+    requires grad.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1, 2, 3]).resize_(2)
+    tensor([1, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    if keywords or not size:
+        size = spelled("resize_", "size", size, keywords)
+    return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
+
+
+@tensor_method(composite=False)
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """Give this tensor the shape of another one and return it: the first elements stay, further ones are not set.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
+    tensor([1, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    template = _checked(the_template, "resize_as_")._tl_data
+    if format_name(memory_format, "resize_as_") == "preserve_format":
+        formats = (contiguous_format, channels_last, channels_last_3d)
+        fitting = (f for f in formats if is_arranged(template, format_name(f, "resize_as_")))
+        memory_format = next(fitting, contiguous_format)
+    return _resize(self, template.shape, memory_format, "resize_as_")
+
+
+@tensor_method(composite=False)
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
+
+    `storage_offset`, `size` and `stride` say, in elements, where in that memory the tensor lies. Without them it lies
+    where `source` does, or is all of a storage. Raises RuntimeError when the dtypes differ, when the tensor would leave
+    the memory, or for a leaf that requires grad.
+
+    >>> import tensorlike as tl
+    >>> x, y = tl.zeros(2), tl.arange(6.0)
+    >>> x.set_(y), x.set_(y, 1, (2,), (3,))
+    (tensor([1., 4.]), tensor([1., 4.]))
+
+    Same as PyTorch's method of that name.
+    """
+    mine = self._tl_data
+    check_inplace(self, "set_")
+    if source is None:
+        with device_guard(mine):
+            self._tl_data = namespace_of(mine).empty((0,), mine.dtype)
+        self._tl_counter = self._tl_view_base = None
+        return self
+    storage = storage_arguments(source)
+    width = mine.dtype.itemsize
+    if storage is None:
+        if source._tl_data.dtype != mine.dtype:
+            raise RuntimeError(f"set_(): the dtypes differ: {mine.dtype} and {source._tl_data.dtype}")
+        if size is None:
+            self._tl_data = transfer(source._tl_data, device_of(mine))
+        else:
+            storage = storage_of(source._tl_data)
+    if storage is not None:
+        shape = (len(storage) // width - storage_offset,) if size is None else sizes(size, "set_", "size")
+        steps = steps_of(shape, None) if stride is None else sizes(stride, "set_", "stride")
+        if len(steps) != len(shape):
+            raise RuntimeError(f"set_(): mismatch in length of size {list(shape)} and stride {list(steps)}")
+        strides = tuple(n * width for n in steps)
+        self._tl_data = view_in(storage, mine.dtype, storage_offset * width, shape, strides)
+    if isinstance(source, TensorBase):
+        self._tl_counter = version_counter(source) if source._tl_counter is None else source._tl_counter
+    else:
+        self._tl_counter = None
+    self._tl_view_base = None
+    bump(self)
+    return self
+
+
+# ------------------------------------------------------------------------------------------------------------- shapes
+
+
+def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
+    """Give `self` the array of a view of itself: its memory stays, its shape does not."""
+    declaration = function.declaration
+    array = self._tl_data
+    result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
+    node = None
+    check_inplace(self, name)
+    if self._tl_tracked and grad_enabled():
+        original = wrap(array)
+        original._tl_edge = edge_of(self)
+        original._tl_tracked = self._tl_tracked
+        node = declaration.recording()[1](original, *args)
+    self._tl_data = result
+    bump(self)
+    if node is not None:
+        node.shape, node.dtype = result.shape, result.dtype
+        # A view finds its new place in the base when its edge is next asked for.
+        if self._tl_view_base is None:
+            self._tl_edge = (node, 0)
+    return self
+
+
+@tensor_method(composite=False)
+def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
+    """Take the dimensions of size 1 (or those of them that `dim` names) away from this tensor, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(1, 2).squeeze_()
+    tensor([1., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "squeeze_", squeeze, dim)
+
+
+@tensor_method(composite=False)
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """Insert a dimension of size 1 into this tensor, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).unsqueeze_(0)
+    tensor([[1., 1.]])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "unsqueeze_", unsqueeze, dim)
+
+
+@tensor_method(composite=False)
+def t_(self: Tensor) -> Tensor:
+    """Exchange the dimensions of this matrix, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).t_().shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "t_", t)
+
+
+@tensor_method(composite=False)
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions of this tensor, and return it.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).transpose_(0, 1).shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "transpose_", transpose, dim0, dim1)
+
+
+@tensor_method(composite=False)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).swapaxes_(0, 1).shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "swapaxes_", transpose, axis0, axis1)
+
+
+@tensor_method(composite=False)
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).swapdims_(0, 1).shape
+    tensorlike.Size([3, 2])
+
+    Same as PyTorch's method of that name.
+    """
+    return restructure(self, "swapdims_", transpose, dim0, dim1)

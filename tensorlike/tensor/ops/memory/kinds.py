@@ -1,0 +1,129 @@
+"""Questions about a whole tensor: what kind of numbers it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.tensor.declare import composite, primitive
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.types import Tensor
+
+from ..shared import check_tensor
+
+__all__ = ["is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero", "is_signed", "resolve_conj",
+           "resolve_neg"]  # fmt: skip
+
+
+@primitive(plain_result=True)
+def is_complex(xp: Any, input: Tensor) -> bool:
+    """Return whether the dtype is complex.
+
+    >>> import tensorlike as tl
+    >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    return dtype_of(input.dtype).is_complex
+
+
+@primitive(plain_result=True)
+def is_floating_point(xp: Any, input: Tensor) -> bool:
+    """Return whether the dtype is a floating-point one, which complex ones are not.
+
+    >>> import tensorlike as tl
+    >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    return dtype_of(input.dtype).is_floating_point
+
+
+@primitive(plain_result=True)
+def is_signed(xp: Any, input: Tensor) -> bool:
+    """Return whether the dtype holds negative numbers.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    return dtype_of(input.dtype).is_signed
+
+
+@primitive(plain_result=True)
+def is_nonzero(xp: Any, input: Tensor) -> bool:
+    """Return whether the one element of a tensor differs from zero.
+
+    Raises RuntimeError for a tensor of more elements or none.
+
+    >>> import tensorlike as tl
+    >>> tl.is_nonzero(tl.tensor([0.0])), tl.is_nonzero(tl.tensor(True))
+    (False, True)
+
+    Same as PyTorch's function of that name.
+    """
+    if input.size == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous: it has no elements")
+    if input.size > 1:
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous: it has "
+            f"{input.size} elements; use .any() or .all()"
+        )
+    return bool(input.reshape(())[()])
+
+
+@primitive(plain_result=True)
+def is_conj(xp: Any, input: Tensor) -> bool:
+    """Return whether the elements are conjugated when they are read, which they never are here: False.
+
+    >>> import tensorlike as tl
+    >>> tl.is_conj(tl.tensor([1j]).conj())
+    False
+
+    Same as PyTorch's function of that name, for tensors that are conjugated when `conj` is called.
+    """
+    return False
+
+
+@primitive(plain_result=True)
+def is_neg(xp: Any, input: Tensor) -> bool:
+    """Return whether the elements are negated when they are read, which they never are here: False.
+
+    >>> import tensorlike as tl
+    >>> tl.is_neg(tl.ones(1))
+    False
+
+    Same as PyTorch's function of that name, for tensors that are negated when `neg` is called.
+    """
+    return False
+
+
+@composite(method=True)
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return `input` itself: its elements are in memory as they are read.
+
+    >>> import tensorlike as tl
+    >>> tl.resolve_conj(tl.tensor([1j]).conj())
+    tensor([0.-1.j])
+
+    Same as PyTorch's function of that name.
+    """
+    check_tensor("resolve_conj", input)
+    return input
+
+
+@composite(method=True)
+def resolve_neg(input: Tensor) -> Tensor:
+    """Return `input` itself: its elements are in memory as they are read.
+
+    >>> import tensorlike as tl
+    >>> tl.resolve_neg(tl.ones(2))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    check_tensor("resolve_neg", input)
+    return input

@@ -1,0 +1,58 @@
+"""Where tensors lie: without their history, on which device, on whose memory."""
+
+from __future__ import annotations
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.attributes import get_device as _get_device
+from tensorlike.tensor.backends import data_pointer
+from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.runtime import wrong_type
+from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.views import detached
+
+__all__ = ["detach", "get_device"]
+
+
+@composite(guard=False)
+def detach(input: Tensor) -> Tensor:
+    """Return a tensor on the memory of `input` without history.
+
+    >>> import tensorlike as tl
+    >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
+    False
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(input, TensorBase):
+        wrong_type("detach", "input", 1, input)
+    return detached(input)
+
+
+@composite
+def get_device(input: Tensor) -> int:
+    """Return the index of the CUDA device that `input` is on, -1 on the CPU.
+
+    >>> import tensorlike as tl
+    >>> tl.get_device(tl.ones(2))
+    -1
+
+    Same as PyTorch's function of that name.
+    """
+    return _get_device(input)
+
+
+@tensor_method(composite=False)
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Return whether both tensors show the same memory in the same shape, with the same steps.
+
+    >>> import tensorlike as tl
+    >>> x = tl.arange(4)
+    >>> x.is_set_to(x.view(4)), x.is_set_to(x[1:])
+    (True, False)
+
+    Same as PyTorch's method of that name.
+    """
+    mine, other = self._tl_data, tensor._tl_data
+    if type(mine) is not type(other) or mine.shape != other.shape or mine.strides != other.strides:
+        return False
+    return bool(data_pointer(mine) == data_pointer(other))

@@ -1,0 +1,204 @@
+"""The memory behind a tensor: its storage, the order of its dimensions there, and memory that processes share."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.autograd.node import edge_of
+from tensorlike.tensor.attributes import data_ptr, stride
+from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
+from tensorlike.tensor.runtime import wrong_type
+from tensorlike.tensor.serialization import OWN_STATE
+from tensorlike.tensor.storage import TypedStorage, UntypedStorage, is_shared, owner_of, shared_copy, storage_of
+from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.views import detached
+
+from ..indexing.basic import direct
+from .inplace import copy_, set_
+
+__all__ = ["is_inference"]
+
+
+@tensor_method(composite=False)
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """Return the memory behind this tensor as bytes: the same object for every tensor on that memory.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, 3)
+    >>> x[1].untyped_storage() is x.untyped_storage(), x[1].untyped_storage().nbytes()
+    (True, 24)
+
+    Same as PyTorch's method of that name.
+    """
+    return storage_of(self._tl_data)
+
+
+@tensor_method(composite=False)
+def storage(self: Tensor) -> TypedStorage:
+    """Return the memory behind this tensor as elements of its dtype. Deprecated: use `untyped_storage`.
+
+    >>> import tensorlike as tl
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     len(tl.ones(2, 3)[1].storage())
+    6
+
+    Same as PyTorch's method of that name.
+    """
+    return TypedStorage(wrap_storage=storage_of(self._tl_data), dtype=dtype_of(self._tl_data.dtype))
+
+
+@tensor_method(composite=False)
+def storage_type(self: Tensor) -> type:
+    """Return the class of what `storage` returns. Deprecated, as that is.
+
+    >>> import tensorlike as tl
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tl.ones(2).storage_type().__name__
+    'TypedStorage'
+
+    Same as PyTorch's method of that name, which has a class for each dtype.
+    """
+    warnings.warn("TypedStorage is deprecated; use tensor.untyped_storage()", UserWarning, stacklevel=3)
+    return TypedStorage
+
+
+@tensor_method(composite=False)
+def const_data_ptr(self: Tensor) -> int:
+    """Return the address of the first element, for reading only.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2)
+    >>> x.const_data_ptr() == x.data_ptr()
+    True
+
+    Source: PyTorch's method of that name.
+    """
+    return direct(data_ptr)(self)  # type: ignore[no-any-return]
+
+
+@tensor_method(composite=False)
+def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """Return the dimensions in the order in which they lie in memory, the outermost first.
+
+    With `ambiguity_check`, raises RuntimeError when another order would describe the same memory; a list of memory
+    formats asks for the one of these that fits.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).dim_order(), tl.ones(2, 3).t().dim_order()
+    ((0, 1), (1, 0))
+
+    Same as PyTorch's method of that name.
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(type(f) is memory_format for f in formats):
+        raise TypeError(
+            "dim_order(): The ambiguity_check argument must be a bool or a list of memory formats, got "
+            f"{ambiguity_check!r}"
+        )
+    array = self._tl_data
+    steps = direct(stride)(self)
+    if ambiguity_check is not False and (1 in array.shape or any(a == b for a, b in pairwise(steps))):
+        fitting = [f for f in formats if is_arranged(array, format_name(f, "dim_order"))]
+        if len(fitting) != 1:
+            raise RuntimeError(
+                "dim_order(): The tensor does not have unique dim order, or cannot map to exact one of the given "
+                f"memory formats: shape {list(array.shape)}, stride {list(steps)}"
+            )
+    return _order(array.shape, steps)
+
+
+def _order(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the dimensions by their steps, the largest first; one of step 0 lies anywhere and stays where it is."""
+    found = list(range(len(shape)))[::-1]
+    for last in range(1, len(found)):
+        for place in range(last, 0, -1):
+            inner, outer = found[place - 1], found[place]
+            if steps[inner] and steps[outer]:
+                if (steps[inner], shape[inner]) <= (steps[outer], shape[outer]):
+                    break
+                found[place - 1], found[place] = outer, inner
+    return tuple(found[::-1])
+
+
+@tensor_method(composite=False)
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the elements to memory that processes forked from this one share, and return this tensor.
+
+    Other tensors on the former memory stay there. Does nothing for a tensor whose memory is shared already.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).share_memory_().is_shared()
+    True
+
+    Same as PyTorch's method of that name, which moves tensors on the same memory along.
+    """
+    if not is_shared(owner_of(self._tl_data)):
+        self._tl_data = shared_copy(self._tl_data)
+        self._tl_view_base = None
+    return self
+
+
+@composite(guard=False, method=True)
+def is_inference(input: Tensor) -> bool:
+    """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
+
+    >>> import tensorlike as tl
+    >>> with tl.inference_mode():
+    ...     x = tl.ones(2)
+    >>> x.is_inference(), x[0].is_inference(), x.clone().is_inference()
+    (True, True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(input, TensorBase):
+        wrong_type("is_inference", "input", 1, input)
+    return bool(input._tl_inference)
+
+
+@tensor_method(composite=False)
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """Return what a module's `load_state_dict` puts in the place of this tensor: itself with the elements of `other`.
+
+    With `assign` it is `other` itself, detached. Raises RuntimeError when the shapes do not fit.
+
+    >>> import tensorlike as tl
+    >>> tl.zeros(2).module_load(tl.ones(2))
+    tensor([1., 1.])
+
+    Same as PyTorch's method of that name.
+    """
+    if not isinstance(other, TensorBase):
+        wrong_type("module_load", "other", 1, other)
+    return detached(other if assign else direct(copy_)(self, other))
+
+
+@tensor_method(name="__setstate__", composite=False)
+def _setstate(self: Tensor, state: Any) -> None:
+    """Restore what an older pickle stored: (storage, storage_offset, size, stride), or a dict of attributes.
+
+    Raises RuntimeError for a tensor that is no leaf.
+
+    Same as PyTorch's method of that name.
+    """
+    if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
+        raise RuntimeError("__setstate__ can be only called on leaf Tensors; detach() it first")
+    if isinstance(state, dict):
+        own = sorted(OWN_STATE.intersection(state))
+        if own:
+            raise ValueError(f"__setstate__(): a tensor's own state cannot be set by attributes: {own}")
+        self.__dict__.update(state)
+        return
+    if not isinstance(state, tuple) or len(state) != 4:
+        raise TypeError(f"__setstate__(): expected (storage, storage_offset, size, stride) or a dict, got {state!r}")
+    with recording_block(False):
+        direct(set_)(self, *state)

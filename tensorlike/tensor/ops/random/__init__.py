@@ -1,0 +1,1 @@
+"""Random numbers written into tensors."""

@@ -1,0 +1,244 @@
+"""Differences of neighbouring elements, and derivatives of sampled functions by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.reduced import one_axis, whole
+from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
+from tensorlike.tensor.types import Number, Tensor
+
+from ..shape.joining import cat
+
+__all__ = ["diff", "gradient"]
+
+
+def _dims(input: Any, dim: Any) -> list[int]:
+    ndim = input.dim()
+    if dim is None:
+        return list(range(ndim))
+    if not isinstance(dim, (list, tuple)):
+        dim = (dim,)
+    if any(isinstance(d, bool) or not hasattr(d, "__index__") for d in dim):
+        raise TypeError(f"gradient(): argument 'dim' must be int or tuple of ints, not {dim!r}")
+    dims = [one_dim(d, ndim) for d in dim]
+    for place in dims:
+        if dims.count(place) > 1:
+            raise RuntimeError(f"gradient(): dim {place} appears multiple times in the list of dims")
+    return dims
+
+
+def _spacings(input: Any, spacing: Any, dim: Any, dims: list[int]) -> list[Any]:
+    """Return a number or a tensor of coordinates for each dimension."""
+    if spacing is None:
+        return [1] * len(dims)
+    if isinstance(spacing, TensorBase) and not isinstance(dim, int):
+        if spacing.dim():  # type: ignore[attr-defined]
+            raise TypeError(
+                "gradient(): argument 'spacing' must be a number, a list of numbers or a list of tensors, not a tensor "
+                f"of shape {list(spacing.shape)}: put it in a list"  # type: ignore[attr-defined]
+            )
+        spacing = spacing.item()  # type: ignore[attr-defined]
+    if is_number(spacing):
+        return [spacing] * len(dims)
+    if not isinstance(spacing, (list, tuple)):
+        wrong_type("gradient", "spacing", None, spacing, "Number, tuple of Numbers or tuple of Tensors")
+    for item in spacing:
+        if not (is_number(item) or isinstance(item, TensorBase)):
+            wrong_type("gradient", "spacing", None, item, "tuple of Numbers or tuple of Tensors")
+    if len(spacing) != len(dims):
+        if dim is None:
+            raise RuntimeError(
+                "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() "
+                f"= {input.dim()}', since dim argument was not given, but got a list of length {len(spacing)}"
+            )
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
+            f"same length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}"
+            "."
+        )
+    return list(spacing)
+
+
+def _at_equal_steps(input: Any, dim: int, step: Any, edge_order: int) -> Any:
+    size = input.size(dim)
+
+    def at(place: int, length: int = 1) -> Any:
+        return input.narrow(dim, place, length)
+
+    if edge_order == 1:
+        first, last = at(1) - at(0), at(size - 1) - at(size - 2)
+    else:
+        first = at(0) * -1.5 + at(1) * 2 - at(2) * 0.5
+        last = at(size - 1) * 1.5 - at(size - 2) * 2 + at(size - 3) * 0.5
+    inner = (at(2, size - 2) - at(0, size - 2)) / (2 * step)
+    return cat((first / step, inner, last / step), dim)
+
+
+def _at_points(input: Any, dim: int, points: Any, edge_order: int) -> Any:
+    if points.dim() != 1:
+        raise RuntimeError(
+            "torch.gradient expected each element of spacing to have one dimension, but got an element with "
+            f"{points.dim()} dimensions!"
+        )
+    size = input.size(dim)
+    if points.size(0) != size:
+        raise RuntimeError(
+            f"gradient(): The size of tensor a ({size}) must match the size of tensor b ({points.size(0)}) at "
+            f"dimension {dim}: spacing must have a coordinate for each element"
+        )
+    steps = points[1:] - points[:-1]
+    shape = [-1 if d == dim else 1 for d in range(input.dim())]
+
+    def at(place: int, length: int = 1) -> Any:
+        return input.narrow(dim, place, length)
+
+    def step(start: int, length: int = 1) -> Any:
+        return steps.narrow(0, start, length).view(shape)
+
+    before, after = step(0, size - 2), step(1, size - 2)
+    inner = (
+        at(0, size - 2) * (-after / (before * (before + after)))
+        + at(1, size - 2) * ((after - before) / (before * after))
+        + at(2, size - 2) * (before / (after * (before + after)))
+    )
+    if edge_order == 1:
+        first = (at(1) - at(0)) / step(0)
+        last = (at(size - 1) - at(size - 2)) / step(size - 2)
+    else:
+        one, two = step(0), step(1)
+        first = (
+            at(0) * (-(one * 2 + two) / (one * (one + two)))
+            + at(1) * ((one + two) / (one * two))
+            + at(2) * (-one / (two * (one + two)))
+        )
+        one, two = step(size - 3), step(size - 2)
+        last = (
+            at(size - 3) * (two / (one * (one + two)))
+            + at(size - 2) * (-(one + two) / (one * two))
+            + at(size - 1) * ((two * 2 + one) / (two * (one + two)))
+        )
+    return cat((first, inner, last), dim)
+
+
+@composite
+def gradient(
+    input: Tensor,
+    *,
+    spacing: Number | Sequence[Number] | Sequence[Tensor] | None = None,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+) -> tuple[Tensor, ...]:
+    """Return the derivatives along each dimension of `dim`, or of all, of the function with the values `input`.
+
+    By central differences, second order inside and of `edge_order` 1 or 2 at the ends. `spacing` is the distance of
+    the values, one for all dimensions or one for each, or for each a tensor of coordinates. Raises RuntimeError for
+    uint8 and bool, and for dimensions with fewer than `edge_order + 1` elements.
+
+    >>> import tensorlike as tl
+    >>> tl.gradient(tl.tensor([1.0, 2.0, 4.0, 8.0]))
+    (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
+
+    Same as PyTorch's function of that name.
+    """
+    if not isinstance(input, TensorBase):
+        wrong_type("gradient", "input", 1, input)
+    tensor: Any = input
+    dims = _dims(tensor, dim)
+    spacings = _spacings(tensor, spacing, dim, dims)
+    if str(tensor._tl_data.dtype) in ("uint8", "bool"):
+        raise RuntimeError(
+            f"torch.gradient does not support {tensor._tl_data.dtype!s} input. Convert the "
+            f"{dtype_name(tensor._tl_data.dtype)} tensor first, e.g. with .to(tensorlike.float32)"
+        )
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2. Got {edge_order}")
+    for place in dims:
+        if tensor.size(place) < edge_order + 1:
+            raise RuntimeError(
+                "torch.gradient expected each dimension size to be at least edge_order+1 = "
+                f"{edge_order + 1}, but dimension {place} has size {tensor.size(place)}"
+            )
+    found = []
+    for place, step in zip(dims, spacings, strict=True):
+        of = _at_points if isinstance(step, TensorBase) else _at_equal_steps
+        found.append(of(tensor, place, step, edge_order))
+    return tuple(found)
+
+
+@primitive(promotion="arithmetic", out=True)
+def diff(
+    xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
+
+    `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
+
+    >>> import tensorlike as tl
+    >>> tl.diff(tl.tensor([1, 4, 9, 16]))
+    tensor([3, 5, 7])
+
+    Same as PyTorch's function of that name.
+    """
+    n = whole(n, "diff", "n")
+    if not input.ndim:
+        raise RuntimeError("diff(): diff expects input to be at least one-dimensional, got a tensor of shape []")
+    axis = one_axis(dim, input.ndim, "diff")
+    for extra in (prepend, append):
+        if extra is None:
+            continue
+        if extra.ndim != input.ndim:
+            raise RuntimeError(
+                "diff(): diff expects prepend or append to be the same dimension as input; got "
+                f"{extra.ndim} dimensions for an input of {input.ndim}"
+            )
+        for d in range(input.ndim):
+            if d != axis and extra.shape[d] != input.shape[d]:
+                raise RuntimeError(
+                    "diff(): diff expects the shape of tensor to prepend or append to match that of input except along "
+                    f"the differencing dimension; input.size({d}) = {input.shape[d]}, but got "
+                    f"tensor.size({d}) = {extra.shape[d]}"
+                )
+    if n < 0:
+        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
+    pieces = [p for p in (prepend, input, append) if p is not None]
+    result = xp.concatenate(pieces, axis) if len(pieces) > 1 else input
+    if not n:
+        return result.copy() if result is input else result
+    subtract = xp.not_equal if result.dtype.kind == "b" else xp.subtract
+    head, tail = [slice(None)] * result.ndim, [slice(None)] * result.ndim
+    head[axis], tail[axis] = slice(None, -1), slice(1, None)
+    for _ in range(min(n, result.shape[axis])):
+        result = subtract(result[tuple(tail)], result[tuple(head)])
+    return result
+
+
+def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, which: int) -> Any:
+    """Return the part of the gradient that belongs to prepend (0), input (1) or append (2).
+
+    A difference is undone by the difference of the gradient with zeros on both sides, negated.
+    """
+    ndim = len(shapes[1])
+    sizes = [shape[dim] if len(shape) == ndim else 0 for shape in shapes]
+    n = min(n, sum(sizes))
+    joined = grad
+    if n:
+        shape = [n if d == dim % ndim else size for d, size in enumerate(grad.shape)]
+        zeros = grad._tl_zeros(shape, grad._tl_data.dtype)
+        joined = grad.diff(n, dim, zeros, zeros)
+        joined = -joined if n % 2 else joined
+    return joined.narrow(dim, sum(sizes[:which]), sizes[which])
+
+
+def _diff_formula(which: int) -> Any:
+    def formula(grad: Any, prepend_shape: Any, input_shape: Any, append_shape: Any, n: int, dim: int) -> Any:
+        return _diff_backward(grad, (prepend_shape, input_shape, append_shape), n, dim, which)
+
+    return formula
+
+
+derivatives(diff, prepend=_diff_formula(0), input=_diff_formula(1), append=_diff_formula(2))

@@ -1,0 +1,319 @@
+"""The largest and the smallest, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
+from tensorlike.tensor.reduced import nonempty, one_axis, reduced_axes, restored, unsupported
+from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.types import Tensor
+
+from ..indexing.selection import kernel_of, place_picked
+
+__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
+
+_INT64 = np.dtype(np.int64)
+
+
+def _extreme(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bool) -> Any:
+    """Reduce with maximum or minimum; NaN wins, and nothing has no extreme."""
+    if input.dtype.kind == "c":
+        unsupported(function, input.dtype)
+    try:
+        if dim is None or type(dim) is int:
+            return ufunc.reduce(input, dim, None, None, keepdim)
+    except ValueError:
+        pass  # Empty, or out of range: sorted out below.
+    nonempty(function, input.shape, dim)
+    return ufunc.reduce(input, reduced_axes(dim, input.ndim, function), None, None, keepdim)
+
+
+@primitive(namespace="tensorlike._internal", method=False, differentiable=False)
+def ties(xp: Any, input: Tensor, value: Tensor) -> Tensor:
+    """Return where `input` equals `value`, NaN being equal to NaN."""
+    found = xp.asarray(input == value)
+    if value.dtype.kind not in "biu":
+        found |= (input != input) & (value != value)
+    return found
+
+
+def evenly(grad: Any, input: Any, result: Any) -> Any:
+    """Return the gradient of one extreme value, shared by all that have it."""
+    mask = ties(input, result)
+    return mask * (grad / mask.sum())
+
+
+def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    """Return the gradient of extreme values along `dim`, shared by all that equal theirs."""
+    shape = tuple(input.shape)
+    mask = input == restored(result, shape, dim, keepdim)
+    count = mask.sum(dim, keepdim=True) if shape else mask.sum()
+    return mask * (restored(grad, shape, dim, keepdim) / count)
+
+
+# --------------------------------------------------------------------------------------------------- values alone
+
+
+@primitive(out=True)
+def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+    """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
+
+    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError where there is nothing to
+    choose from.
+
+    >>> import tensorlike as tl
+    >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([4., 3.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)
+
+
+@primitive(out=True)
+def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+    """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
+
+    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError where there is nothing to
+    choose from.
+
+    >>> import tensorlike as tl
+    >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([1., 2.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)
+
+
+derivatives(amax, input=_shared)
+derivatives(amin, input=_shared)
+
+
+@primitive(several=("min", "max"), out=True)
+def aminmax(xp: Any, input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
+
+    Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError where there is
+    nothing to choose from.
+
+    >>> import tensorlike as tl
+    >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
+    tensorlike.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+
+    Same as PyTorch's function of that name.
+    """
+    if dim is None:
+        if not input.size:
+            raise RuntimeError(
+                "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity: the shape "
+                f"of input is {list(input.shape)}"
+            )
+    else:
+        dim = one_axis(dim, input.ndim, "aminmax")
+        nonempty("aminmax", input.shape, dim)
+    least = _extreme(xp, xp.minimum, "aminmax", input, dim, keepdim)
+    return least, _extreme(xp, xp.maximum, "aminmax", input, dim, keepdim)
+
+
+derivatives(
+    aminmax,
+    input=lambda grads, input, results, dim, keepdim: (
+        _shared(grads[0], input, results[0], dim, keepdim) + _shared(grads[1], input, results[1], dim, keepdim)
+    ),
+)
+
+
+# -------------------------------------------------------------------------------------------------- values and places
+
+
+def _place(xp: Any, name: str, function: str, input: Any, dim: int | None, keepdim: bool) -> Any:
+    """Return the index of the extreme (`name` is argmax or argmin), the first of several."""
+    if dim is not None and type(dim) is not int:
+        dim = one_axis(dim, input.ndim, function)
+    if not input.ndim:
+        if dim is not None:
+            one_axis(dim, 0, function)
+        return xp.zeros((), _INT64)
+    try:
+        return getattr(input, name)(axis=dim, keepdims=keepdim)
+    except ValueError:
+        if dim is not None:
+            one_axis(dim, input.ndim, function)
+        nonempty(function, input.shape, dim)
+        # The result is empty: NumPy asks for something to choose from all the same.
+        return xp.zeros(xp.add.reduce(input, dim, None, None, keepdim).shape, _INT64)
+
+
+def _extreme_along(
+    xp: Any, ufunc: Any, place: str, function: str, input: Any, dim: int, keepdim: bool
+) -> tuple[Any, Any]:
+    if input.dtype.kind == "c":
+        raise RuntimeError(f"{function}(): does not support complex input, got {dtype_name(input.dtype)}")
+    indices = _place(xp, place, function, input, dim, keepdim)
+    if not input.ndim:
+        return input.copy(), indices
+    return ufunc.reduce(input, dim, None, None, keepdim), indices
+
+
+@primitive(name="max", namespace="tensorlike._internal", method=False, several=("values", "indices"), out=True)
+def _max_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the largest elements along `dim` and where they are."""
+    return _extreme_along(xp, xp.maximum, "argmax", "max", input, dim, keepdim)
+
+
+@primitive(name="min", namespace="tensorlike._internal", method=False, several=("values", "indices"), out=True)
+def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the smallest elements along `dim` and where they are."""
+    return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)
+
+
+@primitive(name="max_all", namespace="tensorlike._internal", method=False, out=True)
+def _max_all(xp: Any, input: Tensor) -> Tensor:
+    """Return the largest element."""
+    return _extreme(xp, xp.maximum, "max", input, None, False)
+
+
+@primitive(name="min_all", namespace="tensorlike._internal", method=False, out=True)
+def _min_all(xp: Any, input: Tensor) -> Tensor:
+    """Return the smallest element."""
+    return _extreme(xp, xp.minimum, "min", input, None, False)
+
+
+for _along in (_max_along, _min_along):
+    derivatives(
+        _along,
+        input=lambda grad, input_shape, indices, dim, keepdim: place_picked(grad, indices, input_shape, dim, keepdim),
+    )
+for _all in (_max_all, _min_all):
+    derivatives(_all, input=lambda grad, input, result: evenly(grad, input, result))
+
+_KERNELS = {
+    "max": (kernel_of(_max_all), kernel_of(_max_along), "tensorlike.maximum"),
+    "min": (kernel_of(_min_all), kernel_of(_min_along), "tensorlike.minimum"),
+}
+
+
+def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+    if not isinstance(input, TensorBase):
+        wrong_type(function, "input", 1, input)
+    of_all, along, pairwise = _KERNELS[function]
+    if isinstance(dim, TensorBase):
+        dim, other = None, dim
+    if other is not None:
+        if dim is not None or keepdim:
+            raise TypeError(
+                f"{function}() received an invalid combination of arguments: with another tensor it takes neither dim "
+                f"nor keepdim (got dim={dim!r}, keepdim={keepdim!r})"
+            )
+        kernel = kernel_of(DECLARATIONS[pairwise].function)
+        return kernel(input, other) if out is None else kernel(input, other, out=out)
+    if dim is None:
+        if keepdim:
+            raise TypeError(
+                f"{function}() received an invalid combination of arguments: keepdim={keepdim!r} needs dim; for a "
+                f"result over all dimensions use a{function}"
+            )
+        return of_all(input) if out is None else of_all(input, out=out)
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments: dim must be int, or the second argument "
+            f"another tensor, not {type(dim).__name__} ({dim!r}); a{function} takes several dimensions"
+        )
+    return along(input, dim, keepdim) if out is None else along(input, dim, keepdim, out=out)
+
+
+@composite(method=True, guard=False)
+def max(
+    input: Tensor,
+    dim: Tensor | int | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """Return the largest element; with `dim`, a named tuple (values, indices); with another tensor, `maximum`.
+
+    NaN counts as the largest, and of several equal ones the first is pointed at. Without `dim` equal elements share the
+    gradient. Raises RuntimeError or IndexError where there is nothing to choose from.
+
+    >>> import tensorlike as tl
+    >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
+    tensor(3.)
+    >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
+    tensor(1)
+
+    Same as PyTorch's function of that name.
+    """
+    return _overloaded("max", input, dim, keepdim, other, out)
+
+
+@composite(method=True, guard=False)
+def min(
+    input: Tensor,
+    dim: Tensor | int | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """Return the smallest element; with `dim`, a named tuple (values, indices); with another tensor, `minimum`.
+
+    NaN counts as the smallest, and of several equal ones the first is pointed at. Without `dim` equal elements share
+    the gradient. Raises RuntimeError or IndexError where there is nothing to choose from.
+
+    >>> import tensorlike as tl
+    >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
+    tensor(1.)
+    >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
+    tensor(1)
+
+    Same as PyTorch's function of that name.
+    """
+    return _overloaded("min", input, dim, keepdim, other, out)
+
+
+def _argument(xp: Any, function: str, input: Any, dim: Any, keepdim: bool) -> Any:
+    if input.dtype.kind in "bc":
+        kind = "bool" if input.dtype.kind == "b" else "complex"
+        raise RuntimeError(f"{function}(): does not support {kind} input")
+    return _place(xp, function, function, input, dim, keepdim)
+
+
+@primitive(differentiable=False, out=True)
+def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
+
+    NaN counts as the largest. Raises IndexError where there is nothing to choose from, RuntimeError for boolean and
+    complex tensors.
+
+    >>> import tensorlike as tl
+    >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([1, 0])
+
+    Same as PyTorch's function of that name.
+    """
+    return _argument(xp, "argmax", input, dim, keepdim)
+
+
+@primitive(differentiable=False, out=True)
+def argmin(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
+
+    NaN counts as the smallest. Raises IndexError where there is nothing to choose from, RuntimeError for boolean and
+    complex tensors.
+
+    >>> import tensorlike as tl
+    >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([0, 1])
+
+    Same as PyTorch's function of that name.
+    """
+    return _argument(xp, "argmin", input, dim, keepdim)

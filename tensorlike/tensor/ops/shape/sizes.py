@@ -1,0 +1,60 @@
+"""How large a tensor is, answered in Python values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.types import Tensor
+
+__all__ = ["is_same_size", "numel"]
+
+
+def _checked(value: Any, function: str, argument: str = "input", position: int = 1) -> Any:
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+@composite(guard=False, method=True)
+def numel(input: Tensor) -> int:
+    """Return the number of elements.
+
+    >>> import tensorlike as tl
+    >>> tl.numel(tl.ones(2, 3))
+    6
+
+    Same as PyTorch's function of that name.
+    """
+    return int(_checked(input, "numel")._tl_data.size)
+
+
+@tensor_method(composite=False)
+def nelement(self: Tensor) -> int:
+    """Return the number of elements, as `numel` does.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, 3).nelement()
+    6
+
+    Same as PyTorch's method of that name.
+    """
+    return int(self._tl_data.size)
+
+
+@composite(guard=False, method=True)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors have the same shape.
+
+    >>> import tensorlike as tl
+    >>> tl.is_same_size(tl.ones(2), tl.ones(3))
+    False
+
+    Same as PyTorch's function of that name.
+    """
+    shape = _checked(input, "is_same_size")._tl_data.shape
+    return bool(shape == _checked(other, "is_same_size", "other", 2)._tl_data.shape)
+

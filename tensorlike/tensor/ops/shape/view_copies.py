@@ -1,0 +1,340 @@
+"""Copies of what views show: the same elements in memory of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.layouts import contiguous_format
+from tensorlike.tensor.runtime import write_out, wrong_type
+from tensorlike.tensor.types import Tensor
+
+from ..elementwise.complexes import view_as_complex as _view_as_complex
+from ..elementwise.complexes import view_as_real as _view_as_real
+
+__all__: list[str] = []
+
+
+def _copied(name: str, shown: Any, out: Any, input: Any) -> Any:
+    if out is None:
+        return shown.clone(memory_format=contiguous_format)
+    return write_out(name, out, shown.detach()._tl_data.copy(), input)
+
+
+def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+    where = one_dim(dim, input.dim())
+    if not input.dim():
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor: unsqueeze() it first")
+    if step < 1:
+        raise RuntimeError(f"slice step must be positive, got {step}")
+    return input[(slice(None),) * where + (slice(start, end, step),)]
+
+
+@composite
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the elements of `input`, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.alias_copy(tl.ones(2))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("alias_copy", input, out, input)
+
+
+@composite
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Return a copy of what `as_strided` shows, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.as_strided_copy(tl.arange(4), (2,), (2,))
+    tensor([0, 2])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("as_strided_copy", input.as_strided(size, stride, storage_offset), out, input)
+
+
+@composite
+def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of a diagonal, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.diagonal_copy(tl.eye(2))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("diagonal_copy", input.diagonal(offset, dim1, dim2), out, input)
+
+
+@composite
+def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.expand_copy(tl.ones(1), (3,))
+    tensor([1., 1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("expand_copy", input.expand(size), out, input)
+
+
+@composite
+def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` with its dimensions in another order, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.permute_copy(tl.ones(1, 2), (1, 0))
+    tensor([[1.],
+            [1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("permute_copy", input.permute(dims), out, input)
+
+
+@composite
+def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the slice at `index` along `dim`, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.select_copy(tl.arange(3), 0, 1)
+    tensor(1)
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("select_copy", input.select(dim, index), out, input)
+
+
+@composite
+def slice_copy(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.slice_copy(tl.arange(5), 0, 1, 4, 2)
+    tensor([1, 3])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("slice_copy", _sliced(input, dim, start, end, step), out, input)
+
+
+@composite
+def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` without its dimensions of size 1, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.squeeze_copy(tl.ones(1, 2))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input)
+
+
+@composite
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the transpose of a matrix, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.t_copy(tl.ones(1, 2))
+    tensor([[1.],
+            [1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("t_copy", input.t(), out, input)
+
+
+@composite
+def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` with two dimensions swapped, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.transpose_copy(tl.ones(1, 2), 0, 1)
+    tensor([[1.],
+            [1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("transpose_copy", input.transpose(dim0, dim1), out, input)
+
+
+@composite
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the windows that `unfold` shows, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.unfold_copy(tl.arange(4), 0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("unfold_copy", input.unfold(dimension, size, step), out, input)
+
+
+@composite
+def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` with a dimension of size 1 put in, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.unsqueeze_copy(tl.ones(2), 0)
+    tensor([[1., 1.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("unsqueeze_copy", input.unsqueeze(dim), out, input)
+
+
+@composite
+def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the elements of `input` in the shape `size`, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.view_copy(tl.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("view_copy", input.view(size), out, input)
+
+
+@composite
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of complex elements as pairs of their parts, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.view_as_real_copy(tl.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("view_as_real_copy", _view_as_real(input), out, input)
+
+
+@composite
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of pairs of parts as complex elements, in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.view_as_complex_copy(tl.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied("view_as_complex_copy", _view_as_complex(input), out, input)
+
+
+@composite
+def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return copies of the parts that `split` returns, each in memory of its own.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.split_copy(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+
+    Same as PyTorch's function of that name.
+    """
+    return tuple([part.clone(memory_format=contiguous_format) for part in input.split(split_size, dim)])
+
+
+def _copied_each(name: str, shown: Any, out: Any, input: Any) -> Any:
+    if out is None:
+        return tuple([part.clone(memory_format=contiguous_format) for part in shown])
+    if not isinstance(out, (tuple, list)):
+        wrong_type(name, "out", None, out, "tuple of Tensors")
+    if len(out) != len(shown):
+        raise RuntimeError(f"{name}() expected an out= argument of size {len(shown)}, got size {len(out)}")
+    return tuple([_copied(name, part, target, input) for part, target in zip(shown, out, strict=True)])
+
+
+@composite
+def split_with_sizes_copy(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, ...]:
+    """Return copies of the parts of the given sizes along `dim`, each in memory of its own, or in that of `out`.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.split_with_sizes_copy(tl.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+
+    Same as PyTorch's function of that name.
+    """
+    parts = input.split_with_sizes(split_sizes, dim)
+    return _copied_each("split_with_sizes_copy", parts, out, input)  # type: ignore[no-any-return]
+
+
+@composite
+def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, ...]:
+    """Return copies of the slices along `dim`, each in memory of its own, or in that of `out`.
+
+    Raises what the function without `_copy` raises.
+
+    >>> import tensorlike as tl
+    >>> tl.unbind_copy(tl.arange(2))
+    (tensor(0), tensor(1))
+
+    Same as PyTorch's function of that name.
+    """
+    return _copied_each("unbind_copy", input.unbind(dim), out, input)  # type: ignore[no-any-return]
+
+
+@composite
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` without its history.
+
+    >>> import tensorlike as tl
+    >>> tl.detach_copy(tl.ones(2, requires_grad=True))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name, which leaves its result a history without derivative.
+    """
+    return _copied("detach_copy", input.detach(), out, input.detach())

@@ -1,0 +1,60 @@
+"""Functions that `tensorlike.special` has under a signature of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorlike.tensor.declare import composite
+from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.types import Tensor
+
+from ..reductions import softmax as functions
+
+__all__: list[str] = []
+
+
+@composite(namespace="tensorlike.special")
+def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
+    """Return the exponentials along `dim`, divided by their sum.
+
+    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+    >>> import tensorlike as tl
+    >>> tl.special.softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.softmax(input, dim, dtype=dtype)
+
+
+@composite(namespace="tensorlike.special")
+def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
+    """Return the logarithm of `softmax` along `dim`, computed without overflow.
+
+    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+    >>> import tensorlike as tl
+    >>> tl.special.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.log_softmax(input, dim, dtype=dtype)
+
+
+@composite(namespace="tensorlike.special")
+def logsumexp(
+    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
+
+    Integers are converted to the default floating-point dtype.
+
+    >>> import tensorlike as tl
+    >>> tl.special.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+    tensor(100.6931)
+
+    Same as PyTorch's function of that name.
+    """
+    return functions.logsumexp(input, dim, keepdim, out=out)

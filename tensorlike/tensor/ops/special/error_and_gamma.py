@@ -1,0 +1,178 @@
+"""The error function, the gamma function and their relatives. SciPy computes them, imported when one is called."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from tensorlike.tensor.backends import special
+from tensorlike.tensor.declare import composite, derivatives, pointwise
+from tensorlike.tensor.types import Tensor
+
+from ..indexing.selection import kernel_of
+
+__all__ = ["compute", "digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
+
+_TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+def compute(name: str, *arguments: Any) -> Any:
+    """Run one of SciPy's functions; the last argument is the array whose dtype the result has."""
+    array = arguments[-1]
+    return getattr(special(array), name)(*arguments).astype(array.dtype, copy=False)
+
+
+@pointwise(None, promotion="real float", aliases=("special.erf",))
+def erf(xp: Any, input: Tensor) -> Tensor:
+    """Return the error function of each element: twice the normal integral from 0, from -1 to 1.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.erf(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("erf", input)
+
+
+derivatives(erf, input=lambda grad, input: _TWO_BY_ROOT_PI * (-(input * input)).exp() * grad)
+
+
+@pointwise(None, promotion="real float", aliases=("special.erfc",))
+def erfc(xp: Any, input: Tensor) -> Tensor:
+    """Return 1 less the error function of each element, exact where that is close to 1.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.erfc(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("erfc", input)
+
+
+derivatives(erfc, input=lambda grad, input: -_TWO_BY_ROOT_PI * (-(input * input)).exp() * grad)
+
+
+@pointwise(None, promotion="real float", aliases=("special.erfinv",))
+def erfinv(xp: Any, input: Tensor) -> Tensor:
+    """Return the number whose error function each element is; nan for one outside [-1, 1].
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("erfinv", input)
+
+
+derivatives(erfinv, input=lambda grad, input: erfinv(input).square().exp() * grad / _TWO_BY_ROOT_PI)
+
+
+@pointwise(None, promotion="real float", aliases=("special.gammaln",))
+def lgamma(xp: Any, input: Tensor) -> Tensor:
+    """Return the logarithm of the absolute value of the gamma function of each element.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+    tensor([0.0000, 1.7918])
+
+    Same as PyTorch's function of that name.
+    """
+    # SciPy has -inf at -inf, where the poles accumulate; PyTorch and C have inf.
+    return compute("gammaln", xp.where(xp.isinf(input), xp.absolute(input), input))
+
+
+derivatives(lgamma, input=lambda grad, input: grad * input.digamma())
+
+
+@pointwise(None, promotion="real float", aliases=("special.digamma", "special.psi"))
+def digamma(xp: Any, input: Tensor) -> Tensor:
+    """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.digamma(tl.tensor([1.0, 0.5]))
+    tensor([-0.5772, -1.9635])
+
+    Same as PyTorch's function of that name.
+    """
+    return _digamma(xp, input)
+
+
+def _digamma(xp: Any, input: Any) -> Any:
+    result = compute("psi", input)
+    pole = xp.logical_and(xp.less(input, 0), xp.equal(input, xp.floor(input)))
+    result = xp.where(pole, input.dtype.type(math.nan), result)
+    infinity = xp.copysign(input.dtype.type(math.inf), input)
+    return xp.where(xp.equal(input, 0), xp.negative(infinity), result)
+
+
+derivatives(digamma, input=lambda grad, input: grad * input.polygamma(1))
+
+
+# The public function takes the order first, so that only the methods come from the declaration.
+@pointwise(None, namespace="tensorlike._internal", name="polygamma", promotion="real float")
+def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
+    """Return the n-th derivative of the digamma function of each element.
+
+    Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.tensor([1.0]).polygamma(2)
+    tensor([-2.4041])
+
+    Same as PyTorch's method of that name.
+    """
+    order = _order(n)
+    if order == 0:
+        return _digamma(xp, input)
+    if order > 1:
+        # (-1)^(n + 1) n! zeta(n + 1, input)
+        factor = math.factorial(order) if order % 2 else -math.factorial(order)
+        return xp.multiply(compute("zeta", order + 1.0, input), input.dtype.type(factor))
+    # What zeta lacks for negative numbers, the trigamma function mirrors.
+    reflected = xp.less(input, 0.5)
+    result = compute("zeta", 2.0, xp.where(reflected, xp.subtract(1, input), input))
+    sine = xp.sin(xp.multiply(input, input.dtype.type(math.pi)))
+    mirrored = xp.subtract(xp.true_divide(input.dtype.type(math.pi**2), xp.square(sine)), result)
+    return xp.where(reflected, mirrored, result)
+
+
+derivatives(_polygamma, input=lambda grad, input, n: grad * input.polygamma(n + 1))
+
+
+def _order(n: Any) -> int:
+    try:
+        order = operator.index(n)
+    except TypeError:
+        raise TypeError(f"polygamma(): argument 'n' must be int, not {type(n).__name__}") from None
+    if order < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n: got {order}")
+    return order
+
+
+@composite(aliases=("special.polygamma",), guard=False)
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the n-th derivative of the digamma function of each element.
+
+    Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.polygamma(1, tl.tensor([1.0, 0.5]))
+    tensor([1.6449, 4.9348])
+
+    Same as PyTorch's function of that name.
+    """
+    return kernel_of(_polygamma)(input, n, out=out)

@@ -1,0 +1,261 @@
+"""The normal distribution's functions, entropies, incomplete gamma functions and zeta. SciPy computes most of them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, NoReturn
+
+from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.runtime import PROMOTIONS
+from tensorlike.tensor.types import Number, Tensor
+
+from .error_and_gamma import compute, lgamma
+
+__all__ = ["igamma", "igammac", "mvlgamma"]
+
+_SPECIAL = "tensorlike.special"
+_TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+_ROOT_TWO_PI = math.sqrt(2 * math.pi)
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def ndtr(xp: Any, input: Tensor) -> Tensor:
+    """Return the probability that a standard normal variable is at most as large as each element.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.special.ndtr(tl.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("ndtr", input)
+
+
+derivatives(ndtr, input=lambda grad, input: grad * (input * input * -0.5).exp() / _ROOT_TWO_PI)
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def ndtri(xp: Any, input: Tensor) -> Tensor:
+    """Return the number that a standard normal variable exceeds with the probability 1 less each element.
+
+    Integers give the default floating-point dtype; what is no probability gives nan. Raises NotImplementedError for
+    complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.special.ndtri(tl.tensor([0.5, 0.9]))
+    tensor([0.0000, 1.2816])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("ndtri", input)
+
+
+derivatives(ndtri, input=lambda grad, result: grad * (result * result * 0.5).exp() * _ROOT_TWO_PI)
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def log_ndtr(xp: Any, input: Tensor) -> Tensor:
+    """Return the logarithm of `ndtr` of each element, exact where that is close to 0.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.special.log_ndtr(tl.tensor([0.0, -10.0]))
+    tensor([ -0.6931, -53.2313])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("log_ndtr", input)
+
+
+derivatives(
+    log_ndtr, input=lambda grad, input: grad * math.sqrt(2 / math.pi) / erfcx(input * -math.sqrt(0.5))
+)
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def erfcx(xp: Any, input: Tensor) -> Tensor:
+    """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.special.erfcx(tl.tensor([0.0, 10.0]))
+    tensor([1.0000, 0.0561])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("erfcx", input)
+
+
+derivatives(erfcx, input=lambda grad, input, result: grad * (2 * input * result - _TWO_BY_ROOT_PI))
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def entr(xp: Any, input: Tensor) -> Tensor:
+    """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.special.entr(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.3466])
+
+    Same as PyTorch's function of that name.
+    """
+    kind = input.dtype.type
+    inside = xp.multiply(input, xp.negative(xp.log(xp.where(xp.greater(input, 0), input, kind(1)))))
+    outside = xp.where(xp.less(input, 0), kind(-math.inf), xp.add(inside, kind(0)))
+    return xp.where(xp.isnan(input), input, outside)
+
+
+derivatives(entr, input=lambda grad, input: grad * (-input.log() - 1))
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> import tensorlike as tl
+    >>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+
+    Same as PyTorch's function of that name.
+    """
+    zero = xp.logical_and(xp.equal(input, 0), xp.logical_not(xp.isnan(other)))
+    return xp.where(zero, input.dtype.type(0), xp.multiply(input, xp.log1p(other)))
+
+
+def _xlog1py_backward(grad: Any, input: Any, other: Any) -> Any:
+    product = xlog1py(grad, other)
+    # Where `input` is 0 and the logarithm has no value, the result is 0 all around.
+    if isinstance(other, (int, float)):
+        return product if other > -1 else product.where(input != 0, 0)
+    return product.where(((input == 0) & (other <= -1)).logical_not(), 0)
+
+
+derivatives(xlog1py, input=_xlog1py_backward, other=lambda grad, input, other: grad * input / (other + 1))
+
+
+def _underivable(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"the derivative for '{name}' is not implemented: PyTorch has none either. detach() that operand"
+    )
+
+
+@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
+
+    Integers give the default floating-point dtype. `input` is greater than 1, or the result nan; only `other` has a
+    derivative. Raises NotImplementedError for complex elements. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
+    tensor([1.6449, 1.0823])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("zeta", input, other)
+
+
+derivatives(
+    zeta,
+    input=lambda grad: _underivable("zeta"),
+    other=lambda grad, input, other: grad * -input * zeta(input + 1, other),
+)
+
+
+def _igamma_backward(grad: Any, input: Any, other: Any) -> Any:
+    return grad * ((input - 1) * other.log() - other - lgamma(input)).exp()
+
+
+@pointwise(None, promotion="floating", aliases=("special.gammainc",))
+def igamma(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+    """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+
+    Neither may be negative, or the result is nan; only `other` has a derivative. Raises NotImplementedError unless both
+    are floating-point. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    tensor([0.6321, 0.5940])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("gammainc", input, other)
+
+
+derivatives(igamma, input=lambda grad: _underivable("igamma: input"), other=_igamma_backward)
+
+
+@pointwise(None, promotion="floating", aliases=("special.gammaincc",))
+def igammac(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+    """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+
+    Neither may be negative, or the result is nan; only `other` has a derivative. Raises NotImplementedError unless both
+    are floating-point. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    tensor([0.3679, 0.4060])
+
+    Same as PyTorch's function of that name.
+    """
+    return compute("gammaincc", input, other)
+
+
+derivatives(
+    igammac,
+    input=lambda grad: _underivable("igammac: input"),
+    other=lambda grad, input, other: -_igamma_backward(grad, input, other),
+)
+
+
+def _order(p: Any) -> int:
+    try:
+        order = operator.index(p)
+    except TypeError:
+        raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {type(p).__name__}") from None
+    if order < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1: got {order}")
+    return order
+
+
+def _mvlgamma_backward(grad: Any, input: Any, p: int) -> Any:
+    total = input.digamma()
+    for index in range(1, p):
+        total = total + (input - index / 2).digamma()
+    return grad * total
+
+
+# A boolean tensor is refused, so that the promotion comes after that.
+@pointwise(None, promotion="quotient", aliases=("special.multigammaln",))
+def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
+    """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+    Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
+    `p` is less than 1, and for a boolean tensor. Needs SciPy.
+
+    >>> import tensorlike as tl
+    >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
+
+    Same as PyTorch's function of that name.
+    """
+    order = _order(p)
+    if input.dtype.kind == "b":
+        raise RuntimeError("mvlgamma(): The input tensor may not be a boolean tensor: convert it to numbers first")
+    (input,) = PROMOTIONS["real float"]("mvlgamma", xp, (input,))
+    kind = input.dtype.type
+    steps = xp.asarray([index / 2 for index in range(order)], dtype=input.dtype)
+    terms = compute("gammaln", xp.subtract(input[..., None], steps))
+    return xp.add(terms.sum(axis=-1), kind(order * (order - 1) / 4 * math.log(math.pi)))
+
+
+derivatives(mvlgamma, input=_mvlgamma_backward)

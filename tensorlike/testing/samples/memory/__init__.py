@@ -1,0 +1,1 @@
+"""Sample inputs of the operations in `tensor/ops/memory/`."""

@@ -1,0 +1,25 @@
+"""Samples of questions about where tensors lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..base import ALL, Make, SampleInput, samples
+
+__all__: list[str] = []
+
+
+@samples("tensorlike.detach", dtypes=ALL, gradcheck=False, reason="the result has no history")
+def _detach(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3))
+    yield SampleInput(make())
+
+
+@samples("tensorlike.get_device", dtypes=ALL)
+def _get_device(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2))
+
+
+@samples("tensorlike.Tensor.is_set_to", dtypes=ALL, gradcheck=False, reason="the answer is no tensor")
+def _is_set_to(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3), make(2, 3))

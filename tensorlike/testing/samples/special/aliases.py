@@ -1,0 +1,23 @@
+"""Samples of what `tensorlike.special` has under a signature of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..base import Make, SampleInput, samples
+
+__all__: list[str] = []
+
+
+@samples("tensorlike.special.softmax", "tensorlike.special.log_softmax")
+def _softmax(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3), 1)
+    yield SampleInput(make(2, 3), dim=0, dtype=make(dtype="float64").dtype)
+    yield SampleInput(make(), 0)
+
+
+@samples("tensorlike.special.logsumexp")
+def _logsumexp(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3), 1)
+    yield SampleInput(make(2, 3), (0, 1), keepdim=True)
+    yield SampleInput(make(), 0)

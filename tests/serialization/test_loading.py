@@ -1,0 +1,946 @@
+"""What `load` refuses, what it costs, and which files it reads: none of it may depend on the good will of a file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pickle
+import random
+import struct
+import subprocess
+import sys
+import threading
+import tracemalloc
+import zipfile
+import zlib
+from collections import Counter, OrderedDict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensorlike as tl
+from tensorlike.serialization import allowed
+from tensorlike.serialization.archive import MAX_EXPANSION, MIN_EXPANSION
+from tensorlike.tensor import dtypes
+
+DOCUMENTED = (pickle.UnpicklingError, RuntimeError)
+
+
+def text(value):
+    return b"X" + len(value.encode()).to_bytes(4, "little") + value.encode()
+
+
+def named(name):
+    module, _, last = name.rpartition(".")
+    return f"c{module}\n{last}\n".encode()
+
+
+def archive(data, *, storages=(bytes(8),), method=zipfile.ZIP_STORED, **records):
+    """Return a file of PyTorch's layout around a pickle."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as made:
+        made.writestr("a/data.pkl", data)
+        for key, content in enumerate(storages):
+            made.writestr(f"a/data/{key}", content)
+        for name, content in records.items():
+            made.writestr(f"a/{name}", content)
+    return file.getvalue()
+
+
+def saved(value, **options):
+    file = io.BytesIO()
+    tl.save(value, file, **options)
+    return file.getvalue()
+
+
+def load(data, **options):
+    return tl.load(io.BytesIO(data), **options)
+
+
+def unpickled(data, **options):
+    return load(archive(data, **options))
+
+
+def refused(data, message=None):
+    """Check that a pickle is refused with the error that is documented, and names the file."""
+    with pytest.raises(DOCUMENTED, match=message) as caught:
+        unpickled(data)
+    assert type(caught.value) in DOCUMENTED
+    assert str(caught.value).startswith("load(): <BytesIO>: ")
+
+
+OWN = b"(" + text("storage") + text("0") + b"K\x08tQ"
+TYPED = b"(" + text("storage") + named("torch.FloatStorage") + text("0") + text("cpu") + b"K\x02tQ"
+
+
+def tensor_pickle(storage=OWN, dtype="float32", offset=b"K\0", shape=b"K\2\x85", strides=b"K\4\x85", grad=b"\x89",
+                  attributes=b"}", kind="tensorlike.tensor.tensor.Tensor", device="cpu"):  # fmt: skip
+    """Return the pickle of a tensor, of which every part can be replaced."""
+    return (
+        named("tensorlike.tensor.serialization.rebuild_tensor") + b"(" + named(kind) + storage
+        + named(f"tensorlike.tensor.dtypes.{dtype}") + offset + shape + strides + text(device) + grad + attributes
+        + b"tR"
+    )  # fmt: skip
+
+
+def test_the_pickle_that_is_taken_apart_below():
+    assert unpickled(tensor_pickle() + b".").tolist() == [0, 0]
+
+
+def integer(value):
+    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    return b"\x8a" + bytes([len(data)]) + data
+
+
+def integers(*values):
+    return b"(" + b"".join(map(integer, values)) + b"t"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"offset": integer(-1)},
+        {"offset": integer(1)},
+        {"offset": integer(2**63)},
+        {"offset": b"\x88"},
+        {"offset": b"G" + struct.pack(">d", 0.0)},
+        {"shape": integers(3)},
+        {"shape": integers(-1)},
+        {"shape": integers(2**62), "strides": integers(0)},
+        {"shape": integers(2**70), "strides": integers(0)},
+        {"shape": integers(2**32, 2**32), "strides": integers(0, 0)},
+        {"shape": integers(0, 2**62, 2**62), "strides": integers(0, 0, 0)},
+        {"shape": integers(2), "strides": integers(-4)},
+        {"shape": integers(2), "strides": integers(5)},
+        {"shape": integers(2), "strides": integers(3)},
+        {"shape": integers(1), "strides": integers(2**64)},
+        {"shape": integers(2), "strides": integers()},
+        {"shape": integers(*[1] * 65), "strides": integers(*[0] * 65)},
+        {"shape": b"]K\2a"},
+        {"shape": b"\x88\x85"},
+        {"dtype": "float32", "offset": integer(8), "shape": integers(1)},
+        {"dtype": "bfloat32"},
+        {"dtype": "dtype"},
+        {"dtype": "default_float"},
+        {"dtype": "int32", "grad": b"\x88"},
+        {"grad": b"K\1"},
+        {"device": "cuda:0"} if not tl.cuda.is_available() else {"device": "nowhere"},
+        {"device": "nowhere"},
+        {"device": "cpu:1000"},
+        {"storage": text("0")},
+        {"storage": named("collections.OrderedDict") + b")R"},
+        {"storage": b"(" + text("storage") + text("0") + b"K\x07tQ"},
+        {"storage": b"(" + text("storage") + text("0") + integer(-8) + b"tQ"},
+        {"storage": b"(" + text("storage") + text("1") + b"K\x08tQ"},
+        {"storage": b"(" + text("storage") + text("../data.pkl") + b"K\x08tQ"},
+        {"storage": b"(" + text("storage") + b"K\0K\x08tQ"},
+        {"storage": b"(" + text("module") + text("0") + b"K\x08tQ"},
+        {"storage": text("storage") + b"Q"},
+        {"storage": TYPED},
+        {"kind": "collections.OrderedDict"},
+        {"kind": "tensorlike.tensor.serialization.rebuild_tensor"},
+        *(
+            {"attributes": b"}" + text(name) + b"Ns"}
+            for name in ("_tl_data", "_tl_meta", "__class__", "__array_interface__", "__dict__", "grad", "data", "sum")
+        ),
+        {"attributes": b"}K\1Ns"},
+        {"attributes": b"N"},
+    ],
+)
+def test_tensors_that_are_no_tensors(parts):
+    refused(tensor_pickle(**parts) + b".")
+
+
+@pytest.mark.parametrize(
+    "parts, shape",
+    [
+        ({"shape": integers(0), "offset": integer(8)}, (0,)),
+        ({"shape": integers(0, 5), "strides": integers(4, 4)}, (0, 5)),
+        ({"shape": integers(5, 2), "strides": integers(0, 4)}, (5, 2)),
+        ({"shape": integers(*[1] * 64), "strides": integers(*[4] * 64)}, (1,) * 64),
+        ({"shape": integers(), "strides": integers(), "offset": integer(4)}, ()),
+    ],
+)
+def test_tensors_at_the_edge(parts, shape):
+    assert tuple(unpickled(tensor_pickle(**parts) + b".").shape) == shape
+
+
+# One example of each kind of argument that a file can make.
+VALUES = {
+    "None": b"N", "bool": b"\x88", "int": b"K\1", "float": b"G" + bytes(8), "str": text("latin1"), "bytes": b"C\1a",
+    "list": b"]", "tuple": b")", "dict": b"}", "set": b"\x8f", "frozenset": b"(\x91", "bytearray": b"\x96" + bytes(8),
+    "OrderedDict": named("collections.OrderedDict") + b")R", "sizes": integers(1), "dtype": named("torch.float32"),
+    "own storage": OWN, "typed storage": TYPED, "tensor": tensor_pickle(), "type": named("torch.Tensor"),
+    "function": named("torch._utils._rebuild_tensor_v2"), "storage type": named("torch.FloatStorage"),
+    "layout": named("tensorlike.tensor.layouts.strided"), "size": named("torch.Size") + b")\x85R",
+}  # fmt: skip
+
+#: For each global that may be called, arguments that it takes.
+GOOD = {
+    "builtins.set": ("list",), "builtins.frozenset": ("list",), "builtins.complex": ("float", "float"),
+    "builtins.bytes": (), "builtins.bytearray": ("bytes",), "builtins.slice": ("int", "None", "int"),
+    "builtins.range": ("int", "int", "int"), "collections.OrderedDict": ("list",), "collections.Counter": ("dict",),
+    "_codecs.encode": ("str", "str"), "tensorlike.tensor.size.Size": ("sizes",),
+    "tensorlike.tensor.device.device": None, "torch.serialization._get_layout": None,
+    "tensorlike.tensor.serialization.rebuild_tensor": None,
+    "torch._utils._rebuild_tensor": ("typed storage", "int", "sizes", "sizes"),
+    "torch._utils._rebuild_tensor_v2": ("typed storage", "int", "sizes", "sizes", "bool", "OrderedDict"),
+    "torch._utils._rebuild_tensor_v3": ("typed storage", "int", "sizes", "sizes", "bool", "None", "dtype"),
+    "torch._utils._rebuild_parameter": ("tensor", "bool", "None"),
+    "torch._utils._rebuild_parameter_with_state": ("tensor", "bool", "OrderedDict", "None"),
+    "torch._tensor._rebuild_from_type_v2": None,
+}  # fmt: skip
+
+#: What takes the place of an argument above without being wrong.
+ALSO_GOOD = {
+    ("None", "int"), ("int", "None"), ("None", "OrderedDict"), ("OrderedDict", "None"), ("bytes", "str"),
+    ("None", "dict"), ("sizes", "tuple"), ("sizes", "size"), ("dtype", "dtype"), ("typed storage", "own storage"),
+}  # fmt: skip
+
+
+def test_every_declaration_is_tried_below():
+    assert GOOD.keys() == allowed._FUNCTIONS.keys()
+
+
+def call(name, arguments):
+    return named(name) + b"(" + b"".join(VALUES[kind] for kind in arguments) + b"tR."
+
+
+@pytest.mark.parametrize("name", sorted(name for name, kinds in GOOD.items() if kinds is not None))
+def test_arguments_of_wrong_types(name):
+    good = GOOD[name]
+    unpickled(call(name, good))
+    wrong = [(*good, "None", "None", "None")] + ([good[:-1]] if good and name not in (
+        "collections.OrderedDict", "builtins.bytearray", "torch._utils._rebuild_parameter_with_state",
+    ) else [])  # fmt: skip
+    for at, kind in enumerate(good):
+        for other in VALUES.keys() - {kind}:
+            changed = (*good[:at], other, *good[at + 1 :])
+            if (kind, other) not in ALSO_GOOD and changed not in good:
+                wrong.append(changed)
+    tried = 0
+    for arguments in wrong:
+        refused(call(name, arguments))
+        tried += 1
+    assert tried > len(good)
+    for instead in (b"N", b"]", b"}", text("x")):
+        refused(named(name) + instead + b"R.", "instead of a tuple of arguments")
+
+
+@pytest.mark.parametrize("value", sorted(VALUES))
+def test_only_what_is_listed_is_called_built_or_made(value):
+    data = VALUES[value]
+    if value not in ("type", "function"):
+        refused(data + b")R.", "not allowed")
+    if value != "OrderedDict":
+        refused(data + b"}" + text("x") + b"Nsb.", "sets attributes of")
+    refused(data + b")\x81.", "makes an instance")
+    refused(data + b")}\x92.", "makes an instance")
+    if value != "list":
+        refused(data + b"Na.", "items can be put in lists")
+        refused(data + b"(Ne.", "items can be put in lists")
+    if value not in ("dict", "OrderedDict"):
+        refused(data + b"NNs.", "keys can be set in dicts")
+        refused(data + b"(NNu.", "keys can be set in dicts")
+    if value != "set":
+        refused(data + b"(N\x90.", "items can be added to sets")
+    refused(data + b"Q.")
+
+
+@pytest.mark.parametrize("name", ["_metadata", "note"])
+def test_attributes_of_an_ordered_dict(name):
+    found = unpickled(named("collections.OrderedDict") + b")R}" + text(name) + b"K\1sb.")
+    assert found.__dict__ == {name: 1}
+
+
+@pytest.mark.parametrize("name", ["__array_interface__", "__class__", "items", "update", "__dict__", "__array__"])
+def test_attributes_with_a_meaning(name):
+    refused(named("collections.OrderedDict") + b")R}" + text(name) + b"Nsb.", name)
+
+
+def test_a_reference_is_not_compared_by_the_code_of_a_tensor():
+    refused(tensor_pickle() + b"NN\x87Q.", "no storage")
+    refused(tensor_pickle() + b"NNNt.")
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "ends before"),
+        (b".", "takes more from the stack"),
+        (b"0.", "a mark is missing"),
+        (b"K", "within a number"),
+        (b"J\0\0", "4 bytes are to come"),
+        (b"X\xff\xff\xff\xff", "4294967295 bytes are to come"),
+        (b"\x8d" + b"\xff" * 8, "bytes are to come"),
+        (b"\x8e" + b"\xff" * 8, "bytes are to come"),
+        (b"\x96" + b"\xff" * 8, "bytes are to come"),
+        (b"\x8b\xff\xff\xff\x7f", "bytes are to come"),
+        (b"\x95" + b"\xff" * 8 + b"N.", "frame"),
+        (b"\x80\x06N.", "unsupported pickle protocol"),
+        (b"h\0.", "nothing was stored"),
+        (b"j\xff\xff\xff\xff.", "nothing was stored"),
+        (b"q\0.", "takes more from the stack"),
+        (b"X\1\0\0\0\xff.", "not in utf-8"),
+        (b"Vabc", "a line does not end"),
+        (b"I12x\n.", "malformed"),
+        (b"I" + b"9" * 5000 + b"\n.", "malformed"),
+        (b"Fx\n.", "malformed"),
+        (b"V\\uzz\n.", "raw-unicode-escape"),
+        (b"}(Nu.", "a key has no value"),
+        (b"}]Ns.", "cannot be a key"),
+        (b"\x8f(]\x90.", "cannot be a key"),
+        (b"(]\x91.", "cannot be a key"),
+        (b"}]\x85Ns.", "cannot be a key"),
+        (b"NN\x93.", "no text"),
+        (b"cos\nsystem\n.", "blocked"),
+        (b"c__builtin__\neval\n.", "builtins.eval, which is not an allowed global"),
+        (b"2.", "not allowed"),
+        (b"\x82\1.", "not allowed"),
+        (b"P1\n.", "not allowed"),
+        (b"(ios\nsystem\n.", "not allowed"),
+        (b"\x97.", "not allowed"),
+        (b"\xff.", "not allowed"),
+    ],
+)
+def test_broken_pickles(data, message):
+    refused(data, message)
+
+
+PLAIN = {
+    "numbers": [0, -1, 255, 70000, -(2**40), 2**200, 1.5, float("inf"), True, False, None],
+    "tuples": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), ((),)], "texts": ["", "é\n", "x" * 300], "complex": 1 - 2j,
+    "sets": [set(), {1, "a"}, frozenset(), frozenset((1, (2,)))], "bytes": [b"", b"\xff\0", b"y" * 300],
+    "arrays": [bytearray(), bytearray(b"\xff" * 300)], "slices": [slice(None), slice(1, -2, 3)],
+    "range": range(1, 9, 2), "counter": Counter("aab"), "ordered": OrderedDict([(3, 1), (1, 2)]), (1, "key"): None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_plain_data(protocol):
+    found = load(saved(PLAIN, pickle_protocol=protocol))
+    assert found == PLAIN
+    assert [type(value) for value in found.values()] == [type(value) for value in PLAIN.values()]
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_what_contains_itself(protocol):
+    value = [1]
+    value.append(value)
+    pair = ([],)
+    pair[0].append(pair)
+    table = {}
+    table["self"] = table
+    one, two, three = load(saved([value, pair, table], pickle_protocol=protocol))
+    assert one[1] is one
+    assert two[0][0] is two
+    assert three["self"] is three
+
+
+def test_python_2():
+    assert unpickled(b"\x80\2U\1aT\2\0\0\0bc\x86.") == ("a", "bc")
+    pairs = b"((](" + text("b") + b"K\1e](" + text("a") + b"K\2eltR"
+    found = unpickled(named("collections.OrderedDict") + pairs + b".")
+    assert list(found.items()) == [("b", 1), ("a", 2)]
+
+
+# What an input may cost.
+
+
+def test_a_key_is_a_tree_of_bounded_size():
+    doubled = b")" + b"q\0h\0\x86" * 200
+    refused(b"}" + doubled + b"Ns.", "a key has more than 1000 items")
+    refused(b"\x8f(" + doubled + b"\x90.", "a key has more than 1000 items")
+    refused(named("builtins.set") + b"](" + doubled + b"e\x85R.", "a key has more than 1000 items")
+    # As a value, the same is a hundred tuples.
+    assert len(unpickled(doubled + b".")) == 2
+    refused(b"}N" + b"\x85" * 5000 + b"Ns.", "a key has more than 1000 items")
+    assert unpickled(b"}N" + b"\x85" * 900 + b"Ns.")
+
+
+def test_calls_copy_no_more_than_the_file_has():
+    many = b"](" + b"K\1" * 1000 + b"e"
+    for name in ("builtins.set", "builtins.frozenset"):
+        refused(many + b"q\0" + (named(name) + b"h\0\x85R") * 100 + b".", "copy more than the pickle holds")
+    again = named("_codecs.encode") + b"h\0" + text("latin1") + b"\x86R"
+    refused(text("x" * 10**4) + b"q\0" + again * 20 + b".", "copy more than the pickle holds")
+    table = b"}(" + b"".join(integer(i) + b"N" for i in range(1000)) + b"u"
+    again = named("collections.Counter") + b"h\0\x85R"
+    refused(table + b"q\0" + again * 100 + b".", "copy more than the pickle holds")
+    attributes = b"}(" + b"".join(text(f"a{i}") + b"N" for i in range(1000)) + b"u"
+    owner = named("collections.OrderedDict") + b")R"
+    refused(attributes + b"q\0" + owner + b"h\0b" * 2000 + b".", "copy more than the pickle holds")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b"]", b"}", b"\x8f", b"(\x91", b"(", b"N", b"h\0)R", OWN, TYPED, tensor_pickle(), b"h\1h\2R", b"h\3h\4R",
+        b"G12345678", b"\x96" + bytes(8), b"h\5)R",
+    ],
+)  # fmt: skip
+def test_memory_in_proportion_to_the_file(piece):
+    begin = (
+        named("collections.OrderedDict") + b"q\0" + named("tensorlike.tensor.serialization.rebuild_tensor") + b"q\1("
+        + tensor_pickle(shape=integers(*[1] * 64), strides=integers(*[0] * 64))[len(named(
+            "tensorlike.tensor.serialization.rebuild_tensor")) + 1 : -1] + b"q\2"
+        + named("torch._utils._rebuild_parameter") + b"q\3" + b"(" + tensor_pickle() + b"\x88Nt" + b"q\4"
+        + named("builtins.bytearray") + b"q\5"
+    )  # fmt: skip
+    data = archive(begin + piece * (50_000 // len(piece)))
+    load(saved(0))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DOCUMENTED):
+            load(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**20 + 400 * len(data)
+
+
+DEEP = {
+    "lists": b"]" * 300_000 + b"a" * 299_999,
+    "tuples": b"N" + b"\x85" * 300_000,
+    "dicts": b"(" + (b"}K\0") * 300_000 + b"N" + b"s" * 300_000 + b"t",
+    "ordered": named("collections.OrderedDict") + b"q\0)R" + b"K\0h\0)R" * 100_000 + b"s" * 100_000,
+    "attributes": named("collections.OrderedDict") + b"q\0)R" + text("x") + b"q\1"
+    + b"0" + b"}h\1h\0)R" * 100_000 + b"N" + b"0" + b"sb" * 100_000,
+    "frozensets": b"(" * 500 + b"N" + b"\x91" * 500,
+    "marks": b"(" * 300_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(DEEP))
+def test_deep_nesting_does_not_exhaust_the_stack(name, tmp_path):
+    path = tmp_path / "deep.pt"
+    path.write_bytes(archive(DEEP[name] + b"."))
+    program = (
+        "import pickle, sys, tensorlike as tl\n"
+        "try:\n"
+        "    found = tl.load(sys.argv[1])\n"
+        "except pickle.UnpicklingError:\n"
+        "    found = None\n"
+        "print(found is None)\n"
+        "del found\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"{name == 'marks'}\n"), done.stderr
+
+
+@pytest.mark.parametrize("items", [b"(K\1)t", b"\x88\x85", integers(2**63), b"N\x85"])
+def test_sizes_of_something_else_than_integers(items):
+    refused(named("torch.Size") + items + b"\x85R.")
+
+
+def test_slices_of_slices_are_refused():
+    refused(named("builtins.slice") + b"(" + named("builtins.slice") + b"(NNNtRNNtR.", "int | None")
+
+
+# Archives.
+
+
+def test_compressed_records():
+    value = tl.arange(1000.0)
+    stored = zipfile.ZipFile(io.BytesIO(saved(value)))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in stored.namelist():
+            made.writestr(name, stored.read(name))
+    assert load(file.getvalue()).equal(value)
+
+
+def test_a_compressed_record_expands_within_the_limit():
+    size = MIN_EXPANSION + 2**22
+    typed = b"(" + text("storage") + text("0") + integer(size) + b"tQ."
+    data = archive(typed, storages=(bytes(size),), method=zipfile.ZIP_DEFLATED)
+    assert size > MIN_EXPANSION + MAX_EXPANSION * len(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(RuntimeError, match="beyond the limit of 100 times"):
+            load(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**20
+
+
+@pytest.mark.parametrize("declared", [0, 100, 10**6])
+def test_a_compressed_record_expands_to_what_is_declared(declared):
+    content = zlib.compress(bytes(1000), wbits=-15)
+    made = by_hand({"a/data.pkl": (b"N.", b"N.", 0), "a/byteorder": (content, declared, 8)})
+    with pytest.raises(RuntimeError, match="does not expand to"):
+        load(made)
+
+
+def by_hand(records, **changes):
+    """Return an archive of records that can say anything of themselves: {name: (bytes, size or content, method)}."""
+    parts, directory, at = [], [], 0
+    for name, (content, size, method) in records.items():
+        size = size if isinstance(size, int) else len(size)
+        raw = name.encode()
+        flags = changes.get("flags", 0)
+        local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, flags, method, 0, 0, 0, len(content), size, len(raw), 0)
+        where = changes.get("header", {}).get(name, at)
+        directory += [struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, flags, method, 0, 0, 0, len(content), size,
+                                  len(raw), 0, 0, 0, 0, 0, where), raw]  # fmt: skip
+        parts += [local, raw, content]
+        at += 30 + len(raw) + len(content)
+    entries = b"".join(directory) * changes.get("times", 1)
+    count = changes.get("count", len(records) * changes.get("times", 1))
+    end = struct.pack("<4s4H2LH", b"PK\5\6", changes.get("disk", 0), 0, count, count, len(entries),
+                      changes.get("directory", at), 0)  # fmt: skip
+    return b"".join((*parts, entries, end))
+
+
+GOOD_RECORDS = {"a/data.pkl": (b"N.", b"N.", 0)}
+
+
+def test_an_archive_by_hand():
+    assert load(by_hand(GOOD_RECORDS)) is None
+    assert load(by_hand(GOOD_RECORDS) + b"") is None
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (by_hand(GOOD_RECORDS)[:-1], "directory at its end is missing"),
+        (by_hand(GOOD_RECORDS, times=2), "two records of the name"),
+        (by_hand(GOOD_RECORDS, count=2), "1 entries instead of 2"),
+        (by_hand(GOOD_RECORDS, directory=10**6), "not within the archive"),
+        (by_hand(GOOD_RECORDS, directory=3), "directory is malformed|not within|ends within"),
+        (by_hand(GOOD_RECORDS, disk=1), "several files"),
+        (by_hand(GOOD_RECORDS, flags=1), "encrypted"),
+        (by_hand(GOOD_RECORDS, header={"a/data.pkl": 10**6}), "not in the archive"),
+        (by_hand(GOOD_RECORDS, header={"a/data.pkl": 1}), "not where the directory says"),
+        (by_hand({"a/data.pkl": (b"N.", b"N.", 12)}), "compressed by method 12"),
+        (by_hand({"a/data.pkl": (b"N.", b"N.", 14)}), "compressed by method 14"),
+        (by_hand({"a/data.pkl": (b"N.", b"N.", 99)}), "compressed by method 99"),
+        (by_hand({"a/data.pkl": (b"\xff\xff", b"N.", 8)}), "damaged"),
+        (by_hand({"a/data.pkl": (b"N.", 10**9, 0)}), "does not fit in"),
+        (by_hand({"a/other": (b"N.", b"N.", 0)}), "no data.pkl"),
+        (by_hand({"a/x.npy": (b"", b"", 0)}), "numpy.load"),
+        (by_hand(GOOD_RECORDS | {"a/constants.pkl": (b"", b"", 0)}), "TorchScript"),
+        (by_hand(GOOD_RECORDS | {"a/byteorder": (b"middle", b"middle", 0)}), "Unknown endianness type: 'middle'"),
+        (b"PK\5\6" + bytes(18), "no data.pkl"),
+        (b"PK\3\4", "directory at its end is missing"),
+    ],
+)
+def test_broken_archives(data, message):
+    with pytest.raises(RuntimeError, match=message):
+        load(data)
+
+
+def test_records_that_overlap():
+    inner = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 0, 0, 0, 0, 6, 6, 11, 0) + b"a/byteorder" + b"little"
+    pickled = b"C" + bytes([len(inner)]) + inner + b"."
+    records = {"a/data.pkl": (pickled, pickled, 0), "a/byteorder": (b"little", b"little", 0)}
+    assert load(by_hand(records)) == inner
+    with pytest.raises(RuntimeError, match="overlaps"):
+        load(by_hand(records, header={"a/byteorder": 30 + len("a/data.pkl") + 2}))
+
+
+def test_damage_is_noticed():
+    data = bytearray(saved(tl.arange(100.0)))
+    data[data.index(np.arange(100, dtype="f4").tobytes()) + 5] ^= 1
+    with pytest.raises(RuntimeError, match="its checksum is wrong"):
+        load(bytes(data))
+
+
+# The other formats, and kinds of files.
+
+
+def swapped(data):
+    return archive(data, storages=(np.arange(2, dtype=">f4" if sys.byteorder == "little" else "<f4").tobytes(),),
+                   byteorder="big" if sys.byteorder == "little" else "little")  # fmt: skip
+
+
+def test_the_other_byte_order():
+    made = named("torch._utils._rebuild_tensor_v2") + b"(" + TYPED + b"K\0K\2\x85K\1\x85\x89NtR."
+    assert load(swapped(made)).tolist() == [0, 1]
+    with pytest.raises(pickle.UnpicklingError, match="another byte order"):
+        load(swapped(tensor_pickle() + b"."))
+
+
+def legacy(value, storages):
+    """Return a stream of PyTorch's first format: of a pickle, and (key, count, bytes) of its storages."""
+    parts = [pickle.dumps(item, 2) for item in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
+    parts += [value, pickle.dumps([key for key, _, _ in storages], 2)]
+    parts += [struct.pack("<q", count) + data for _, count, data in storages]
+    return b"".join(parts)
+
+
+def legacy_tensor(view=b"N", count=b"K\4", size=b"K\2", kind="FloatStorage"):
+    storage = b"(" + text("storage") + named(f"torch.{kind}") + text("7") + text("cpu") + count + view + b"tQ"
+    return named("torch._utils._rebuild_tensor_v2") + b"(" + storage + b"K\0" + size + b"\x85K\1\x85\x89NtR."
+
+
+FOUR = ("7", 4, np.arange(4, dtype="<f4").tobytes())
+
+
+def test_the_first_format():
+    data = legacy(legacy_tensor(), [FOUR])
+    assert load(data).tolist() == [0, 1]
+    part = b"(" + text("8") + b"K\2K\2t"
+    assert load(legacy(legacy_tensor(view=part), [FOUR])).tolist() == [2, 3]
+    # Several objects in one stream, one after the other.
+    file = io.BytesIO(data + legacy(b"K\1.", []))
+    assert tl.load(file).tolist() == [0, 1]
+    assert tl.load(file) == 1
+    with pytest.raises(RuntimeError, match="nothing to read"):
+        tl.load(file)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        legacy(legacy_tensor(), []),
+        legacy(legacy_tensor(), [FOUR, FOUR]),
+        legacy(legacy_tensor(), [("8", 4, bytes(16))]),
+        legacy(legacy_tensor(), [("7", 3, bytes(12))]),
+        legacy(legacy_tensor(), [("7", 4, bytes(15))]),
+        legacy(legacy_tensor(), [("7", 2**62, bytes(16))]),
+        legacy(legacy_tensor(), [("7", -1, bytes(16))]),
+        legacy(legacy_tensor(count=integer(2**62)), [FOUR]),
+        legacy(legacy_tensor(size=b"K\5"), [FOUR]),
+        legacy(legacy_tensor(view=b"(" + text("8") + b"K\3K\2t"), [FOUR]),
+        legacy(legacy_tensor(view=b"(" + text("8") + integer(-1) + b"K\2t"), [FOUR]),
+        legacy(legacy_tensor(view=b"(" + text("8") + b"K\2t"), [FOUR]),
+        legacy(legacy_tensor(kind="QUInt8Storage"), [FOUR]),
+        legacy(legacy_tensor(), [FOUR])[:-1],
+        legacy(b"cos\nsystem\n" + text("true") + b"\x85R.", []),
+        legacy(b"", []),
+        pickle.dumps(0x1950A86A20F9469CFC6C, 2),
+        pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1002, 2),
+        pickle.dumps([1], 2),
+    ],
+)
+def test_broken_streams(data):
+    with pytest.raises(DOCUMENTED, match="load.*: <BytesIO>: "):
+        load(data)
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "nothing to read"),
+        (b"abc", "no file of tensorlike.save"),
+        ((2).to_bytes(8, "little") + b"{}", "safetensors"),
+        (b"\x93NUMPY\1\0", "numpy.load"),
+        (gzip.compress(b"x", mtime=0), "gzip"),
+        (bytes(257) + b"ustar" + bytes(250), "tar format"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    ],
+)
+def test_files_of_other_formats(data, message, tmp_path):
+    with pytest.raises(RuntimeError, match=message):
+        load(data)
+    path = tmp_path / "other.pt"
+    path.write_bytes(data)
+    with pytest.raises(RuntimeError, match=message) as caught:
+        tl.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_files_of_many_kinds(tmp_path):
+    value = tl.arange(5.0)
+    data = saved(value)
+    path = tmp_path / "x.pt"
+    path.write_bytes(b"before" + data)
+    with open(path, "rb") as file:
+        file.seek(6)
+        assert tl.load(file).equal(value)
+    with open(path, "rb", buffering=0) as file:
+        file.seek(6)
+        assert tl.load(file).equal(value)
+    with gzip.open(tmp_path / "x.gz", "wb") as file:
+        file.write(data)
+    with gzip.open(tmp_path / "x.gz") as file:
+        assert tl.load(file).equal(value)
+    end, start = os.pipe()
+    with os.fdopen(start, "wb") as file:
+        file.write(data)
+    with os.fdopen(end, "rb") as file:
+        assert tl.load(file).equal(value)
+
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
+        writer.start()
+        assert tl.load(tmp_path / "pipe").equal(value)
+        writer.join()
+
+    class Reader:
+        def read(self):
+            return data
+
+    assert tl.load(Reader()).equal(value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    broken = gzip.compress(saved(1))
+    for data in (broken[:-9], broken[:20] + bytes(9) + broken[29:]):
+        with gzip.open(io.BytesIO(data)) as file, pytest.raises(RuntimeError, match="cannot be read"):
+            tl.load(file)
+    with pytest.raises(TypeError, match="open it as binary"):
+        tl.load(io.StringIO("abc"))
+    with pytest.raises(FileNotFoundError):
+        tl.load(tmp_path / "none.pt")
+    with pytest.raises(IsADirectoryError):
+        tl.load(tmp_path)
+    closed = io.BytesIO(saved(1))
+    closed.close()
+    with pytest.raises(ValueError, match="closed"):
+        tl.load(closed)
+
+
+def test_mapped_files(tmp_path):
+    path = tmp_path / "x.pt"
+    x = tl.arange(6.0).view(2, 3)
+    tl.save([x, x[1], tl.zeros(0), tl.ones(2)], path)
+    before = path.read_bytes()
+    whole, row, empty, other = tl.load(path, mmap=True)
+    whole[1, 0] = 9
+    assert row.tolist() == [9, 4, 5]
+    assert other.tolist() == [1, 1]
+    assert empty.numel() == 0
+    assert whole.untyped_storage().nbytes() == 24
+    assert (whole @ whole.t()).shape == (2, 2)
+    assert whole.sum() == 21
+    assert path.read_bytes() == before
+    assert tl.load(path)[0].equal(x)
+    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+        tl.load(io.BytesIO(before), mmap=True)
+    path.write_bytes(legacy(legacy_tensor(), [FOUR]))
+    with pytest.raises(RuntimeError, match="mmap can be used with"):
+        tl.load(path, mmap=True)
+    path.write_bytes(archive(tensor_pickle() + b".", method=zipfile.ZIP_DEFLATED))
+    assert tl.load(path, mmap=True).tolist() == [0, 0]
+    path.write_bytes(b"")
+    with pytest.raises(RuntimeError, match="nothing to read"):
+        tl.load(path, mmap=True)
+
+
+# What the user allows.
+
+
+class Sub(tl.Tensor):
+    unit = None
+
+
+class Plain:
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+    __hash__ = None
+
+
+class Restored(Plain):
+    def __setstate__(self, state):
+        self.value = state["value"] + 1
+
+
+class Listed(list):
+    pass
+
+
+def fails(*args):
+    raise KeyError("anything")
+
+
+def test_classes_of_the_user():
+    tensor = tl.ones(2).as_subclass(Sub)
+    tensor.unit = "kg"
+    value = [tensor, Plain(1), Restored(2), Listed([1, 2])]
+    data = saved(value)
+    with pytest.raises(pickle.UnpicklingError, match="not an allowed global"):
+        load(data)
+    with tl.serialization.safe_globals([Sub, Plain, Restored, Listed]):
+        found = load(data)
+    assert [type(item) for item in found] == [Sub, Plain, Restored, Listed]
+    assert found[0].unit == "kg"
+    assert (found[1].value, found[2].value, found[3]) == (1, 3, [1, 2])
+
+
+def test_errors_of_what_the_user_allows():
+    data = named(f"{__name__}.fails") + b")R."
+    with tl.serialization.safe_globals([(fails, f"{__name__}.fails")]):
+        refused(data, "KeyError: 'anything'")
+    with tl.serialization.safe_globals([(os.system, "os.system")]):
+        refused(named("os.system") + b")R.", "blocked")
+    with pytest.raises(ValueError, match="length 2"):
+        tl.serialization.add_safe_globals([(fails,)])
+    with pytest.raises(TypeError, match="second item"):
+        tl.serialization.add_safe_globals([(fails, 1)])
+    with pytest.raises(TypeError, match="expected classes and functions"):
+        tl.serialization.add_safe_globals([1])
+    assert tl.serialization.get_safe_globals() == []
+
+
+@pytest.mark.parametrize("name", ["tensorlike.tensor.dtypes.bfloat16", "torch.bfloat16"])
+def test_a_dtype_whose_package_is_missing(name, monkeypatch):
+    monkeypatch.delitem(vars(dtypes), "bfloat16", raising=False)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(RuntimeError, match="load.*<BytesIO>.*needs the package ml_dtypes"):
+        unpickled(named(name) + b".")
+
+
+def test_keys_of_the_user():
+    made = named(f"{__name__}.Plain") + b")\x81}" + text("value") + b"K\1sb"
+    with tl.serialization.safe_globals([Plain]):
+        assert unpickled(made + b".").value == 1
+        refused(b"}" + made + b"Ns.", "unhashable")
+        refused(b"\x8f(" + made + b"\x90.", "unhashable")
+        refused(b"(" + made + b"\x91.", "unhashable")
+        refused(named("builtins.set") + b"]" + made + b"a\x85R.", "unhashable")
+    tensors = unpickled(b"}" + tensor_pickle() + b"Ns.")
+    assert [key.tolist() for key in tensors] == [[0, 0]]
+
+
+def test_other_names_of_what_is_declared():
+    with tl.serialization.safe_globals([(OrderedDict, "other.Ordered"), (tl.Tensor, "other.Tensor")]):
+        assert type(unpickled(named("other.Ordered") + b")R.")) is OrderedDict
+        refused(named("other.Tensor") + integer(2**40) + b"\x85R.", "not allowed")
+        refused(named("other.Tensor") + integer(2**40) + b"\x85\x81.", "not allowed")
+
+
+def test_what_is_declared_is_checked_whatever_the_user_allows():
+    with tl.serialization.safe_globals([OrderedDict, tl.Tensor, tl.Size, tl.device]):
+        refused(named("collections.OrderedDict") + b")R}" + text("__array_interface__") + b"Nsb.")
+        refused(named("tensorlike.tensor.size.Size") + b"(N}" + text("numel") + b"Nstb.")
+        refused(named("tensorlike.tensor.tensor.Tensor") + integer(2**40) + b"\x85R.")
+
+
+def test_trusted_files():
+    value = [Plain(1), PLAIN, tl.arange(3), tl.nn.Linear(2, 1), tl.nn.Parameter(tl.ones(1))]
+    found = load(saved(value), weights_only=False)
+    assert found[0] == Plain(1)
+    assert found[1] == PLAIN
+    assert found[2].tolist() == [0, 1, 2]
+    assert found[3](tl.ones(2)).shape == (1,)
+    wrong = b"cbuiltins\nint\n(" + text("x") + b"tR."
+    for data in (b"", b"cnowhere\nnothing\n.", b"h\0.", wrong, tensor_pickle() + b"Q."):
+        with pytest.raises(pickle.UnpicklingError, match="load.*: <BytesIO>: "):
+            load(archive(data), weights_only=False)
+    assert load(legacy(legacy_tensor(), [FOUR]), weights_only=False).tolist() == [0, 1]
+
+
+# Round trips and mutations.
+
+
+@st.composite
+def aliased(draw):
+    """Draw few pieces of memory, and arrays on them: sliced with steps, expanded, empty, transposed."""
+    owners = [
+        np.arange(draw(st.integers(0, 12))).astype(draw(st.sampled_from(("f4", "i8", "u1", "c8", "?"))))
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    found = []
+    for _ in range(draw(st.integers(1, 5))):
+        base = draw(st.integers(0, len(owners) - 1))
+        array = owners[base]
+        array = array[draw(st.integers(0, array.size)) :: draw(st.integers(1, 3))]
+        for _ in range(draw(st.integers(0, 2))):
+            array = np.broadcast_to(array, (draw(st.integers(0, 3)), *array.shape))
+        found.append((base, array.transpose(draw(st.permutations(range(array.ndim))))))
+    return owners, found
+
+
+@settings(max_examples=150, deadline=None)
+@given(aliased(), st.integers(2, 5))
+def test_views_of_all_kinds_round_trip(drawn, protocol):
+    owners, arrays = drawn
+    bases = [tl.from_numpy(owner.copy()) for owner in owners]
+    tensors = []
+    for base, array in arrays:
+        strides = [step // array.itemsize for step in array.strides]
+        offset = (array.ctypes.data - owners[base].ctypes.data) // array.itemsize if array.size else 0
+        tensors.append(bases[base].as_strided(array.shape, strides, offset))
+    again = load(saved([bases, tensors], pickle_protocol=protocol))
+    for found, wanted, (base, array) in zip(again[1], tensors, arrays, strict=True):
+        assert found.dtype == wanted.dtype
+        assert found.shape == wanted.shape
+        assert found.stride() == wanted.stride()
+        assert found.storage_offset() == wanted.storage_offset()
+        assert np.array_equal(found.numpy(), array)
+        if owners[base].size:
+            assert found.untyped_storage() is again[0][base].untyped_storage()
+
+
+def mutated(data, draw):
+    """Return `data` with a few bits, bytes or stretches changed."""
+    data = bytearray(data)
+    for _ in range(draw.randint(1, 4)):
+        kind = draw.randrange(6)
+        at = draw.randrange(len(data)) if data else 0
+        if not data or kind == 0:
+            data[at:at] = draw.randbytes(draw.randint(1, 8))
+        elif kind == 1:
+            data[at] ^= 1 << draw.randrange(8)
+        elif kind == 2:
+            data[at] = draw.randrange(256)
+        elif kind == 3:
+            del data[at:]
+        elif kind == 4:
+            del data[at : at + draw.randint(1, 9)]
+        else:
+            other = draw.randrange(len(data))
+            data[at:at] = data[other : other + draw.randint(1, 60)]
+    return bytes(data)
+
+
+def of_every_format():
+    x = tl.arange(4.0)
+    value = {"views": [x, x[1:], x.view(2, 2).t()], "parameter": tl.nn.Parameter(tl.ones(2)), "plain": PLAIN,
+             "model": tl.nn.Linear(1, 1).state_dict()}  # fmt: skip
+    stored = [(f"own {protocol}", saved(value, pickle_protocol=protocol)) for protocol in (2, 3, 4, 5)]
+    compressed = io.BytesIO()
+    source = zipfile.ZipFile(io.BytesIO(stored[0][1]))
+    with zipfile.ZipFile(compressed, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in source.namelist():
+            made.writestr(name, source.read(name))
+    torch = named("torch._utils._rebuild_tensor_v2") + b"(" + TYPED + b"K\0K\2\x85K\1\x85\x89NtR."
+    retyped = (
+        named("torch._tensor._rebuild_from_type_v2") + b"(" + named("torch._utils._rebuild_tensor_v2")
+        + named("torch.Tensor") + torch[len(named("torch._utils._rebuild_tensor_v2")) : -2] + b"}" + text("unit")
+        + b"K\1stR."
+    )  # fmt: skip
+    return dict(stored) | {
+        "compressed": compressed.getvalue(), "torch": archive(torch), "retyped": archive(retyped),
+        "legacy": legacy(legacy_tensor(view=b"(" + text("8") + b"K\2K\2t"), [FOUR]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(of_every_format()))
+def test_mutated_files(name):
+    """Each is loaded, or refused by the documented errors; mutations of a pickle are put in a sound archive."""
+    data = of_every_format()[name]
+    load(data)
+    draw = random.Random(name)
+    outcomes = Counter()
+    is_zip = data.startswith(b"PK")
+    source = zipfile.ZipFile(io.BytesIO(data)) if is_zip else None
+    for round in range(400):
+        if is_zip and round % 2:
+            pickled = next(item for item in source.namelist() if item.endswith("data.pkl"))
+            records = {item: (source.read(item),) * 2 + (0,) for item in source.namelist()}
+            records[pickled] = (mutated(source.read(pickled), draw),) * 2 + (0,)
+            changed = by_hand(records)
+        else:
+            changed = mutated(data, draw)
+        try:
+            load(changed)
+        except DOCUMENTED as error:
+            outcomes[type(error).__name__] += 1
+            outcomes["unnamed"] += not str(error).startswith("load(): <BytesIO>: ")
+        else:
+            outcomes["loaded"] += 1
+    assert outcomes.keys() <= {"UnpicklingError", "RuntimeError", "loaded", "unnamed"}
+    assert not outcomes["unnamed"]
+    assert outcomes["UnpicklingError"] + outcomes["RuntimeError"] > 50
