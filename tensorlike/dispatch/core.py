@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from .deferred import materialize
 from .state import (
@@ -40,6 +41,7 @@ __all__ = [
     "Missing",
     "State",
     "ask_types",
+    "disabled_torch_dispatch",
     "dispatch",
     "elements",
     "handle",
@@ -50,6 +52,7 @@ __all__ = [
     "register_default",
     "register_pairwise",
     "register_plain",
+    "warn_torch_dispatch",
 ]
 
 
@@ -162,7 +165,7 @@ _disabled_implementation: Any = None
 _propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
 _settle: Callable[..., Any] | None = None
 _rules_for: Callable[..., Sequence[Any]] | None = None
-_warned: set[type] = set()
+_warned: WeakSet[type] = WeakSet()
 
 
 def register_default(
@@ -210,6 +213,35 @@ def _warn_plain_method(kind: type) -> None:
         )
 
 
+def disabled_torch_dispatch(
+    func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    """Stand in for `__torch_dispatch__` in a type written for PyTorch that does without: it is never called here."""
+    return NotImplemented
+
+
+_told: WeakSet[type] = WeakSet()
+
+
+def warn_torch_dispatch(kind: type) -> None:
+    """Warn once of a class that defines PyTorch's second protocol, which nothing here calls."""
+    owner = next((c for c in kind.__mro__ if "__torch_dispatch__" in c.__dict__), None)
+    if owner is None or owner in _told:
+        return
+    defined = owner.__dict__["__torch_dispatch__"]
+    if getattr(defined, "__func__", defined) is disabled_torch_dispatch:
+        return
+    _told.add(owner)
+    warnings.warn(
+        f"{owner.__name__} defines __torch_dispatch__, which tensorlike never calls: there is one protocol, "
+        "__torch_function__, and no second one below autograd. Put what it does into __torch_function__, whose `func` "
+        "is the public function; or set __torch_dispatch__ = tensorlike._C._disabled_torch_dispatch_impl to say that "
+        "the type does without.",
+        UserWarning,
+        stacklevel=_outside_stacklevel(),
+    )
+
+
 def _outside_stacklevel() -> int:
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tensorlike"):
@@ -238,6 +270,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             cacheable = cacheable and (kind in PLAIN_TYPES or kind is Missing)
             continue
         _warn_plain_method(kind)
+        warn_torch_dispatch(kind)
         at = next((i for i, other in enumerate(types) if issubclass(kind, other)), len(types))
         types.insert(at, kind)
         positions.insert(at, position)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorlike.autograd.base import TensorBase, move_state
-from tensorlike.dispatch.core import STATE, Entry, register_default, register_plain
+from tensorlike.dispatch.core import STATE, Entry, register_default, register_plain, warn_torch_dispatch
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 
@@ -60,6 +60,8 @@ class Tensor(TensorBase, TensorMethods):
         from .propagation import check_declaration
 
         check_declaration(cls, Tensor)
+        if "__torch_dispatch__" in cls.__dict__:
+            warn_torch_dispatch(cls)
 
     @classmethod
     def __torch_function__(
