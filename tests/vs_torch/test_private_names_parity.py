@@ -103,7 +103,7 @@ def asked(question):
 @pytest.mark.parametrize("state", THEIRS)
 def test_attributes(state):
     for name in ATTRIBUTES:
-        theirs, ours = (asked(lambda side=side: getattr(side[state], name)) for side in (THEIRS, OURS))
+        theirs, ours = (asked(lambda side=side, name=name: getattr(side[state], name)) for side in (THEIRS, OURS))
         assert theirs == ours, name
 
 
@@ -113,7 +113,7 @@ def test_methods(state):
         if name == "data_ptr":
             assert isinstance(OURS[state].data_ptr(), int)
             continue
-        theirs, ours = (asked(lambda side=side: getattr(side[state], name)()) for side in (THEIRS, OURS))
+        theirs, ours = (asked(lambda side=side, name=name: getattr(side[state], name)()) for side in (THEIRS, OURS))
         assert theirs == ours, name
 
 
