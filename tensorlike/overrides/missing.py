@@ -112,7 +112,7 @@ OUT_OF_SCOPE: tuple[Group, ...] = (
         "Other devices",
         "tensors live on the CPU and on CUDA devices",
         (
-            "torch.Tensor.ipu", "torch.Tensor.mtia", "torch.Tensor.pin_memory", "torch.Tensor.record_stream",
+            "torch.Tensor.ipu", "torch.Tensor.mtia", "torch.Tensor.record_stream",
             "torch.Tensor.xpu",
         ),
     ),
@@ -128,7 +128,7 @@ def report(names: bool = False) -> str:
     """Return the lists as text; with `names` those of the functions out of scope as well.
 
     >>> print(report().partition(":")[0])
-    Of PyTorch's 1384 overridable functions (version 2.13), 1278 are in scope, and 2 of these missing (0.2 %)
+    Of PyTorch's 1384 overridable functions (version 2.13), 1279 are in scope, and 2 of these missing (0.2 %)
     """
     outside = sum(len(group.names) for group in OUT_OF_SCOPE)
     lines = [

@@ -75,6 +75,20 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 
 @tensor_method(composite=False)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Raise RuntimeError: no memory is locked for copies to a device, here as in PyTorch where there is none.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2).pin_memory()
+    Traceback (most recent call last):
+    RuntimeError: pin_memory(): memory cannot be locked for copies to a device; leave the call out
+
+    Same as PyTorch's method of that name.
+    """
+    raise RuntimeError("pin_memory(): memory cannot be locked for copies to a device; leave the call out")
+
+
+@tensor_method(composite=False)
 def is_coalesced(self: Tensor) -> bool:
     """Raise RuntimeError: only a sparse tensor has indices that may occur twice.
 

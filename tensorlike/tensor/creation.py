@@ -21,7 +21,7 @@ from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype
 from .layouts import check_layout, empty_array, format_name
 from .runtime import device_guard, dtype_name, spelled, wanted_dtype, write_out, wrong_type
 from .size import Size
-from .tensor import Tensor
+from .tensor import Tensor, retyped
 from .types import Number
 
 __all__ = [
@@ -448,7 +448,7 @@ def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
                     f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._tl_data.dtype)}: use "
                     "new_tensor(), which converts"
                 )
-            return value.as_subclass(Tensor)  # type: ignore[attr-defined, no-any-return]
+            return retyped(value, Tensor)  # type: ignore[no-any-return]
         if isinstance(value, (list, tuple, range, np.ndarray)):
             return self.new_tensor(value, device=device)
         raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")

@@ -40,7 +40,7 @@ def describe(self: Any) -> str:
     name = type(self).__name__
     is_parameter = isinstance(self, Parameter)
     plain = type(self) in (Tensor, Parameter)
-    text = tensor_text(
+    return tensor_text(
         array if isinstance(array, np.ndarray) else backend_of(array).to_host(array),
         dtype_name=repr(dtype_of(dtype)).rpartition(".")[2],
         is_default_dtype=dtype in (default_float(), default_complex()),
@@ -50,7 +50,6 @@ def describe(self: Any) -> str:
         class_name="tensor" if plain else name,
         is_parameter=is_parameter and not plain,
     )
-    return "Parameter containing:\n" + text if type(self) is Parameter else text
 
 
 def _inside_handler() -> bool:

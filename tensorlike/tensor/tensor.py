@@ -110,6 +110,9 @@ def disabled_torch_function(
 ) -> Any:
     """Stand in for `__torch_function__` in a type whose operands are not asked and whose results stay plain.
 
+    Dispatch never calls it; an implementation of a subclass that does, with `super()`, has `func` run with subclass
+    overrides off.
+
     >>> import tensorlike as tl
     >>> class Silent(tl.Tensor):
     ...     __torch_function__ = tl.overrides.disabled_torch_function
@@ -118,7 +121,12 @@ def disabled_torch_function(
 
     Source: PyTorch's `torch._C._disabled_torch_function_impl`.
     """
-    return NotImplemented
+    state = STATE.get()
+    try:
+        STATE.set(state._silenced or state.silenced())
+        return func(*args, **(kwargs or {}))
+    finally:
+        STATE.set(state)
 
 
 _nowrap: set[Any] = set()

@@ -50,6 +50,7 @@ WITHOUT_SAMPLES = {
     "tensorlike.Tensor.data_ptr": "an address is no value",
     "tensorlike.Tensor.bfloat16": "NumPy has no such dtype without an extra; test_promotion.py",
     "tensorlike.Tensor.is_coalesced": "raises for every tensor",
+    "tensorlike.Tensor.pin_memory": "raises for every tensor",
     "tensorlike.Tensor._is_view": "test_private_names_parity.py",
     "tensorlike.Tensor.__array_wrap__": "NumPy calls it: test_elementwise.py",
     "tensorlike.Tensor.__deepcopy__": "tests of serialization",
