@@ -158,9 +158,9 @@ def tensor_methods(registry: dict[str, Any]) -> str:
         if row.namespace != "tensorlike" or not row.name.startswith("Tensor."):
             continue
         short = row.name.removeprefix("Tensor.")
-        if row.form == "property":
+        if row.kind == "property":
             properties[short.removesuffix(".__get__")] = row.function
-        elif row.form == "setter":
+        elif row.kind == "setter":
             setters.add(short.removesuffix(".__set__"))
         elif short not in seen:
             seen.add(short)

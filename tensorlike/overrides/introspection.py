@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.registry import IGNORED, REGISTRY, Row
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
 from tensorlike.tensor.tensor import Tensor, nowrap_functions
 
@@ -40,10 +41,10 @@ def _is_private(part: str) -> bool:
     return part.startswith("_") and not (part.startswith("__") and part.endswith("__"))
 
 
-def _path(row: Row) -> list[str]:
+def _path(row: Form) -> list[str]:
     """Return the names that lead from the module of `row` to its function or property."""
     path = row.name.split(".")
-    return path[:-1] if row.form in _PROPERTIES else path
+    return path[:-1] if row.kind in _PROPERTIES else path
 
 
 def _module(name: str) -> Any:
@@ -66,7 +67,7 @@ def _import_namespaces() -> None:
         seen |= missing
 
 
-def owner_of(row: Row) -> Any:
+def owner_of(row: Form) -> Any:
     """Return the module or class that holds the function of `row`, or None when it is not to be found there."""
     owner: Any = _module(row.namespace)
     *outer, last = _path(row)
@@ -75,20 +76,20 @@ def owner_of(row: Row) -> Any:
     return owner if owner is not None and hasattr(owner, last) else None
 
 
-def _is_public(row: Row) -> bool:
+def _is_public(row: Form) -> bool:
     if not row.overridable or any(map(_is_private, row.namespace.split("."))):
         return False
-    if row.form in _PROPERTIES or row.function is Tensor._is_view:
+    if row.kind in _PROPERTIES or row.function is Tensor._is_view:
         return True
     return not any(map(_is_private, row.name.split(".")))
 
 
-def public_rows() -> list[tuple[Any, Row]]:
+def public_rows() -> list[tuple[Any, Form]]:
     """Return every overridable function as (namespace object, row), sorted by name: see Note [What is public]."""
     _import_namespaces()
     found = []
     for row in REGISTRY.values():
-        if not _is_public(row) or (row.form == "operator" and row.key is not row.function):
+        if not _is_public(row) or (row.kind == "operator" and row.key is not row.function):
             continue
         owner = owner_of(row)
         if owner is not None:
@@ -96,18 +97,18 @@ def public_rows() -> list[tuple[Any, Row]]:
     return sorted(found, key=_order)
 
 
-def _order(pair: tuple[Any, Row]) -> tuple[str, bool, str]:
+def _order(pair: tuple[Any, Form]) -> tuple[str, bool, str]:
     row = pair[1]
     return row.namespace, row.name.rpartition(".")[0] != "", row.name
 
 
-def _listed() -> list[tuple[Any, Row, Callable[..., Any]]]:
+def _listed() -> list[tuple[Any, Form, Callable[..., Any]]]:
     """Return (namespace object, row, function) of what the lists have: see Note [The lists are PyTorch's]."""
     hidden = asked()
     found = [pair for pair in public_rows() if pair[1].key not in hidden]
-    found += [(Tensor, row) for row in REGISTRY.values() if row.form == "operator" and row.key is not row.function]
+    found += [(Tensor, row) for row in REGISTRY.values() if row.kind == "operator" and row.key is not row.function]
     return [
-        (owner, row, row.function if row.form == "operator" else row.key) for owner, row in sorted(found, key=_order)
+        (owner, row, row.function if row.kind == "operator" else row.key) for owner, row in sorted(found, key=_order)
     ]
 
 
@@ -135,7 +136,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     return found
 
 
-def _dummy(row: Row) -> Callable[..., Any]:
+def _dummy(row: Form) -> Callable[..., Any]:
     """Return a function with the signature of `row` that returns -1."""
     parts: list[str] = []
     starred = False
@@ -148,7 +149,7 @@ def _dummy(row: Row) -> Callable[..., Any]:
             parts.append("*")
             starred = True
         parts.append(p.name if p.default is MISSING else f"{p.name}=None")
-    shown = inspect.signature(row.entry.implementation).parameters.values()
+    shown = inspect.signature(row.implementation).parameters.values()
     parts += ["**" + p.name for p in shown if p.kind is p.VAR_KEYWORD]
     made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
     # The values themselves, since not every default has a text that evaluates to it.
@@ -230,7 +231,7 @@ def is_tensor_like(inp: Any) -> bool:
     return hasattr(type(inp), "__torch_function__")
 
 
-def _row_named_by(func: Any) -> Row | None:
+def _row_named_by(func: Any) -> Form | None:
     """Return the row of `func`, found through the names that a public function carries."""
     of = getattr(getattr(func, "__self__", None), "fget", None)
     named = func if of is None else of

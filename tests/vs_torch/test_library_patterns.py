@@ -222,7 +222,7 @@ def described_images(L):
         "itself": x, "operators": (x + 1, 1 + x, x + y, L.ones(1) + x, x.relu(), x.mean()), "loaded": loaded,
         "clones": (cloned, deep, deep.affine is x.affine, x.affine, cloned.data_ptr() == x.data_ptr()),
         "batches": (L.stack([x, y]), L.cat([x, y])), "results": (x.max(1), x.sort(-1), x.split(1, 1)),
-        "untracked": (untracked, type(untracked).__name__), "items": [i for i in x[0]], "mask": x[x > 1],
+        "untracked": (untracked, type(untracked).__name__), "items": list(x[0]), "mask": x[x > 1],
         "module": (module.image, type(module.state_dict()["image"]).__name__, L.nn.functional.pad(x, (1, 0))),
         "parameter": (type(L.nn.Parameter(x)).__name__, isinstance(L.nn.Parameter(x), L.nn.Parameter)),
         "out": out, "plain": x.plain(), "detached": x.detach(), "numbers": (x.shape[1], x.ndim, float(x.sum())),
@@ -372,7 +372,7 @@ def manifold_parameters(L):
 
     class RiemannianSGD(L.optim.Optimizer):
         def __init__(self, parameters, lr, momentum=0.0):
-            super().__init__(parameters, dict(lr=lr, momentum=momentum))
+            super().__init__(parameters, {"lr": lr, "momentum": momentum})
 
         def step(self, closure=None):
             with L.no_grad():
@@ -419,7 +419,7 @@ def manifold_parameters(L):
     fixed.project_()
     other = Model()
     other.load_state_dict(model.state_dict())
-    moments = [state["momentum"].tolist() for state in optimizer.state.values()]
+    moments = [[round(v, 3) for v in state["momentum"].flatten().tolist()] for state in optimizer.state.values()]
 
     def value(p):
         elements = [[round(v, 4) for v in row] for row in p.tolist()]
@@ -434,7 +434,7 @@ def manifold_parameters(L):
         "kinds": (isinstance(weight, L.nn.Parameter), isinstance(weight, OnManifold), weight.is_leaf),
         "results": (type(weight + 1).__name__, type(weight.detach()).__name__, type(weight[0]).__name__),
         "text": repr(fixed).partition("\n")[0], "from another": value(ManifoldParameter(weight, requires_grad=False)),
-        "moments": [round(v, 3) for rows in moments for v in (sum(rows, []) if isinstance(rows[0], list) else rows)],
+        "moments": moments,
         "memory": ManifoldParameter(target).data_ptr() == target.data_ptr(),
     }  # fmt: skip
 
@@ -596,7 +596,7 @@ def group_elements(L):
             return self.name
 
     ROTATION, ANGLE = Kind("rotation", 2), Kind("angle", 1)
-    HANDLED = {"__getitem__", "clone", "detach", "stack", "cat", "unsqueeze", "view", "reshape", "to", "split", "expand"}
+    HANDLED = {"__getitem__", "clone", "detach", "stack", "cat", "unsqueeze", "view", "reshape", "to", "split"}
 
     class Exponential(L.autograd.Function):
         @staticmethod
@@ -694,7 +694,7 @@ def group_elements(L):
         "handled": [element(r) for r in (rotation[0], rotation[1:], rotation.clone(), L.stack([rotation, rotation]),
                     L.cat([rotation, rotation]), rotation.unsqueeze(0), rotation.detach(), rotation.to(L.float64),
                     *rotation.split(1))],
-        "not handled": [type(r).__name__ for r in (rotation * 2, rotation.sum(), L.sin(rotation), rotation == rotation)],
+        "not handled": [type(r).__name__ for r in (rotation * 2, rotation.sum(), L.sin(rotation), rotation > 0)],
         "no kind": [hasattr(r, "kind") for r in (rotation * 2, rotation.sum())],
         "product": element(rotation @ rotation), "acted": kinds(rotation @ L.tensor([1.0, 0.0])),
         "in place": element(rotation.clone().add_(L.full((3, 2), 0.5))),
@@ -738,12 +738,8 @@ def test_parameters_of_a_subclass():
 
         w = Weight(L.ones(2))
         asked = L._C._disabled_torch_function_impl(L.Tensor.mul, (Weight,), (w, 2), {})
-        facts.append(
-            (
-                repr(w), repr(w * 2), repr(Both(L.ones(2))), type(w * 2).__name__, type(w.detach()).__name__,
-                type(asked).__name__, L.Tensor.__repr__(L.nn.Parameter(L.ones(1))),
-                repr(L.nn.Parameter(L.ones(2).as_subclass(Named))),
-            )  # fmt: skip
-        )
+        facts.append([type(t).__name__ for t in (w * 2, w.detach(), asked)])
+        facts[-1] += [repr(w), repr(w * 2), repr(Both(L.ones(2))), L.Tensor.__repr__(L.nn.Parameter(L.ones(1)))]
+        facts[-1].append(repr(L.nn.Parameter(L.ones(2).as_subclass(Named))))
     assert facts[0] == facts[1]
-    assert facts[0][3] == "Tensor"
+    assert facts[0][0] == "Tensor"

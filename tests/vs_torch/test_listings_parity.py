@@ -18,9 +18,10 @@ import torch
 import tensorlike as tl
 from tensorlike.overrides.missing import MISSING, OUT_OF_SCOPE
 
+# Not `random`: its functions are those of the main namespace, until PyTorch wraps the latter for its compiler.
 NAMESPACES = (
     "", "Tensor", "autograd", "autograd.graph", "distributions", "fft", "functional", "linalg", "masked", "nn",
-    "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "overrides", "random", "serialization", "signal.windows",
+    "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "overrides", "serialization", "signal.windows",
     "special", "storage", "utils.dlpack",
 )  # fmt: skip
 
