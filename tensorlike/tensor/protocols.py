@@ -18,6 +18,7 @@ from .declare import tensor_method
 from .dtypes import default_complex, default_float, dtype_of
 from .parameter import Parameter
 from .tensor import Tensor, retyped
+from .types import Subclass
 
 __all__ = ["describe"]
 
@@ -184,7 +185,7 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
 
 
 @tensor_method(composite=False)
-def as_subclass(self: Tensor, cls: type) -> Any:
+def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
     Raises TypeError when `cls` is no subclass of Tensor.
@@ -199,7 +200,7 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     """
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    return retyped(self, cls)
+    return retyped(self, cls)  # type: ignore[no-any-return]
 
 
 def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:

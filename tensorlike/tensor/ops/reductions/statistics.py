@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import kernel_of, pick_along, place_picked, public
 from .minmax import evenly
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["median", "mode", "nanmedian", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 
@@ -327,6 +330,12 @@ def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, out: Any) ->
     return along(input, dim, keepdim) if out is None else along(input, dim, keepdim, out=out)
 
 
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def median(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> return_types.median: ...
 @composite(method=True, guard=False)
 def median(
     input: Tensor,
@@ -349,6 +358,12 @@ def median(
     return _overloaded("median", input, dim, keepdim, out)
 
 
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def nanmedian(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> return_types.nanmedian: ...
 @composite(method=True, guard=False)
 def nanmedian(
     input: Tensor,
