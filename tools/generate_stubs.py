@@ -208,7 +208,7 @@ def function_stub(name: str, function: Any, names: Names, row: Any = None, *, re
     for widen in (False, True) if result is None else (True,):
         for signature in signatures(function, row):
             returned = result or fields or signature.return_annotation
-            if method and writes(name) and returned in ("Tensor", "Any"):
+            if method and row.inplace and returned in ("Tensor", "Any"):
                 returned = "Self"
             taken = [str(p.annotation) for p in signature.parameters.values()][method:]
             if row is not None and any("Tensor" in annotation for annotation in taken):
@@ -232,19 +232,14 @@ def function_stub(name: str, function: Any, names: Names, row: Any = None, *, re
 
 def result_type(row: Any) -> str | None:
     """Return the type of `return_types` whose fields a row's declaration names, or None."""
-    declaration = getattr(row, "declaration", None)
-    several = getattr(declaration, "several", False)
-    return None if isinstance(several, bool) else f"return_types.{declaration.result_name}"
+    operation = getattr(row, "operation", None)
+    several = getattr(operation, "several", False)
+    return None if isinstance(several, bool) else f"return_types.{operation.result_name}"
 
 
 def is_operator(name: str) -> bool:
     """Return whether a method is a binary or unary operator, reflected and in-place ones included."""
     return name.startswith("__") and any(hasattr(operator, one) for one in (name, f"__{name[3:]}"))
-
-
-def writes(name: str) -> bool:
-    """Return whether a method writes its tensor, which it returns."""
-    return name in INPLACE or (name.endswith("_") and not name.endswith("__"))
 
 
 def tensor_methods(registry: dict[str, Any]) -> str:
@@ -258,9 +253,9 @@ def tensor_methods(registry: dict[str, Any]) -> str:
         if row.namespace != "tensorlike" or not row.name.startswith("Tensor."):
             continue
         short = row.name.removeprefix("Tensor.")
-        if row.form == "property":
+        if row.kind == "property":
             properties[short.removesuffix(".__get__")] = row.function
-        elif row.form == "setter":
+        elif row.kind == "setter":
             setters[short.removesuffix(".__set__")] = inspect.unwrap(row.function)
         elif short not in seen:
             seen.add(short)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import TensorBase, copy_array, wrap
+from .base import PROVIDED, TensorBase, wrap
 from .grad_mode import grad_enabled
 from .node import Node, accumulating, as_caller, edge_of
 
@@ -59,8 +59,8 @@ def plain_gradient(tensor: Any) -> Any:
     return result
 
 
-def call_tensor_hooks(node: Node, grad: Any) -> Any:
-    """Pass the gradients of a node's outputs through the hooks of the tensors that they are, and retain them."""
+def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
+    """Pass the gradients of a node's outputs through the hooks of these tensors, and `retain` them where asked for."""
     single = node.outputs == 1
     values = [grad] if single else [None] * len(node.shape) if grad is None else grad
     for number, hooks in tuple((node.tensor_hooks or {}).items()):
@@ -68,7 +68,7 @@ def call_tensor_hooks(node: Node, grad: Any) -> Any:
             result = as_caller(hook, values[number])
             if result is not None:
                 values[number] = _checked(result, values[number], hook)
-    for number, reference in tuple((node.retained or {}).items()):
+    for number, reference in tuple((node.retained or {}).items()) if retain else ():
         tensor, value = reference(), values[number]
         if tensor is None or value is None:
             continue
@@ -76,7 +76,7 @@ def call_tensor_hooks(node: Node, grad: Any) -> Any:
             if tensor._tl_grad_value is not None:
                 tensor._tl_grad_value = tensor._tl_grad_value + value
             else:
-                tensor._tl_grad_value = value if grad_enabled() else wrap(copy_array[0](value._tl_data))
+                tensor._tl_grad_value = value if grad_enabled() else wrap(PROVIDED.copy_array(value._tl_data))
     return values[0] if single else values
 
 

@@ -54,11 +54,11 @@ class InferenceMarker(TorchFunctionMode):
         module = getattr(func, "__module__", None)
         if module is not None and not module.startswith("tensorlike"):
             # A function of somebody else's may return what it had before: what it calls marks what is new.
-            entry = getattr(func, "_entry", None)
-            if types or entry is None:
+            form = getattr(func, "_form", None)
+            if types or form is None:
                 return func(*args, **kwargs)
             with self:
-                return entry.implementation(*args, **kwargs)
+                return form.implementation(*args, **kwargs)
         result = func(*args, **kwargs)
         if inference_enabled():
             _mark(result, (args, tuple(kwargs.values())), func)

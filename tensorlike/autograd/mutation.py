@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.state import STATE
 
-from .base import TensorBase, array_guard, copy_array, version_counter, wrap
+from .base import PROVIDED, TensorBase, version_counter, wrap
 from .node import Packed, unpack_raw
 from .saved import saved_tensors_hooks
 
 __all__ = ["allow_mutation_on_saved_tensors", "increment_version"]
-
-
-_WRITING = frozenset(
-    (
-        "__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__",
-        "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__", "set_", "resize_",
-    )
-)  # fmt: skip
-
-
-@functools.cache
-def _in_place() -> frozenset[Any]:
-    """Return the functions that write to their first argument."""
-    return frozenset(
-        row.key
-        for row in REGISTRY.values()
-        if row.form == "inplace" or row.name.rpartition(".")[2] in _WRITING
-    )
 
 
 class _Kept:
@@ -47,8 +28,8 @@ class _Kept:
     def copy(self) -> None:
         """Move the value to memory of its own."""
         array = self.saved[0]
-        with array_guard[0](array):
-            self.saved = (copy_array[0](array), [0], 0)
+        with PROVIDED.array_guard(array):
+            self.saved = (PROVIDED.copy_array(array), [0], 0)
 
 
 class _Allowing(saved_tensors_hooks):
@@ -64,17 +45,23 @@ class _Allowing(saved_tensors_hooks):
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        written: list[Any] = []
-        if func in _in_place():
-            written.extend(args[:1])
-        out = (kwargs or {}).get("out")
-        written.extend(out if isinstance(out, (tuple, list)) else [out])
-        for tensor in written:
-            if isinstance(tensor, TensorBase) and tensor._tl_counter is not None:
-                for kept in self.kept.pop(id(tensor._tl_counter), ()):
-                    if kept.saved[1] is tensor._tl_counter:
-                        kept.copy()
+        form = form_of(func)
+        if form is not None:
+            if not form.of_library and not types:
+                # What it writes is said by its name at best: the calls that it makes are looked at.
+                with self:
+                    return form.implementation(*args, **(kwargs or {}))
+            for argument in form.written(args, kwargs or {}):
+                for tensor in argument if isinstance(argument, (tuple, list)) else (argument,):
+                    self.copy_saved(tensor)
         return super().__torch_function__(func, types, args, kwargs)
+
+    def copy_saved(self, tensor: Any) -> None:
+        """Copy what was saved of the memory of `tensor`, which is about to be written."""
+        if isinstance(tensor, TensorBase) and tensor._tl_counter is not None:
+            for kept in self.kept.pop(id(tensor._tl_counter), ()):
+                if kept.saved[1] is tensor._tl_counter:
+                    kept.copy()
 
     def clear(self) -> None:
         """Forget what was saved."""

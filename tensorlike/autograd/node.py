@@ -15,24 +15,26 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
-from .base import AutogradMeta, TensorBase, add_arrays, copy_array, is_view, wrap
+from .base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
 
 __all__ = [
     "RELEASED",
     "AccumulateGrad",
+    "GradientEdge",
     "Node",
     "Packed",
     "accumulating",
     "add_tensor_hooks",
     "as_caller",
     "edge_of",
+    "get_gradient_edge",
     "leaf_edge",
     "next_sequence_number",
     "unpack",
@@ -233,11 +235,11 @@ class AccumulateGrad(Node):
                 if recording or _stealable(grad):
                     meta.grad_value = grad if recording else _detached(grad)
                 else:
-                    meta.grad_value = wrap(copy_array[0](grad._tl_data))
+                    meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data))
             elif recording:
                 meta.grad_value = before + grad
             elif before._tl_data.dtype is grad._tl_data.dtype and before._tl_edge is None and not is_view(before):
-                add_arrays[0](before._tl_data, grad._tl_data, before._tl_data)
+                PROVIDED.add_arrays(before._tl_data, grad._tl_data, before._tl_data)
                 if before._tl_counter is not None:
                     before._tl_counter[0] += 1
             else:
@@ -333,16 +335,6 @@ def leaf_edge(leaf: Any) -> Edge:
     return edge
 
 
-#: Set by the tensor package: rebuilds the edge of a view whose base got a new history.
-_refresh_view: Callable[[Any], Edge | None] | None = None
-
-
-def register_view_refresh(refresh: Callable[[Any], Edge | None]) -> None:
-    """Name the function that gives a stale view its edge."""
-    global _refresh_view
-    _refresh_view = refresh
-
-
 def _no_leaf() -> None:
     return None
 
@@ -371,12 +363,49 @@ def edge_of(tensor: Any) -> Edge | None:
     if base is not None and (edge is not None or base._tl_edge is not None or base._tl_requires_grad):
         counter = tensor._tl_counter
         if counter is not None and counter[0] != meta.view_version:
-            return _refresh_view(tensor)  # type: ignore[misc]
+            return PROVIDED.refresh_view(tensor)
         if edge is None and not meta.requires_grad:
             return _nowhere(tensor)
     if edge is None and meta.requires_grad:
         return meta.leaf_edge or leaf_edge(tensor)
     return edge
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: stands for the tensor in `autograd.grad` and `autograd.backward`.
+
+    Source: PyTorch's `torch.autograd.graph.GradientEdge`.
+    """
+
+    node: Node
+    output_nr: int
+    #: A leaf, which its node does not keep alive.
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Return the place of `tensor` in the graph; `grad` and `backward` take it for the tensor.
+
+    It does not keep the values of a non-leaf alive. Raises RuntimeError when the tensor requires no grad.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> edge = tl.autograd.graph.get_gradient_edge(y)
+    >>> tl.autograd.grad(y.exp().sum(), edge)
+    (tensor([7.3891, 7.3891]),)
+
+    Source: PyTorch's `torch.autograd.graph.get_gradient_edge`.
+    """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"get_gradient_edge(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    found = edge_of(tensor) if tensor._tl_tracked else None
+    if found is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients: "
+            "call requires_grad_() on it first"
+        )
+    return GradientEdge(*found, tensor if tensor._tl_edge is None else None)
 
 
 def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:

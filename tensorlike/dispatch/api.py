@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
-from .core import PLAIN, STATE, Entry, elements, handle, overriding_types
+from .core import PLAIN, STATE, elements, handle, overriding_types
 from .modes import current_modes
-from .registry import Row, register
+from .operation import Form, Operation
+from .registry import register
 from .signature import parameters_of
 from .wrap import public_function
 
@@ -115,19 +116,22 @@ def overridable(
     *,
     operands: Sequence[str] | None = None,
     namespace: str | None = None,
-    declaration: Any = None,
+    mutates: Sequence[str] | None = None,
 ) -> Callable[[F], F]: ...
 def overridable(
     function: Callable[..., Any] | None = None,
     *,
     operands: Sequence[str] | None = None,
     namespace: str | None = None,
-    declaration: Any = None,
+    mutates: Sequence[str] | None = None,
 ) -> Any:
     """Make a Python function interceptable by the types it is handed and list it among the overridable ones.
 
     The operands are the parameters annotated with `Tensor` (alone, optional, or in a sequence), or those named in
     `operands`. Implementations receive the decorated function as `func` and the arguments as they were passed.
+
+    `mutates` names the parameters that it writes. By default that is what PyTorch's conventions say: the first one of a
+    function whose name ends in an underscore, or that is called with `inplace=True`, and `out`.
 
     >>> import tensorlike as tl
     >>> @tl.overridable(operands=("x",))
@@ -143,7 +147,7 @@ def overridable(
     tensor([2., 2.])
     """
     if function is None:
-        return functools.partial(overridable, operands=operands, namespace=namespace, declaration=declaration)
+        return functools.partial(overridable, operands=operands, namespace=namespace, mutates=mutates)
     parameters = parameters_of(function, operands=operands)
     if not any(p.operand for p in parameters):
         raise TypeError(
@@ -151,31 +155,23 @@ def overridable(
             f'annotate one, or name the operands: @overridable(operands=("input",))'
         )
     module = namespace or function.__module__ or "__main__"
-    entry = Entry(function, composite=True)
+    # Every other fact about it is at its default: a function that is not the library's own has no rule of the library.
+    operation = Operation(function.__qualname__, module, parameters, composite=True)
+    form = Form(
+        operation, "function", function, namespace=module, name=function.__qualname__, parameters=parameters,
+        mutates=mutates,
+    )  # fmt: skip
     public = public_function(
-        entry,
-        parameters,
+        form,
         name=function.__name__,
         qualname=function.__qualname__,
         module=module,
         doc=function.__doc__,
     )
-    entry.function = public
     public.__annotations__ = function.__annotations__
-    # Local functions are in no registry, and `overrides.explain` needs to know which parameters are operands.
-    public._parameters = parameters  # type: ignore[attr-defined]
-    row = Row(
-        public,
-        namespace=module,
-        name=function.__qualname__,
-        parameters=parameters,
-        entry=entry,
-        form="function",
-        declaration=declaration,
-    )
     if "<locals>" not in function.__qualname__:
         # A module that is reloaded, or a notebook cell run again, declares its functions anew.
-        register(row, replace=True)
+        register(form, replace=True)
     return public
 
 

@@ -11,22 +11,19 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from types import FunctionType
 from typing import Any, Final, NamedTuple
 
-from .deferred import materialize
+from .operation import Form, undispatched
+from .provided import Provided
 from .state import (
-    ALIVE,
     CLEAR,
     OPTIONAL_TENSORS,
     PLAIN,
     PLAIN_TYPES,
     STATE,
-    TENSOR_TYPES,
     TENSORS,
     State,
     add_plain_types,
-    fill_sets,
 )
 
 __all__ = [
@@ -34,9 +31,9 @@ __all__ = [
     "MISSING",
     "OPTIONAL_TENSORS",
     "PLAIN",
+    "PROVIDED",
     "STATE",
     "TENSORS",
-    "Entry",
     "Missing",
     "State",
     "ask_types",
@@ -44,11 +41,12 @@ __all__ = [
     "elements",
     "handle",
     "known_plan",
+    "outside_stacklevel",
     "overriding_types",
+    "passed",
     "plan_for",
-    "register_default",
-    "register_pairwise",
     "register_plain",
+    "undispatched",
 ]
 
 
@@ -75,70 +73,12 @@ def register_plain(*types: type, tensors: bool = False) -> None:
     _PLANS.clear()
 
 
-class Entry:
-    """One overridable function: what is handed to implementations, and what runs when nobody overrides it."""
-
-    __slots__ = ("check", "composite", "function", "implementation", "inherited", "nowrap", "plain", "row")
-
-    def __init__(self, implementation: Callable[..., Any], *, composite: bool = False, nowrap: bool = False) -> None:
-        self.implementation = implementation
-        self.function: Callable[..., Any] = implementation
-        self.composite = composite
-        self.nowrap = nowrap
-        #: The first `Row` of the function, which says what is known of it. None for factories.
-        self.row: Any = None
-        #: Answers for a class that inherits the default implementation, or returns NotImplemented: a shortcut.
-        self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
-        #: Complains of operands that are no tensors, for implementations that do not check them themselves.
-        self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
-        #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
-        self.plain: Callable[..., Any] | None = None
-
-    def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the implementation without override dispatch."""
-        if not OPTIONAL_TENSORS:
-            if not ALIVE:
-                fill_sets()  # An interrupt kept them from being filled.
-            if not kwargs:
-                # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
-                plain = self.plain
-                if plain is None:
-                    plain = self.plain = _without_modes(self)
-                return plain(*args)
-        if self.check is not None:
-            self.check(args, kwargs)
-        return self.implementation(*args, **kwargs)
-
-
-def _without_modes(entry: Entry) -> Callable[..., Any]:
-    """Return a copy of the generated wrapper of `entry` that ignores active modes and never dispatches."""
-    function = entry.function
-    if type(function) is not FunctionType or getattr(function, "_entry", None) is not entry:
-        return entry.implementation
-    materialize(function)
-    space = function.__globals__ | {
-        "PLAIN": PLAIN_TYPES,
-        "TENSORS": TENSOR_TYPES,
-        "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
-        "plain_all": PLAIN_TYPES.issuperset,
-        "dispatch": _undispatched,
-        "_state": _no_shortcuts,
-    }
-    return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
-
-
-_GUARDED = CLEAR.but(subclasses_disabled=True)
-
-
-def _no_shortcuts() -> State:
-    """Return a State that is not clear: the wrapper's shortcuts for overriding types, which ask for one, are off."""
-    return _GUARDED
-
-
-def _undispatched(entry: Entry, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:
-    if entry.check is not None:
-        entry.check(args, kwargs)
-    return entry.implementation(*args, **kwargs)
+def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the positional arguments that the caller passed, of the values that a wrapper's parameters have."""
+    count = len(given)
+    while count and given[count - 1] is MISSING:
+        count -= 1
+    return given if count == len(given) else given[:count]
 
 
 class Plan(NamedTuple):
@@ -147,6 +87,8 @@ class Plan(NamedTuple):
     types: tuple[type, ...]
     positions: tuple[int, ...]
     default: type | None
+    #: Whether the types are asked one after the other: some override, and not all by inheriting the default.
+    asked: bool = False
 
 
 _NOBODY: Final = Plan((), (), None)
@@ -154,45 +96,39 @@ _PLANS: dict[tuple[type, ...], Plan] = {}
 #: `known_plan(types)` is the plan for these types, None before the first call.
 known_plan = _PLANS.get
 _PLANS_KEPT = 4096
-_default_implementation: Any = None
-_disabled_implementation: Any = None
-_propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
-_settle: Callable[..., Any] | None = None
-_rules_for: Callable[..., Sequence[Any]] | None = None
 _warned: set[type] = set()
 
 
-def register_default(
-    implementation: Any,
-    disabled: Any,
-    propagate: Callable[[Entry, type, tuple[Any, ...], dict[str, Any]], Any],
-) -> None:
-    """Name the default and the disabled implementation, and the shortcut that stands for calling the default."""
-    global _default_implementation, _disabled_implementation, _propagate
-    _default_implementation = implementation
-    _disabled_implementation = disabled
-    _propagate = propagate
-    _PLANS.clear()
+class ProvidedToDispatch(Provided):
+    """What dispatch is told by the packages above: see Note [Provided from above]."""
+
+    __slots__ = ("default_implementation", "disabled_implementation", "propagate", "rules_for", "settle")
+
+    #: `Tensor.__torch_function__` as a plain function, and what switches the protocol off for a type.
+    default_implementation: Any
+    disabled_implementation: Any
+    #: `propagate(form, cls, args, kwargs)` does at once what calling the default implementation of `cls` does.
+    propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any]
+    #: `settle(function, types, operands, args, kwargs)` is asked when every type returned NotImplemented.
+    settle: Callable[[Any, tuple[type, ...], Sequence[Any], tuple[Any, ...], dict[str, Any]], Any] | None
+    #: `rules_for(function, types, operands)` returns the rules that `settle` would follow.
+    rules_for: Callable[[Any, tuple[type, ...], Sequence[Any]], Sequence[Any]] | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settle = self.rules_for = None
 
 
-def register_pairwise(
-    settle: Callable[[Any, tuple[type, ...], Sequence[Any], tuple[Any, ...], dict[str, Any]], Any],
-    rules_for: Callable[[Any, tuple[type, ...], Sequence[Any]], Sequence[Any]],
-) -> None:
-    """Name what is asked when every type returned NotImplemented, and what says which rules that would be.
+PROVIDED: Final = ProvidedToDispatch()
 
-    Both are handed the function, the overriding types and the operands; the first the arguments as well.
-    """
-    global _settle, _rules_for
-    _settle = settle
-    _rules_for = rules_for
+
 
 
 def _overrides(kind: type) -> bool:
     implementation = getattr(kind, "__torch_function__", None)
     if implementation is None or kind in PLAIN_TYPES:
         return False
-    return getattr(implementation, "__func__", implementation) is not _disabled_implementation
+    return getattr(implementation, "__func__", implementation) is not PROVIDED.disabled_implementation
 
 
 def _warn_plain_method(kind: type) -> None:
@@ -203,11 +139,12 @@ def _warn_plain_method(kind: type) -> None:
             f"{kind.__name__} defines __torch_function__ as a plain method, which is deprecated: "
             "make it a classmethod, so that it can also be asked without an instance at hand.",
             DeprecationWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
 
 
-def _outside_stacklevel() -> int:
+def outside_stacklevel() -> int:
+    """Return the `stacklevel` with which the caller's warning names the line outside of the library."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tensorlike"):
         level += 1
@@ -241,11 +178,12 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
     if types:
         default = None
         # A type that declares attributes has every call pass the default implementation, which hands them on.
-        if all(getattr(t.__torch_function__, "__func__", None) is _default_implementation for t in types) and not any(  # type: ignore[attr-defined]
+        inherited = PROVIDED.default_implementation
+        if all(getattr(t.__torch_function__, "__func__", None) is inherited for t in types) and not any(  # type: ignore[attr-defined]
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
-        plan = Plan(tuple(types), tuple(positions), default)
+        plan = Plan(tuple(types), tuple(positions), default, default is None)
     else:
         plan = _NOBODY
     if cacheable:
@@ -270,7 +208,7 @@ def elements(value: Any) -> Sequence[Any]:
 
 
 def dispatch(
-    entry: Entry,
+    form: Form,
     key: tuple[type, ...],
     operands: Sequence[Any],
     args: tuple[Any, ...],
@@ -288,33 +226,33 @@ def dispatch(
         if state.trace is not None:
             from .tracing import traced
 
-            return traced(entry.function, entry, plan, state, operands, args, kwargs)
+            return traced(form.key, form, plan, state, operands, args, kwargs)
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if not own:
-                return entry.run_undispatched(args, kwargs)
+                return form.run_undispatched(args, kwargs)
             # What the library builds on modes, such as saved-tensor hooks, is not the guard's to switch off.
             try:
-                return _ask_mode(entry.function, _NOBODY, state.but(modes=own), operands, args, kwargs)
+                return _ask_mode(form.key, _NOBODY, state.but(modes=own), operands, args, kwargs)
             finally:
                 STATE.set(state)
         if state.modes:
             if state.modes[-1].over:
                 STATE.set(_without_finished_modes(state))
-                return dispatch(entry, key, operands, args, kwargs, plan)
+                return dispatch(form, key, operands, args, kwargs, plan)
             if state.subclasses_disabled:
                 plan = _NOBODY
-            return _ask_mode(entry.function, plan, state, operands, args, kwargs)
+            return _ask_mode(form.key, plan, state, operands, args, kwargs)
         plan = _NOBODY  # What is left of the guards switches the types off.
     if not plan.types:
-        return entry.run_undispatched(args, kwargs)
+        return form.run_undispatched(args, kwargs)
     if plan.default is not None:
-        if entry.inherited is not None and not kwargs:
-            result = entry.inherited(plan.default, args)
+        if form.inherited is not None and not kwargs:
+            result = form.inherited(plan.default, args)
             if result is not NotImplemented:
                 return result
-        return _propagate(entry, plan.default, args, kwargs)  # type: ignore[misc]
-    return ask_types(entry.function, plan, operands, args, kwargs)
+        return PROVIDED.propagate(form, plan.default, args, kwargs)
+    return ask_types(form.key, plan, operands, args, kwargs)
 
 
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -384,8 +322,8 @@ def ask_types(
         from .errors import runaway
 
         raise runaway(function, types, ask_types.__code__) from None
-    if _settle is not None:
-        result = _settle(function, types, operands, args, kwargs)
+    if PROVIDED.settle is not None:
+        result = PROVIDED.settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:
             return result
     from .errors import no_implementation

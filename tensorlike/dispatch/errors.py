@@ -52,7 +52,7 @@ def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any]
     """Return the parameter through which `operand` was passed, such as `other` or `tensors[1]`; "" if it is unknown."""
     is_property = getattr(function, "__name__", "") in ("__get__", "__set__")
     try:
-        signature = None if is_property else inspect.signature(getattr(function, "__wrapped__", function))
+        signature = None if is_property else inspect.signature(function)
     except (TypeError, ValueError):  # A function written in C need not say.
         signature = None
     parameters = [] if signature is None else list(signature.parameters.values())
@@ -158,7 +158,8 @@ def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequenc
     """Return the pairwise rules of which one would be asked when all `types` return NotImplemented, best first."""
     from . import core
 
-    return () if core._rules_for is None else core._rules_for(function, tuple(types), operands)
+    rules_for = core.PROVIDED.rules_for
+    return () if rules_for is None else rules_for(function, tuple(types), operands)
 
 
 def no_rule(name: str, types: Sequence[type]) -> str:
@@ -183,7 +184,7 @@ def inherits_default(kind: type) -> bool:
     """Return whether a type has the `__torch_function__` of Tensor itself."""
     from . import core
 
-    return getattr(kind.__torch_function__, "__func__", None) is core._default_implementation  # type: ignore[attr-defined]
+    return getattr(kind.__torch_function__, "__func__", None) is core.PROVIDED.default_implementation  # type: ignore[attr-defined]
 
 
 def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeType) -> RecursionError:

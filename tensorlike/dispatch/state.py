@@ -12,7 +12,7 @@ Every public function tests `type(operand) in PLAIN` before anything else (12 ns
 thread empties `PLAIN` and the last mode out refills it, so that with no mode anywhere modes cost nothing, and with one
 every call falls to `dispatch`, which reads the caller's own stack from the State. Where that has nothing to ask (in a
 thread with no mode of its own, or once the modes have been asked), the same wrapper runs on sets that are never
-emptied: `Entry.run_undispatched`.
+emptied: `Form.run_undispatched`.
 
 # Note [Activations]
 Each entering of a mode is an `Activation`. Whether a mode is on anywhere is derived from the activations that are

@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from . import core
-from .core import STATE, Entry, Plan, State
+from .core import STATE, Plan, State
 from .errors import inherits_default, operand_name
+from .operation import Form
 from .state import Activation
 
 __all__ = ["Asked", "Level", "Recorder", "WatchedCall", "traced"]
@@ -130,14 +131,14 @@ class _Watched(tuple[Any, ...]):
 
 def traced(
     function: Callable[..., Any],
-    entry: Entry | None,
+    form: Form | None,
     plan: Plan,
     state: State,
     operands: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Do what `dispatch` does, or `handle` when there is no entry, while the trace of `state` records it."""
+    """Do what `dispatch` does, or `handle` when there is no form, while the trace of `state` records it."""
     if state.subclasses_disabled or state.all_disabled:
         plan = core._NOBODY
     asks = bool(plan.types) or (bool(state.modes) and not state.all_disabled)
@@ -155,7 +156,7 @@ def traced(
     inner = state.but(trace=tuple(levels))
     try:
         STATE.set(inner)
-        return _answered(function, entry, plan, inner, call, args, kwargs)
+        return _answered(function, form, plan, inner, call, args, kwargs)
     except BaseException as error:
         call.raised(error)
         raise
@@ -168,7 +169,7 @@ def traced(
 
 def _answered(
     function: Callable[..., Any],
-    entry: Entry | None,
+    form: Form | None,
     plan: Plan,
     state: State,
     call: WatchedCall,
@@ -181,22 +182,22 @@ def _answered(
         if state.modes[-1].over:
             state = core._without_finished_modes(state)
             STATE.set(state)
-            return _answered(function, entry, plan, state, call, args, kwargs)
+            return _answered(function, form, plan, state, call, args, kwargs)
         return core._ask_mode(function, plan, state, watched, args, kwargs, call.mode)
-    if entry is not None and not plan.types:
+    if form is not None and not plan.types:
         call.implementation = True
-        if entry.check is not None:
-            entry.check(args, kwargs)
-        return entry.implementation(*args, **kwargs)
-    if entry is not None and plan.default is not None:
+        if form.check is not None:
+            form.check(args, kwargs)
+        return form.implementation(*args, **kwargs)
+    if form is not None and plan.default is not None:
         position = plan.positions[plan.types.index(plan.default)]
-        return call.ask("inherited", plan.default, position, _inherited, entry, plan.default, args, kwargs)
+        return call.ask("inherited", plan.default, position, _inherited, form, plan.default, args, kwargs)
     return core.ask_types(function, plan, watched, args, kwargs)
 
 
-def _inherited(entry: Entry, default: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if entry.inherited is not None and not kwargs:
-        result = entry.inherited(default, args)
+def _inherited(form: Form, default: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if form.inherited is not None and not kwargs:
+        result = form.inherited(default, args)
         if result is not NotImplemented:
             return result
-    return core._propagate(entry, default, args, kwargs)  # type: ignore[misc]
+    return core.PROVIDED.propagate(form, default, args, kwargs)

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tensorlike.dispatch.collect import NUMPY_NAMES, indices
 from tensorlike.dispatch.core import MISSING, STATE, plan_for
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
-from tensorlike.dispatch.wrap import NUMPY_NAMES, _indices
 
 from .introspection import _row_named_by
 
@@ -124,11 +124,9 @@ def _operands(
     dispatcher = getattr(func, "_dispatcher", None)
     if dispatcher is not None:
         return func, tuple(dispatcher(*args, **kwargs)), kwargs
-    parameters = getattr(func, "_parameters", None)
-    if parameters is not None:
-        return func, operands_of(parameters, args, kwargs), kwargs
-    if getattr(func, "_entry", None) is not None:  # A factory: modes alone are asked.
-        return func, (), kwargs
+    form = getattr(func, "_form", None)  # A function that is in no registry, or a factory, without operands.
+    if form is not None:
+        return func, operands_of(form.parameters, args, kwargs), kwargs
     raise TypeError(
         f"explain(): {getattr(func, '__name__', func)!r} is no function that can be overridden; pass one of "
         f"overrides.get_overridable_functions(), or one made with overridable() or wrap_torch_function()"
@@ -154,7 +152,7 @@ def operands_of(
             continue
         for value in values:
             if parameter.operand == NESTED:
-                found.extend(_indices(value))
+                found.extend(indices(value))
             elif (parameter.operand == MANY or parameter.kind == VARIADIC) and isinstance(value, (list, tuple)):
                 found.extend(value)
             else:

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.registry import IGNORED, REGISTRY, Row
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
 from tensorlike.tensor.tensor import nowrap_functions
 
@@ -37,10 +38,10 @@ def _is_private(part: str) -> bool:
     return part.startswith("_") and not (part.startswith("__") and part.endswith("__"))
 
 
-def _path(row: Row) -> list[str]:
+def _path(row: Form) -> list[str]:
     """Return the names that lead from the module of `row` to its function or property."""
     path = row.name.split(".")
-    return path[:-1] if row.form in _PROPERTIES else path
+    return path[:-1] if row.kind in _PROPERTIES else path
 
 
 def _module(name: str) -> Any:
@@ -63,7 +64,7 @@ def _import_namespaces() -> None:
         seen |= missing
 
 
-def owner_of(row: Row) -> Any:
+def owner_of(row: Form) -> Any:
     """Return the module or class that holds the function of `row`, or None when it is not to be found there."""
     owner: Any = _module(row.namespace)
     *outer, last = _path(row)
@@ -72,18 +73,18 @@ def owner_of(row: Row) -> Any:
     return owner if owner is not None and hasattr(owner, last) else None
 
 
-def _is_public(row: Row) -> bool:
+def _is_public(row: Form) -> bool:
     if not row.overridable or any(map(_is_private, row.namespace.split("."))):
         return False
-    return row.form in _PROPERTIES or not any(map(_is_private, row.name.split(".")))
+    return row.kind in _PROPERTIES or not any(map(_is_private, row.name.split(".")))
 
 
-def public_rows() -> list[tuple[Any, Row]]:
+def public_rows() -> list[tuple[Any, Form]]:
     """Return every overridable function as (namespace object, row), sorted by name: see Note [What is public]."""
     _import_namespaces()
     found = []
     for row in REGISTRY.values():
-        if not _is_public(row) or (row.form == "operator" and row.key is not row.function):
+        if not _is_public(row) or (row.kind == "operator" and row.key is not row.function):
             continue
         owner = owner_of(row)
         if owner is not None:
@@ -115,7 +116,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     return found
 
 
-def _dummy(row: Row) -> Callable[..., Any]:
+def _dummy(row: Form) -> Callable[..., Any]:
     """Return a function with the signature of `row` that returns -1."""
     parts: list[str] = []
     starred = False
@@ -128,7 +129,7 @@ def _dummy(row: Row) -> Callable[..., Any]:
             parts.append("*")
             starred = True
         parts.append(p.name if p.default is MISSING else f"{p.name}=None")
-    shown = inspect.signature(row.entry.implementation).parameters.values()
+    shown = inspect.signature(row.implementation).parameters.values()
     parts += ["**" + p.name for p in shown if p.kind is p.VAR_KEYWORD]
     made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
     # The values themselves, since not every default has a text that evaluates to it.
@@ -203,7 +204,7 @@ def is_tensor_like(inp: Any) -> bool:
     return hasattr(type(inp), "__torch_function__")
 
 
-def _row_named_by(func: Any) -> Row | None:
+def _row_named_by(func: Any) -> Form | None:
     """Return the row of `func`, found through the names that a public function carries."""
     of = getattr(getattr(func, "__self__", None), "fget", None)
     named = func if of is None else of

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar, cast
 
-from tensorlike.dispatch.core import Missing, register_pairwise
+from tensorlike.dispatch.core import PROVIDED, Missing
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
-from tensorlike.dispatch.registry import Row
+from tensorlike.dispatch.operation import Form
 
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
 from .variants import NAMED, Handler, entries_of, exactly, forms_of
@@ -158,7 +158,7 @@ def register(func: Any, types: tuple[type, type], *, variants: bool = False, che
     """
     row, key = resolved("register()", func)
     pair = _pair("register()", types)
-    forms: list[Row] = []
+    forms: list[Form] = []
     if variants:
         if row is None:
             raise TypeError(f"register(): {function_name(key)} has no variants known here; leave out variants=True")
@@ -266,4 +266,4 @@ def _runaway(function: Any, rule: _Rule) -> RecursionError:
     return found
 
 
-register_pairwise(_settle, _rules_for)
+PROVIDED.settle, PROVIDED.rules_for = _settle, _rules_for

@@ -8,11 +8,11 @@ from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.operation import form_of, mutates_of, written
 from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.dispatch.signature import parameters_of
 from tensorlike.dispatch.state import State, Switch
 from tensorlike.tensor.tensor import Tensor
-
-from .variants import INPLACE_OPERATORS
 
 __all__ = ["refuse", "rewrap", "to_dense"]
 
@@ -49,26 +49,14 @@ def _check_converted(found: Any, value: Any, func: Any, method: str) -> None:
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arguments that a call writes into: `out`, and the first operand of an in-place function."""
-    written = [kwargs.get("out")]
-    if _writes(func, args, kwargs):
-        if args:
-            written.append(args[0])
-        elif kwargs:
-            written.append(kwargs.get(next(iter(inspect.signature(func).parameters), "")))
-    return written
-
-
-def _writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether `func` overwrites its first operand."""
-    name = getattr(func, "__name__", "")
-    if name in INPLACE_OPERATORS or name in ("__setitem__", "__set__", "__delete__"):
-        return True
-    if (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True:
-        return True
-    if any(value is True for value in args[1:]):
-        names = list(inspect.signature(func).parameters)
-        return "inplace" in names and args[names.index("inplace") : names.index("inplace") + 1] == (True,)
-    return False
+    form = form_of(func)
+    if form is not None:
+        return form.written(args, kwargs)
+    # Made with `handle_torch_function` or `wrap_torch_function`: it has the signature that Python sees.
+    plain = inspect.unwrap(func)
+    parameters = parameters_of(plain) if inspect.isfunction(plain) else ()
+    found = written(mutates_of("function", getattr(func, "__name__", ""), parameters), parameters, args, kwargs)
+    return found if any(p.name == "out" for p in parameters) else [*found, kwargs.get("out")]
 
 
 def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,7 +11,8 @@ import numpy as np
 
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
-from tensorlike.dispatch.registry import IGNORED, REGISTRY, Row
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC, Parameter, parameters_of
 
 from .variants import equal
@@ -22,7 +23,7 @@ __all__ = ["check_signature", "implementation_name", "plain_function", "resolved
 _NEVER = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type)
 
 
-def resolved(caller: str, func: Any) -> tuple[Row | None, Any]:
+def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
     """Return the row of an overridable function, None for one of another package, and what types are asked about."""
     if isinstance(func, property):
         func = func.__get__
@@ -40,7 +41,7 @@ def resolved(caller: str, func: Any) -> tuple[Row | None, Any]:
         meant = REGISTRY.get(func if "." in func else f"tensorlike.{func}") if isinstance(func, str) else None
         cure = "" if meant is None else f"; pass the function itself, {meant.full_name}"
         raise TypeError(f"{caller}: argument 'func' must be an overridable function, got {func!r}{cure}")
-    asks = any(getattr(func, name, None) is not None for name in ("_dispatcher", "_parameters", "_entry"))
+    asks = any(getattr(func, name, None) is not None for name in ("_dispatcher", "_form"))
     ours = str(getattr(func, "__module__", "")).partition(".")[0] == "tensorlike"
     if not asks and (ours or isinstance(func, _NEVER)):
         meant = None if isinstance(func, type) else REGISTRY.get(f"tensorlike.{getattr(func, '__name__', '')}")
@@ -82,7 +83,7 @@ def same_implementation(one: Any, other: Any) -> bool:
 
 
 def _parameters(function: Any) -> tuple[Parameter, ...] | None:
-    if isinstance(function, Row):
+    if isinstance(function, Form):
         return function.parameters
     function = inspect.unwrap(function)
     return parameters_of(function) if inspect.isfunction(function) else None
@@ -136,6 +137,6 @@ def check_signature(caller: str, function: Any, implementation: Callable[..., An
             faults.append(f"'{parameter.name}' is no parameter of it and has no default")
     words = "; ".join([*(["missing " + ", ".join(missing)] if missing else []), *faults])
     if words:
-        name = function.full_name if isinstance(function, Row) else function_name(function)
+        name = function.full_name if isinstance(function, Form) else function_name(function)
         label = getattr(implementation, "__name__", repr(implementation))
         raise TypeError(f"{caller}: {label}() must accept every parameter of {name}: {words}")

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
-from tensorlike.dispatch.registry import Row
+from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.tensor import Tensor
 
 from .policies import refuse
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
-from .variants import INPLACE_OPERATORS, NAMED, Handler, entries_of, exactly, forms_of, operators
+from .variants import NAMED, Handler, entries_of, exactly, forms_of, operators
 
 __all__ = ["TensorLike", "implements"]
 
@@ -167,7 +167,7 @@ def _register(cls: type, entries: Sequence[_Entry], *, again: bool = True) -> No
         setattr(cls, _TABLE, table)  # A call in another thread sees the old table or the new one.
 
 
-def _give_methods(cls: type[TensorLike], forms: Iterable[Row], implementations: Sequence[Any] = ()) -> None:
+def _give_methods(cls: type[TensorLike], forms: Iterable[Form], implementations: Sequence[Any] = ()) -> None:
     """Give `cls` the methods and operators among `forms` that it lacks: see Note [Methods of a duck type].
 
     A name under which the class body has one of the `implementations` is taken for the method.
@@ -175,7 +175,9 @@ def _give_methods(cls: type[TensorLike], forms: Iterable[Row], implementations: 
     writes = getattr(cls._torch_function_policy, "writes", False) or _find(cls, Tensor.copy_) is not None
     for form in forms:
         kind, _, name = form.name.rpartition(".")
-        if kind != "Tensor" or form.form in ("property", "setter") or (name in INPLACE_OPERATORS and not writes):
+        if kind != "Tensor" or form.kind in ("property", "setter"):
+            continue
+        if form.kind == "operator" and form.inplace and not writes:
             continue
         own = cls.__dict__.get(name)
         is_implementation = isinstance(own, staticmethod) and own.__func__ in implementations
@@ -188,7 +190,7 @@ class _Body:
 
     def __init__(self) -> None:
         self.entries: list[_Entry] = []
-        self.variants: list[Row] = []
+        self.variants: list[Form] = []
         self.owner: type | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -276,7 +278,7 @@ def implements(
             "@implements(tensorlike.mean) above it"
         )
     row, key = resolved("implements()", func)
-    forms: list[Row] = []
+    forms: list[Form] = []
     if variants:
         if row is None:
             raise TypeError(f"implements(): {function_name(key)} has no variants known here; leave out variants=True")

@@ -1,20 +1,30 @@
-"""What a tensor is, and the operations on it. Import from here with `from tensorlike.tensor import ...`."""
+"""What a tensor is, and the operations on it.
+
+# Note [A package that is a function]
+The attribute `tensor` of `tensorlike` is the function `tl.tensor(data)`, as in PyTorch, and hides this package, which
+the import system finds all the same. Attributes are looked up on the function: in `import tensorlike.tensor.runtime as
+r`, which reads one name after the other, and in `tl.tensor.runtime`. So the function is given the public names and the
+modules of this package, those that are imported later too. It stays a plain function in everything else.
+"""
 
 from __future__ import annotations
 
-from tensorlike.autograd import base as _base
-from tensorlike.autograd import function as _function
-from tensorlike.autograd import functions as _functions
+import sys
+from types import ModuleType
+from typing import Any
+
+from tensorlike.autograd.base import PROVIDED as _PROVIDED
 
 from . import declare, history, runtime, views
 from .tensor import Tensor
 
 history.install(declare.tensor_method)
-_function.register_memory_rules(views)
-_functions.register_roots(history.root_edge, history.grad_of_root)
-_base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
+_PROVIDED.add_arrays, _PROVIDED.copy_array = runtime.add_arrays, runtime.copied
+_PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
+_PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
 from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random, strided_creation  # noqa: E402, I001
+from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
 
 __all__ = [
@@ -30,3 +40,19 @@ __all__ = [
     "random",
     "strided_creation",
 ]
+
+
+class _Package(ModuleType):
+    """This module, which hands its modules on to the function: see Note [A package that is a function]."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, ModuleType):
+            vars(_tensor).setdefault(name, value)
+
+
+for _name, _value in tuple(globals().items()):
+    if _name in __all__ or (isinstance(_value, ModuleType) and _value.__name__ == f"{__name__}.{_name}"):
+        vars(_tensor).setdefault(_name, _value)
+del _name, _value
+sys.modules[__name__].__class__ = _Package

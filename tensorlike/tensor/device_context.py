@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode, current_modes
 from tensorlike.dispatch.registry import IGNORED
-from tensorlike.dispatch.signature import POSITIONAL, parameters_of
+from tensorlike.dispatch.signature import POSITIONAL
 from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
 
 from .backends import backend_for
@@ -25,10 +25,10 @@ def _factories() -> dict[Any, int]:
     """Return the functions that follow the context, and how many positional arguments leave `device` unset."""
     found = {}
     for name, (function, _) in IGNORED.items():
-        entry = getattr(function, "_entry", None)
-        if entry is None or name in _GIVEN_MEMORY:
+        form = getattr(function, "_form", None)
+        if form is None or name in _GIVEN_MEMORY:
             continue
-        for index, parameter in enumerate(parameters_of(entry.implementation, operands=())):
+        for index, parameter in enumerate(form.parameters):
             if parameter.name == "device":
                 found[function] = index if parameter.kind == POSITIONAL else 2**31
     return found

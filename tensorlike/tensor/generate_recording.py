@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 from .generate import allows_none, allows_number, operands_of
 
-__all__ = ["Recorded", "node_source", "record_source"]
+__all__ = ["Recorded", "make_source", "node_source", "record_source"]
 
 
 def _is_tensor(name: str) -> str:
@@ -46,8 +46,7 @@ def _save_lines(p: Parameter, node: str = "node") -> list[str]:
     if p.operand != ONE:
         return [f"{slot} = {name}"]
     save = [
-        f"counter = {name}._tl_counter",
-        "if counter is None:",
+        f"if (counter := {name}._tl_counter) is None:",
         f"    counter = {name}._tl_counter = [0]",
         f"{slot} = ({name}._tl_data, counter, counter[0])",
     ]
@@ -65,11 +64,11 @@ class Recorded:
     """What the formulas of a declaration ask for: which inputs have one, and what each formula names."""
 
     def __init__(self, d: Declaration) -> None:
-        assert d.formulas is not None
+        assert d.vjp is not None
         self.parameters = [p for p in d.parameters if p.name != "out"]
         self.by_name = {p.name: p for p in self.parameters}
         self.operands = operands_of(self.parameters)
-        self.formulas = {p.name: d.formulas[p.name] for p in self.operands if p.name in d.formulas}
+        self.formulas = {p.name: d.vjp[p.name] for p in self.operands if p.name in d.vjp}
         self.asked: dict[str, tuple[str, ...]] = {
             name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
         }
@@ -77,7 +76,7 @@ class Recorded:
         self.outputs = {} if isinstance(d.several, bool) else {
             field: index for index, field in enumerate(d.several) if field not in self.by_name
         }  # fmt: skip
-        for name, formula in d.formulas.items():
+        for name, formula in d.vjp.items():
             if name not in self.by_name:
                 raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
             for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
@@ -186,7 +185,7 @@ def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> lis
         if p.name not in recorded.formulas:
             continue
         arguments, look = [], []
-        formula = d.raw_formulas[p.name]
+        formula = d.raw_vjp[p.name]
         for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
             saved = f"self._saved_{name}"
             if name == "grad":
@@ -220,14 +219,14 @@ def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> lis
 
 def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
     """Return the gradients by raw formulas, or nothing when there is not one for every formula."""
-    if d.several or not d.raw_formulas or set(d.raw_formulas) != set(recorded.formulas):
+    if d.several or not d.raw_vjp or set(d.raw_vjp) != set(recorded.formulas):
         return []
     outputs = []
     for p in recorded.operands:
         if p.name not in recorded.formulas:
             outputs.append("None")
             continue
-        formula = d.raw_formulas[p.name]
+        formula = d.raw_vjp[p.name]
         arguments = []
         for name in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
             saved = f"self._saved_{name}"
@@ -238,10 +237,8 @@ def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> l
     return outputs
 
 
-def record_source(d: Declaration, recorded: Recorded) -> str:
-    """Return the sources of `record` (result and operands to tensor) and `make` (operands to node, for the rest)."""
-    parameters = recorded.parameters
-    arguments = ", ".join(p.name for p in parameters)
+def _node_lines(recorded: Recorded) -> tuple[list[str], list[str]]:
+    """Return lines that find the edges, under a test that there is one, and lines that make and fill the node."""
     edges: list[str] = []
     tests: list[str] = []
     find: list[str] = []
@@ -254,8 +251,8 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
             find += _edge_lines(p, edge)
             tests.append(f"any([e is not None for e in {edge}])" if p.operand == MANY else f"{edge} is not None")
         edges.append(f"*{edge}" if p.operand == MANY else edge)
-    anything = " or ".join(tests) or "False"
-    fill = [f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
+    find.append(f"if not ({' or '.join(tests) or 'False'}):")
+    fill = ["node = new(Node)", f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
     for name in recorded.names:
         slot = f"node._saved_{name}"
         users = recorded.users(name)
@@ -283,9 +280,18 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
             fill += [f"if {wanted}:", *["    " + line for line in lines], "else:", f"    {slot} = {empty}"]
         else:
             fill += lines
+    return find, fill
+
+
+def _arguments(recorded: Recorded) -> str:
+    return ", ".join(p.name for p in recorded.parameters)
+
+
+def record_source(d: Declaration, recorded: Recorded) -> str:
+    """Return the source of `record`: from a result and the operands to the tensor."""
+    find, fill = _node_lines(recorded)
     # The locals must not have the name of a parameter: `dot` has one named `tensor`, `sum` one named `dtype`.
-    record = [
-        f"def record(result, {arguments}):",
+    lines = [
         *new_tensor_source("made", "result"),
         "made_dtype = result.dtype",
         # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
@@ -294,25 +300,19 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         else "if not get_state().recording or made_dtype.kind not in DIFFERENTIABLE:",
         "    return made",
         *find,
-        f"if not ({anything}):",
         "    return made",
-        "node = new(Node)",
         *fill,
         "node.shape = result.shape",
         "node.dtype = made_dtype",
     ]
     if "result" in recorded.names:
-        record += ["counter = made._tl_counter = [0]", "node._saved_result = (result, counter, 0)"]
-    record += ["made._tl_edge = (node, 0)", "made._tl_tracked = True", "return made"]
-    make = [
-        f"def make({arguments}):",
-        *find,
-        f"if not ({anything}):",
-        "    return None",
-        "node = new(Node)",
-        *fill,
-        "return node",
-    ]
-    return "\n".join(
-        [record[0], *["    " + line for line in record[1:]], make[0], *["    " + line for line in make[1:]]]
-    )  # fmt: skip
+        lines += ["counter = made._tl_counter = [0]", "node._saved_result = (result, counter, 0)"]
+    lines += ["made._tl_edge = (node, 0)", "made._tl_tracked = True", "return made"]
+    return "\n".join([f"def record(result, {_arguments(recorded)}):", *["    " + line for line in lines]])
+
+
+def make_source(d: Declaration, recorded: Recorded) -> str:
+    """Return the source of `make`, for views and for several results: from the operands to the node, or None."""
+    find, fill = _node_lines(recorded)
+    lines = [*find, "    return None", *fill, "return node"]
+    return "\n".join([f"def make({_arguments(recorded)}):", *["    " + line for line in lines]])

@@ -18,7 +18,7 @@ def public_names(namespace: str) -> dict[str, Any]:
     """Return the public functions that belong in a namespace, overridable and ignored ones."""
     found: dict[str, Any] = {}
     for row in REGISTRY.values():
-        if row.namespace == namespace and "." not in row.name and row.form in ("function", "alias"):
+        if row.namespace == namespace and "." not in row.name and row.kind in ("function", "alias"):
             found[row.name] = row.function
     for name, (function, _) in IGNORED.items():
         space, _, short = name.rpartition(".")

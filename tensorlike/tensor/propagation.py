@@ -17,7 +17,9 @@ from typing import Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING, STATE
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import instances
+from tensorlike.dispatch.signature import NESTED
 
 __all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
 
@@ -100,8 +102,11 @@ def settled(
     """Return the tensors among the operands, and the attributes that results made from them get."""
     operands = tensors_in(args) + [t for name, value in kwargs.items() if name != "out" for t in tensors_in(value)]
     sources = operands
-    if getattr(func, "__name__", "") in ("__getitem__", "__setitem__"):
-        sources = tensors_in(args[:1]) + tensors_in(args[2:])
+    form = form_of(func)
+    if form is not None and any(p.operand == NESTED for p in form.parameters):  # An index says where, not what.
+        sources = [
+            t for p, value in zip(form.parameters, args, strict=False) if p.operand != NESTED for t in tensors_in(value)
+        ]
     values: dict[str, Any] = {}
     for name in cls.__tensor_attributes__:
         found = [v for v in (carried(t, name) for t in sources) if v is not MISSING]
@@ -120,12 +125,12 @@ def finalized(
 ) -> Any:
     """Give the tensors in `result` their attributes; return it."""
     operands, values = settled
-    name = getattr(func, "__name__", "")
-    in_place = (name.endswith("_") and not name.endswith("__")) or name.startswith("__i")
+    form = form_of(func)
+    in_place = form is not None and form.inplace
     outs = tensors_in(kwargs.get("out"))
     results = tensors_in(result)
-    if name == "__setitem__":  # It returns nothing.
-        in_place, results = True, list(operands[:1])
+    if in_place and result is None:  # As `__setitem__`.
+        results = list(operands[:1])
     for tensor in results:
         if not isinstance(tensor, cls):
             continue

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.dispatch.core import MISSING, Entry
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation
 from tensorlike.dispatch.options import check_options
-from tensorlike.dispatch.registry import Row, ignore, register
+from tensorlike.dispatch.registry import ignore, register
 from tensorlike.dispatch.signature import (
     MANY,
     NESTED,
@@ -78,7 +79,7 @@ class _OperandCheck:
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None,
+    deleter: Callable[[Any], None] | None = None, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
 
@@ -89,44 +90,30 @@ def tensor_property(
         name = getter.__name__
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
-        entry = Entry(getter, nowrap=nowrap)
-        public = public_function(
-            entry, parameters, name=name, qualname=qualname, module="tensorlike", doc=getter.__doc__
-        )
-        public_setter = None
+        operation = Operation(qualname, "tensorlike", parameters)
+        operation.declare(**facts)
+
+        def accessor(
+            kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
+        ) -> Form:
+            form = Form(
+                operation, kind, function, namespace="tensorlike", name=f"{qualname}.{slot}", parameters=parameters,
+                nowrap=nowrap,
+            )  # fmt: skip
+            public_function(form, name=name, qualname=qualname, module="tensorlike", doc=function.__doc__)
+            return form
+
+        get = accessor("property", getter, "__get__", parameters, nowrap)
+        set_ = None
         if setter is not None:
             value = Parameter("value", POSITIONAL, MISSING, None, "Any")
-            setter_parameters = (*parameters, value)
-            setter_entry = Entry(setter, nowrap=setter_nowrap)
-            public_setter = public_function(
-                setter_entry, setter_parameters, name=name, qualname=qualname, module="tensorlike", doc=setter.__doc__
-            )
-        found = property(public, public_setter, deleter, doc=getter.__doc__)
-        entry.function = found.__get__
-        register(
-            Row(
-                public,
-                namespace="tensorlike",
-                name=f"{qualname}.__get__",
-                parameters=parameters,
-                entry=entry,
-                form="property",
-                key=found.__get__,
-            )
-        )
-        if public_setter is not None:
-            setter_entry.function = found.__set__
-            register(
-                Row(
-                    public_setter,
-                    namespace="tensorlike",
-                    name=f"{qualname}.__set__",
-                    parameters=setter_parameters,
-                    entry=setter_entry,
-                    form="setter",
-                    key=found.__set__,
-                )
-            )
+            set_ = accessor("setter", setter, "__set__", (*parameters, value), setter_nowrap)
+        found = property(get.function, None if set_ is None else set_.function, deleter, doc=getter.__doc__)
+        get.key = found.__get__
+        register(get)
+        if set_ is not None:
+            set_.key = found.__set__
+            register(set_)
         setattr(Tensor, name, found)
         return found
 
@@ -141,7 +128,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
     """Make a Python function an overridable method of Tensor.
 
     `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
-    needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
+    needs no guard. A method that `reflects` another is an operator that leaves foreign operands to their type. `hot` is
     source that runs before anything else and may return.
     """
     return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
@@ -152,48 +139,59 @@ def _tensor_method(
     *,
     name: str | None = None,
     composite: bool = True,
-    operator_of: str | None = None,
     aliases: Sequence[str] = (),
-    hot: str = "",
+    hot: str | FastPath = "",
     hot_values: Mapping[str, Any] | None = None,
+    operation: Operation | None = None,
+    mutates: Sequence[str] | Mutates | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
+    if isinstance(hot, FastPath):
+        hot_values = hot.values
+        hot = hot.written(parameters)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
     public: Any = None
-    for index, method_name in enumerate((name or function.__name__, *aliases)):
+    names = (name or function.__name__, *aliases)
+    if operation is None:
+        operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
+        operation.declare(**facts)
+    operator = operation.variant is not None and operation.variant.kind == REFLECTED
+    foreign = operator and len(parameters) > 1
+    for index, method_name in enumerate(names):
         qualname = f"Tensor.{method_name}"
         implementation: Any = function if index == 0 else _copy_function(function)
         implementation.__qualname__ = qualname
         implementation.__name__ = method_name
-        entry = Entry(implementation, composite=composite)
-        entry.check = operand_check(method_name, parameters)
+        kind = "alias" if index else "operator" if operator else "method"
+        form = Form(
+            operation, kind, implementation,
+            namespace="tensorlike", name=qualname, parameters=parameters, mutates=mutates,
+        )  # fmt: skip
+        form.check = operand_check(method_name, parameters)
         made = public_function(
-            entry,
-            parameters,
+            form,
             name=method_name,
             qualname=qualname,
             module="tensorlike",
             doc=function.__doc__,
-            foreign=foreign_test(parameters) if operator_of else "",
-            hot=hot + plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
-            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator_of else hot_values,
+            foreign=foreign_test if foreign else None,
+            hot=_before(hot, foreign),
+            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator else hot_values,
             strict=True,
         )
-        entry.function = made
-        register(
-            Row(
-                made,
-                namespace="tensorlike",
-                name=qualname,
-                parameters=parameters,
-                entry=entry,
-                form="alias" if index else "operator" if operator_of else "method",
-            )
-        )
+        register(form)
         setattr(Tensor, method_name, made)
         public = public or made
     return public
+
+
+def _before(hot: str, foreign: bool) -> Callable[[Sequence[Parameter]], str] | str:
+    """Return what a method's wrapper does first; the source `hot` calls the tensor `input`."""
+    if not hot and not foreign:
+        return ""
+    return lambda own: hot + plain_but_foreign(own) if foreign else hot
 
 
 def _copy_function(function: Any) -> Any:
@@ -216,7 +214,7 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
     `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
-    which records as the declaration `hot_for`.
+    which records as the declaration `hot_for`. `mutates` names what it writes: see Note [What a call writes].
     """
     return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
 
@@ -228,57 +226,54 @@ def _composite(
     namespace: str = "tensorlike",
     method: bool | str = False,
     aliases: Sequence[str] = (),
-    samples: Any = None,
     operands: Sequence[str] | None = None,
     guard: bool = True,
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
+    mutates: Sequence[str] | Mutates | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function, operands=operands)
     first: Any = None
+    operation = Operation(name or function.__name__, namespace, parameters, composite=guard)
+    operation.declare(**facts)
     for index, public_name in enumerate((name or function.__name__, *aliases)):
         outer, _, public_name = public_name.rpartition(".")
         where = f"{namespace}.{outer}" if outer else namespace
         implementation: Any = function if index == 0 else _copy_function(function)
         implementation.__name__ = public_name
         implementation.__qualname__ = public_name
-        entry = Entry(implementation, composite=guard)
-        entry.check = operand_check(public_name, parameters)
+        form = Form(
+            operation, "alias" if index else "function", implementation,
+            namespace=where, name=public_name, parameters=parameters, mutates=mutates,
+        )  # fmt: skip
+        form.check = operand_check(public_name, parameters)
         public = public_function(
-            entry,
-            parameters,
+            form,
             name=public_name,
             qualname=public_name,
             module=where,
             doc=function.__doc__,
-            hot=hot.written(parameters) if hot else "",
+            hot=hot.written if hot else "",
             hot_values=partial(values_of, hot_for, hot) if hot and hot_for else None,
             strict=True,
         )
         if hot_for is not None:
             hot_for.late(public)
-        entry.function = public
-        register(
-            Row(
-                public,
-                namespace=where,
-                name=public_name,
-                parameters=parameters,
-                entry=entry,
-                form="alias" if index else "function",
-                declaration=samples,
-            )
-        )
+        register(form)
         first = first or public
     if method:
         of_method = _copy_function(function)
         own = method if isinstance(method, str) else name or function.__name__
         names = (own, *(a for a in aliases if "." not in a))
-        _method_of(of_method, parameters, names, guard)
+        _method_of(of_method, parameters, names, operation, mutates)
     return first
 
 
-def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], guard: bool) -> None:
+def _method_of(
+    function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], operation: Operation,
+    mutates: Sequence[str] | Mutates | None,
+) -> None:  # fmt: skip
     code = function.__code__
     varnames = ("self", *code.co_varnames[1:])
     if code.co_varnames[0] in code.co_cellvars:
@@ -288,7 +283,7 @@ def _method_of(function: Any, parameters: tuple[Parameter, ...], names: Sequence
     first = parameters[0].name
     function.__annotations__ = {("self" if k == first else k): v for k, v in function.__annotations__.items()}
     function.__qualname__ = f"Tensor.{names[0]}"
-    tensor_method(function, name=names[0], aliases=names[1:], composite=guard)
+    tensor_method(function, name=names[0], aliases=names[1:], operation=operation, mutates=mutates)
 
 
 @overload
@@ -304,8 +299,10 @@ def _factory(function: Callable[..., Any], *, namespace: str = "tensorlike", rea
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name
-    entry = Entry(function)
-    public = public_function(entry, parameters, name=name, qualname=name, module=namespace, doc=function.__doc__)
-    entry.function = public
+    form = Form(
+        Operation(name, namespace, parameters), "factory", function,
+        namespace=namespace, name=name, parameters=parameters, overridable=False,
+    )  # fmt: skip
+    public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)
     ignore(public, f"{namespace}.{name}", reason or "makes a tensor from plain values; only a mode can intercept it")
     return public

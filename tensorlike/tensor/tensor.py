@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from tensorlike.autograd.base import TensorBase, move_state
-from tensorlike.dispatch.core import STATE, Entry, register_default, register_plain
+from tensorlike.dispatch.core import PROVIDED, STATE, register_plain
+from tensorlike.dispatch.operation import Form
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 
@@ -82,25 +83,25 @@ class Tensor(TensorBase, TensorMethods):
 
             propagation = settled(cls, func, args, kwargs)
         state = STATE.get()
-        entry = getattr(func, "_entry", None)
-        if state.clear and entry is not None and not entry.composite:
+        form = getattr(func, "_form", None)
+        if state.clear and form is not None and not form.operation.composite:
             # A primitive works on raw arrays and dispatches nothing, so it needs no guard (150 ns).
-            if entry.inherited is not None and propagation is None and not kwargs:
+            if form.inherited is not None and propagation is None and not kwargs:
                 # The fast path that dispatch takes for classes without an implementation of their own (700 ns).
-                result = entry.inherited(cls, args)
+                result = form.inherited(cls, args)
                 if result is not NotImplemented:
                     return result
-            result = entry.implementation(*args, **kwargs)
+            result = form.implementation(*args, **kwargs)
         else:
             try:
                 STATE.set(state._silenced or state.silenced())
                 result = func(*args, **kwargs)
             finally:
                 STATE.set(state)
-        # What keeps its type is a getter, which has no entry.
-        if entry is None and func in nowrap_functions():
+        # What keeps its type is a getter, which has no form.
+        if form is None and func in nowrap_functions():
             return result
-        result = converted(result, cls, args, kwargs, fresh=entry is not None and not entry.composite)
+        result = converted(result, cls, args, kwargs, fresh=form is not None and not form.operation.composite)
         return result if propagation is None else finalized(cls, func, result, propagation, kwargs)
 
 
@@ -138,7 +139,7 @@ def nowrap_functions() -> set[Any]:
     if not _nowrap:
         from tensorlike.dispatch.registry import REGISTRY
 
-        _nowrap.update(row.key for row in REGISTRY.values() if row.entry.nowrap)
+        _nowrap.update(row.key for row in REGISTRY.values() if row.nowrap)
     return _nowrap
 
 
@@ -196,18 +197,18 @@ def retyped(tensor: Any, cls: type) -> Any:
     return result
 
 
-def _propagate(entry: Entry, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _propagate(form: Form, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Do what the default implementation does, for types that all inherit it."""
-    if entry.composite:
+    if form.operation.composite:
         state = STATE.get()
         try:
             STATE.set(state._silenced or state.silenced())
-            result = entry.implementation(*args, **kwargs)
+            result = form.implementation(*args, **kwargs)
         finally:
             STATE.set(state)
         return converted(result, cls, args, kwargs, fresh=False)
-    result = entry.implementation(*args, **kwargs)
-    if entry.nowrap:
+    result = form.implementation(*args, **kwargs)
+    if form.nowrap:
         return result
     if type(result) is Tensor and not kwargs:
         # The common case of `converted`, written out (100 ns).
@@ -223,5 +224,7 @@ def _propagate(entry: Entry, cls: type, args: tuple[Any, ...], kwargs: dict[str,
 
 
 TensorBase._tl_plain = Tensor
+PROVIDED.default_implementation = Tensor.__dict__["__torch_function__"].__func__
+PROVIDED.disabled_implementation = disabled_torch_function
+PROVIDED.propagate = _propagate
 register_plain(Tensor, tensors=True)
-register_default(Tensor.__dict__["__torch_function__"].__func__, disabled_torch_function, _propagate)

@@ -33,7 +33,7 @@ from tensorlike.autograd.base import wrap
 from tensorlike.overrides.audit.values import at, difference, lost, mapped, shown_call
 from tensorlike.tensor.tensor import Tensor
 
-from .suite_calls import Case, cases, output_cases, suite_api, writes
+from .suite_calls import Case, cases, output_cases, suite_api
 
 __all__ = ["TensorLikeSuite", "TensorSubclassSuite"]
 
@@ -222,7 +222,7 @@ class TensorLikeSuite:
     def _items_of(self, check: str, name: str) -> Iterator[_Item]:
         api = suite_api()
         function = api.table[name]
-        written = writes(function)
+        written = function.inplace
         for dtype in self.dtypes:
             operands = api.operands(name, dtype)
             if check == "in_place":

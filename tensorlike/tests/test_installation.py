@@ -43,11 +43,11 @@ def test_a_duck_type_is_asked_in_every_position(name: str) -> None:
                 given[p.name] = Duck()
             elif p.default is MISSING:
                 given[p.name] = tl.ones(2)
-        if more or row.form in ("property", "setter") or ".__" in name:
+        if more or row.kind in ("property", "setter") or ".__" in name:
             # Python passes these by position, and so is what stands before variadic arguments.
             more = [given.pop(p.name) for p in row.parameters if p.kind == "positional" and p.name in given] + more
         Duck.asked.clear()
-        (row.key if row.form in ("property", "setter") else row.function)(*more, **given)
+        (row.key if row.kind in ("property", "setter") else row.function)(*more, **given)
         assert Duck.asked == [row.key], operand.name
 
 

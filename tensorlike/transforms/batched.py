@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
@@ -24,7 +25,6 @@ from .levels import (
     inplace_counterpart,
     leaves,
     plain_of,
-    row_for,
     set_no_state,
     shape_of,
     tree_map,
@@ -78,7 +78,7 @@ class BatchedTensor(TransformTensor):
                 "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
                 "it elsewhere"
             )
-        row = row_for(func)
+        row = form_of(func)
         found = _rule_for(func, row)
         if found is not None:
             with below(level):
@@ -91,12 +91,12 @@ class BatchedTensor(TransformTensor):
         counterpart = inplace_counterpart(row)
         if counterpart is not None:
             return _in_place(level, row, counterpart, args, kwargs)
-        if getattr(row.declaration, "elementwise", False) and kwargs.get("out") is None:
+        if row.operation.elementwise and kwargs.get("out") is None:
             with below(level):
                 return _elementwise(level, func, args, kwargs)
         if writes(row):
             _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
-        elif row.entry.composite:
+        elif row.operation.composite:
             try:
                 return follow(row, args, kwargs)
             except (NoArray, NotOneForAll):
@@ -104,7 +104,7 @@ class BatchedTensor(TransformTensor):
         with below(level):
             return _per_example(level, func, args, kwargs)
 
-    # What the graph asks of a gradient: see autograd/engine_transformed.py.
+    # What the graph asks of a gradient: see Note [Gradients of a transform].
 
     def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
         return plain_of(self)._tl_zeros(shape, dtype)
@@ -159,8 +159,8 @@ def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
     name = row.name.removeprefix("Tensor.")
     outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
     found = RULES.get(f"{outer}.{name}" if outer else name)
-    if found is None and row.form in ("alias", "operator") and not outer and row.declaration is not None:
-        found = None if writes(row) else RULES.get(getattr(row.declaration, "name", ""))
+    if found is None and row.kind in ("alias", "operator") and not outer and row.operation.primitive:
+        found = None if writes(row) else RULES.get(row.operation.name)
     return found
 
 
@@ -236,7 +236,7 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
         if all(_same(r, first) for r in results[1:]):
             return first
         raise NotOneForAll(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
-    row = row_for(func)
+    row = form_of(func)
     if row is not None and writes(row):
         # Written in place, example by example, through views of the batch.
         return None if first is None else args[0]
@@ -278,9 +278,8 @@ def apply_node(node: Node, grad: Any) -> Any:
         return node.apply(grad)
     except NoArray:
         pass
-    top = max((v for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth)
-    level = top._level
-    if type(top) is not BatchedTensor:
+    level = max((v._level for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v.depth)
+    if level.kind is not BatchedTensor:
         return _apply_to_dual(node, grad, level)
     rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
     return tuple(None if c[0] is None else batched(_stacked(node.name(), list(c)), level) for c in zip(*rows))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.tensor import Tensor
@@ -29,7 +30,6 @@ from .levels import (
     inplace_counterpart,
     leaves,
     physical,
-    row_for,
     set_no_state,
     tree_map,
     writes,
@@ -71,12 +71,12 @@ class DualTensor(TransformTensor):
         if not level.alive:
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
-        row = row_for(func)
+        row = form_of(func)
         if row is not None and not row.of_library:
             return _followed(level, row, func, args, kwargs)
         name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
-        declared = getattr(getattr(row, "declaration", None), "name", "")
-        found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.form != "inplace" else None)
+        declared = row.operation.name if row is not None and row.operation.primitive else ""
+        found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.kind != "inplace" else None)
         if found is not None:
             with below(level):
                 result = found(level, row, args, kwargs)
@@ -85,20 +85,20 @@ class DualTensor(TransformTensor):
         if row is None:
             with below(level):
                 return _from_reverse(level, func, args, kwargs)
-        if (row.form in ("property", "setter") and name.split(".")[0] not in LINEAR) or name in PLAIN_RESULTS:
+        if (row.kind in ("property", "setter") and name.split(".")[0] not in LINEAR) or name in PLAIN_RESULTS:
             with below(level):
                 return func(*primals(args, level), **primals(kwargs, level))
         if writes(row):
             return _in_place(level, row, inplace_counterpart(row) or _on_a_copy(func), args, kwargs)
-        d = row.declaration
+        d = row.operation
         with below(level):
-            if name.split(".")[0] in LINEAR or declared in LINEAR or getattr(d, "view", False):
+            if name.split(".")[0] in LINEAR or declared in LINEAR or d.view:
                 return _linear(level, name, func, args, kwargs)
-            if getattr(d, "elementwise", False) and d.formulas:
+            if d.elementwise and d.vjp:
                 result = _diagonal(level, row, func, args, kwargs)
                 if result is not NotImplemented:
                     return result
-        if row.entry.composite and name not in NOT_FOLLOWED:
+        if row.operation.composite and name not in NOT_FOLLOWED:
             return _followed(level, row, func, args, kwargs)
         with below(level):
             return _from_reverse(level, func, args, kwargs)
@@ -188,7 +188,7 @@ def _moved(value: Any, level: Level) -> Any:
 
 
 def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    d = row.declaration
+    d = row.operation
     if kwargs.get("out") is not None:
         return NotImplemented
     bound = bind(row, args, kwargs)
@@ -209,7 +209,7 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
     for name, value in given.items():
         if not is_dual(value, level):
             continue
-        formula = d.formulas.get(name)
+        formula = d.vjp.get(name)
         if formula is None:
             continue
         tangent = value._tangent

@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
-from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
@@ -39,7 +40,6 @@ __all__ = [
     "leaves",
     "physical",
     "plain_of",
-    "row_for",
     "running",
     "shape_of",
     "tree_map",
@@ -203,22 +203,10 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-def row_for(func: Any) -> Row | None:
-    """Return the row of the function that a type is asked about, which the function itself carries."""
-    entry = getattr(func, "_entry", None)
-    if entry is None:
-        # `Tensor.shape.__get__`: the property has the functions.
-        owner = getattr(func, "__self__", None)
-        if type(owner) is not property:
-            return None
-        entry = getattr(owner.fget if func == owner.__get__ else owner.fset, "_entry", None)
-    return getattr(entry, "row", None)
-
-
-def follow(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def follow(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the code of a function made of other public functions, each of which is asked about in turn."""
     if row.of_library:
-        return row.entry.implementation(*args, **kwargs)
+        return row.implementation(*args, **kwargs)
     # What a user's function draws is seen where it is drawn, by the modes that are off while they pass this call on.
     state = STATE.get()
     on = {id(a.mode) for a in state.modes}
@@ -226,10 +214,10 @@ def follow(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for level in state.levels:
             if level.mode is not None and id(level.mode) not in on:
                 stack.enter_context(level.mode)
-        return row.entry.implementation(*args, **kwargs)
+        return row.implementation(*args, **kwargs)
 
 
-def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of a call by name, defaults filled in; None for functions that take `*sizes`."""
     bound: dict[str, Any] = {}
     for index, p in enumerate(row.parameters):
@@ -244,21 +232,18 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
     return bound
 
 
-def writes(row: Row) -> bool:
+def writes(row: Form) -> bool:
     """Return whether a function writes into its first operand."""
-    if not row.of_library:
-        return False
-    name = row.name.removeprefix("Tensor.")
-    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or row.form == "inplace"
+    return row.of_library and row.inplace
 
 
-def inplace_counterpart(row: Row) -> Any:
+def inplace_counterpart(row: Form) -> Any:
     """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
     if not row.of_library:
         return None
     name = row.name.removeprefix("Tensor.")
-    d = row.declaration
-    if row.form in ("inplace", "alias") and writes(row) and getattr(d, "function", None) is not None:
+    d = row.operation if row.operation.primitive else None
+    if d is not None and row.kind in ("inplace", "alias") and writes(row):
         found = getattr(Tensor, d.name, None) or d.function
         return None if found is row.function else found
     if name.endswith("_") and not name.endswith("__"):

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import default_generator
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, below, follow, leaves, row_for, running, tree_map
+from .levels import Level, below, follow, leaves, running, tree_map
 from .linear import names
 
 __all__ = ["vmap"]
@@ -276,7 +277,7 @@ _RANDOM = names(
 
 
 def _draws(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    row = row_for(func)
+    row = form_of(func)
     if getattr(func, "__name__", "") not in _RANDOM or (row is not None and not row.of_library):
         return False
     if ("dropout" in func.__name__ or "rrelu" in func.__name__) and row is not None:
@@ -298,8 +299,8 @@ class _Randomness(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         if not _draws(func, args, kwargs):
-            row = row_for(func)
-            if row is not None and row.entry.composite and not types:
+            row = form_of(func)
+            if row is not None and row.operation.composite and not types:
                 return follow(row, args, kwargs)
             return func(*args, **kwargs)
         level = self._level

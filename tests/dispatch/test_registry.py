@@ -16,7 +16,7 @@ from tensorlike.testing.samples import SAMPLES
 from tests.helpers.rows import families, is_operator, rows, samples_key
 
 ROWS = {row.full_name: row for row in rows()}
-FUNCTIONS = {name: row for name, row in ROWS.items() if row.form not in ("property", "setter")}
+FUNCTIONS = {name: row for name, row in ROWS.items() if row.kind not in ("property", "setter")}
 
 #: Parameters whose other values mean nothing here, or are tested elsewhere.
 IMMATERIAL = {
@@ -88,12 +88,12 @@ def test_samples_belong_to_something():
 def test_it_has_a_docstring(name):
     row = ROWS[name]
     text = (row.function.__doc__ or "").strip()
-    if row.form == "setter":
+    if row.kind == "setter":
         return
     first = text.partition("\n\n")[0]
     assert first.endswith("."), f"{name}: the docstring starts with one sentence"
     assert len(first.split()) >= 3, name
-    if row.form == "property":
+    if row.kind == "property":
         return
     assert "PyTorch" in text, f"{name}: the docstring names its source"
     if not is_dunder(row) and name not in WITHOUT_SAMPLES:
@@ -104,13 +104,13 @@ def test_it_has_a_docstring(name):
 def test_it_has_a_derivative(name):
     declaration = DECLARATIONS[name]
     if not declaration.differentiable:
-        assert not declaration.formulas, f"{name} is declared without a derivative and has formulas"
+        assert not declaration.vjp, f"{name} is declared without a derivative and has formulas"
         return
     if not any(p.operand for p in declaration.parameters):
         return
-    assert declaration.formulas, f"{name} has no derivative: give it derivatives(...), or differentiable=False"
+    assert declaration.vjp, f"{name} has no derivative: give it derivatives(...), or differentiable=False"
     operands = {p.name for p in declaration.parameters if p.operand}
-    assert set(declaration.formulas) <= operands, f"{name}: formulas for what is no operand"
+    assert set(declaration.vjp) <= operands, f"{name}: formulas for what is no operand"
 
 
 @pytest.mark.parametrize("name", families())
@@ -136,7 +136,7 @@ def test_it_is_where_its_name_says(name):
     owner = owner_of(row)
     assert owner is not None
     last = row.name.split(".")[-1]
-    if row.form in ("property", "setter"):
+    if row.kind in ("property", "setter"):
         found = inspect.getattr_static(owner, row.name.split(".")[-2])
         assert row.key in (found.__get__, found.__set__)
         return

@@ -9,6 +9,7 @@ import pytest
 import tensorlike as tl
 from tensorlike import _C, _overrides, overrides
 from tensorlike.dispatch import MISSING
+from tensorlike.dispatch.operation import Form, Operation
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import MANY, NESTED, POSITIONAL
 from tensorlike.dispatch.wrap import public_function
@@ -16,7 +17,7 @@ from tests.helpers.ducks import ANSWER, Duck, identical, recorded
 from tests.helpers.rows import is_operator, rows
 
 ROWS = {row.full_name: row for row in rows()}
-LISTED = {name: row for name, row in ROWS.items() if row.form != "operator" or row.key is row.function}
+LISTED = {name: row for name, row in ROWS.items() if row.kind != "operator" or row.key is row.function}
 
 
 class Filler:
@@ -75,15 +76,15 @@ def test_every_function_asks_the_type_of_every_operand(name):
     operands = [i for i, p in enumerate(row.parameters) if p.operand]
     assert operands, "no type could ever answer this function"
     duck = Duck()
-    called = row.function if row.form not in ("property", "setter") else row.key
+    called = row.function if row.kind not in ("property", "setter") else row.key
     for position in operands:
         for value in containers(row.parameters[position].operand, duck):
             for args, kwargs in calls_with(row, position, value):
-                if row.form in ("property", "setter") and kwargs:
+                if row.kind in ("property", "setter") and kwargs:
                     continue
                 result, calls = recorded(called, *args, **kwargs)
                 what = f"{name}: operand {row.parameters[position].name} in {args}, {kwargs}"
-                if row.form != "setter":
+                if row.kind != "setter":
                     assert result is ANSWER, what
                 [call] = calls
                 assert call.func == row.key, what
@@ -368,17 +369,16 @@ class TestTheChecksThemselves:
         test_every_function_asks_the_type_of_every_operand("faulty")
 
     def faulty(self, wrapper):
-        from tensorlike.dispatch.registry import Row
+        form = self.form(REGISTRY["tensorlike.add"].parameters)
+        form.function, form.key = wrapper, tl.add
+        return form
 
-        row = REGISTRY["tensorlike.add"]
-        return Row(
-            wrapper,
-            namespace="tensorlike",
-            name="add",
-            parameters=row.parameters,
-            entry=row.entry,
-            form="function",
-            key=tl.add,
+    def form(self, parameters):
+        """A form of an operation like `add`."""
+        add = REGISTRY["tensorlike.add"]
+        operation = Operation("add", "tensorlike", parameters)
+        return Form(
+            operation, "function", add.implementation, namespace="tensorlike", name="add", parameters=parameters
         )
 
     def test_a_faithful_wrapper_passes(self, monkeypatch):
@@ -408,7 +408,7 @@ class TestTheChecksThemselves:
     def test_an_operand_that_is_not_looked_at_is_caught(self, monkeypatch):
         row = REGISTRY["tensorlike.add"]
         parameters = tuple(p._replace(operand=None) if p.name == "other" else p for p in row.parameters)
-        wrapper = public_function(row.entry, parameters, name="add", qualname="add", module="tensorlike", doc=None)
+        wrapper = public_function(self.form(parameters), name="add", qualname="add", module="tensorlike", doc=None)
         with pytest.raises((AssertionError, TypeError)):
             self.check(self.faulty(wrapper), monkeypatch)
 

@@ -245,7 +245,7 @@ INEXPRESSIBLE = {
     "tensorlike.nn.functional.max_pool1d_with_indices", "tensorlike.nn.functional.max_pool3d",
 }  # fmt: skip
 FUNCTIONS = [
-    row for row in rows() if row.form in ("function", "alias") and not mutates(row) and forms_of(row)[0] is row
+    row for row in rows() if row.kind in ("function", "alias") and not mutates(row) and forms_of(row)[0] is row
 ]  # fmt: skip
 
 

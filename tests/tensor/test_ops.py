@@ -147,7 +147,7 @@ def check_in_place(samples, row, sample, expected, what):
     kwargs.pop("out", None)
     target = args[0]
     former = array(target).copy()
-    if isinstance(expected, tl.Tensor) and row.form in ("inplace", "operator", "alias"):
+    if isinstance(expected, tl.Tensor) and row.kind in ("inplace", "operator", "alias"):
         dtype = array(expected).dtype
         # A real part, an absolute value: complex tensors do not take them in.
         narrowed = dtype.kind == "f" and former.dtype.kind == "c"
@@ -162,7 +162,7 @@ def check_in_place(samples, row, sample, expected, what):
     if isinstance(expected, tl.Tensor):
         cast = wrapped(array(expected).astype(former.dtype))
         same(samples, target, cast, what)
-    if row.form in ("inplace", "operator", "alias"):
+    if row.kind in ("inplace", "operator", "alias"):
         assert target._version > version, f"{what} did not count as a modification"
 
 
@@ -181,7 +181,7 @@ def check_out(samples, row, sample, expected, what):
         strided_target = strided(empty(expected))
         call(row, sample, kwargs={**sample.kwargs, "out": strided_target})
         same(samples, strided_target, expected, f"{what} with an out= that is not contiguous")
-        if array(expected).dtype.kind in "fc" and row.form != "alias":
+        if array(expected).dtype.kind in "fc" and row.kind != "alias":
             with pytest.raises(RuntimeError, match="can't be cast|dtype|type"):
                 row.function(*sample.args, **{**sample.kwargs, "out": empty(expected, np.int32)})
     elif isinstance(expected, tuple) and all(isinstance(t, tl.Tensor) for t in expected):
@@ -438,7 +438,7 @@ class TestTheChecksThemselves:
 
         check = self.declare()
         row = check.__closure__
-        member = next(c.cell_contents for c in row if hasattr(c.cell_contents, "declaration"))
+        member = next(c.cell_contents for c in row if hasattr(c.cell_contents, "operation"))
         derivatives(member.function, input=lambda grad, other: grad * other)
         with pytest.raises(GradientMismatch, match="input 1 is missing"):
             check()

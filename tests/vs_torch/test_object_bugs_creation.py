@@ -221,7 +221,7 @@ def functions() -> dict[str, tuple[Any, Any]]:
     """Return the functions that both libraries have, by name."""
     found = {}
     for row in rows():
-        if row.form in ("function", "alias"):
+        if row.kind in ("function", "alias"):
             name = f"{row.namespace}.{row.name}"
             theirs = torch_function(name.replace("tensorlike", "torch", 1))
             if theirs is not None:

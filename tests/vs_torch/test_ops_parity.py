@@ -72,13 +72,13 @@ def test_every_name_is_pytorchs():
     unknown = [
         row.full_name
         for row in rows()
-        if row.form not in ("property", "setter") and torch_function(row.full_name) is None
+        if row.kind not in ("property", "setter") and torch_function(row.full_name) is None
     ]
     unknown += [name for name in IGNORED if torch_function(name) is None]
     assert sorted(set(unknown) - set(OURS_ALONE)) == []
 
 
-@pytest.mark.parametrize("row", [r for r in rows() if r.form == "property"], ids=lambda r: r.full_name)
+@pytest.mark.parametrize("row", [r for r in rows() if r.kind == "property"], ids=lambda r: r.full_name)
 def test_properties(row):
     name = row.name.split(".")[1]
     for array_ in (

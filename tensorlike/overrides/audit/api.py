@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.registry import REGISTRY, Row
+from tensorlike.dispatch.operation import Form, Mutates
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
 
@@ -41,6 +41,15 @@ class AuditedFunction(NamedTuple):
     family: Any
     #: The results keep the type they have, whatever the operands are.
     nowrap: bool
+    #: What a call writes: see Note [What a call writes] in `dispatch.operation`.
+    mutates: Mutates
+    #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+    comparable: bool
+
+    @property
+    def inplace(self) -> bool:
+        """Whether every call writes its first operand."""
+        return bool(self.parameters) and self.mutates.get(self.parameters[0].name, "") is None
 
 
 class Call:
@@ -115,19 +124,12 @@ class TensorlikeApi:
     def __init__(self) -> None:
         import tensorlike
         from tensorlike.tensor.tensor import Tensor
-        from tensorlike.testing.samples import SAMPLES
 
         self.version = tensorlike.__version__
         self.tensor: type = Tensor
         self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
         self._rows = {row.full_name: row for _, row in public_rows()}
-        self._samples: Mapping[str, Samples] = SAMPLES
-        # Code objects are shared by functions of one shape, and hashing them is slow: identity will do.
-        self._families = {id(row.entry): _family(row) for row in REGISTRY.values()}
         self._path = tensorlike.__path__[0]
-        self._by_place: dict[tuple[str, int], list[Row]] = {}
-        for row in REGISTRY.values():
-            self._by_place.setdefault(_place(row), []).append(row)
 
     def functions(self) -> list[AuditedFunction]:
         """Return every function that types can override."""
@@ -136,47 +138,32 @@ class TensorlikeApi:
             AuditedFunction(
                 name=row.full_name,
                 namespace=f"{row.namespace}.{row.name.partition('.')[0]}" if "." in row.name else row.namespace,
-                form=row.form,
+                form=row.kind,
                 key=row.key,
                 parameters=row.parameters,
-                family=_family(row),
+                family=row.operation,
                 nowrap=row.key in nowrap,
+                mutates=row.mutates,
+                comparable=row.operation.comparable,
             )
             for row in self._rows.values()
             if any(p.operand for p in row.parameters)
         ]
 
-    # Samples are given once for an operation: its method, aliases and in-place form are called with the same inputs.
-
-    def _sample_names(self, row: Row) -> Iterator[str]:
-        yield row.full_name
-        rows = getattr(row.declaration, "rows", None)
-        if rows is not None:
-            yield row.declaration.full_name
-            yield from (other.full_name for other in rows)
-        elif row.form in ("method", "alias"):
-            # A composite's method and aliases are made from the source of the function.
-            yield from (other.full_name for other in self._by_place[_place(row)])
-        short = row.name.removeprefix("Tensor.").removesuffix("_")
-        if row.form in ("method", "alias", "inplace", "operator"):
-            for namespace in ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special"):
-                yield f"{namespace}.{short}"
-            yield f"tensorlike.Tensor.{short}"
-
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
+        from tensorlike.testing.samples import serving
+
         row = self._rows[function.name]
-        name = next((name for name in self._sample_names(row) if name in self._samples), None)
-        if name is None:
+        source = serving(row)
+        if source is None:
             yield from _guessed_calls(row)
             return
-        samples = self._samples[name]
+        samples: Samples = source.samples
         dtype = next((d for d in ("float32", "float64") if d in samples.dtypes), samples.dtypes[0])
-        source = REGISTRY.get(name, row)
-        inplace = row.name.endswith("_") and not row.name.endswith("__")
         found = 0
         for sample in samples.generate(dtype):
-            if inplace and sample.broadcasts:
+            if row.inplace and sample.broadcasts:
                 continue
             call = _adapted(sample, source.parameters, row.parameters, samples.deterministic)
             if call is not None:
@@ -194,17 +181,15 @@ class TensorlikeApi:
         code = frame.f_code
         if not code.co_filename.startswith("<tensorlike wrapper"):
             return None
-        # A generated wrapper finds its entry among its globals, which are its own.
-        family = self._families.get(id(frame.f_globals.get("entry")))
-        if family is None:
-            return None
+        # A generated wrapper finds its form among its globals, which are its own.
+        form: Form = frame.f_globals["entry"]
         values = frame.f_locals
         names = code.co_varnames[: code.co_argcount]
         arguments = [values[n] for n in names if n in values]
         if code.co_flags & 0x04:
             arguments.extend(values.get(code.co_varnames[code.co_argcount], ()))
         arguments.extend(values.get("keywords", {}).values())
-        return family, arguments
+        return form.operation, arguments
 
     def watching(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
         """Return a context without effect: every call has a frame."""
@@ -280,16 +265,6 @@ def api_named(name: str) -> AuditedApi:
 
         raise AuditError(f"the API to audit against is 'tensorlike' or 'torch', not {name!r}")
     return TensorlikeApi()
-
-
-def _family(row: Row) -> Any:
-    # Declarations of operations know their forms; elsewhere a function is a family of its own.
-    return row.declaration if hasattr(row.declaration, "rows") else row.entry
-
-
-def _place(row: Row) -> tuple[str, int]:
-    code = row.entry.implementation.__code__
-    return code.co_filename, code.co_firstlineno
 
 
 def _optional(parameters: Sequence[Parameter], passed: Mapping[str, Any]) -> frozenset[str]:
@@ -369,7 +344,7 @@ def _guess(name: str) -> Any:
     return {} if name == "memo" else value
 
 
-def _guessed_calls(row: Row) -> Iterator[Call]:
+def _guessed_calls(row: Form) -> Iterator[Call]:
     """Yield calls of a function that has no samples: small tensors for its operands, usual values for the rest."""
     required = [p for p in row.parameters if p.default is MISSING]
     for array, requires_grad in _guessed_arrays():
@@ -381,7 +356,7 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
                 if requires_grad:
                     tensor.requires_grad_()
                 value: Any = [tensor, tensor] if parameter.operand == "many" else tensor
-            elif row.form == "setter":
+            elif row.kind == "setter":
                 try:
                     value = getattr(args[0], row.name.split(".")[1])
                 except RuntimeError:  # `imag` of a real tensor
@@ -398,7 +373,7 @@ def _guessed_calls(row: Row) -> Iterator[Call]:
                 args.append(value)
         else:
             # Nothing says whether such a function draws random numbers, but a property does not.
-            yield Call(args, kwargs, frozenset(), deterministic=row.form in ("property", "setter"))
+            yield Call(args, kwargs, frozenset(), deterministic=row.kind in ("property", "setter"))
 
 
 def _guessed_arrays() -> Iterator[tuple[Any, bool]]:

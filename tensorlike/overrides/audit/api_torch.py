@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.operation import mutates_of
 from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.overrides.trace_torch import dummies, watching_mode
@@ -66,7 +67,7 @@ class TorchApi:
         self.default_implementation: CodeType = self.torch.Tensor.__torch_function__.__func__.__code__
         self._path = str(self.torch.__path__[0])
         self._own_path = str(importlib.import_module("tensorlike").__path__[0])
-        self._known = {row.full_name: row.parameters for _, row in public_rows()}
+        self._known = {form.full_name: form for _, form in public_rows()}
         self._families: dict[Any, str] = {}
         self._functions = list(self._listed())
 
@@ -98,7 +99,11 @@ class TorchApi:
             # Families are compared by identity.
             family = sys.intern(family if family.startswith("__") else family.removesuffix("_"))
             self._families[key] = family
-            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap)
+            twin = self._known.get(self._twin(name))
+            comparable = key is not self.tensor.__hash__ if twin is None else twin.operation.comparable
+            # The conventions are PyTorch's.
+            mutates = mutates_of(form, name, parameters) if twin is None else twin.mutates
+            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable)
 
     def _twin(self, name: str) -> str:
         """Return the name of tensorlike's function that does the same; "" when there is none."""
@@ -108,7 +113,7 @@ class TorchApi:
     def _parameters(self, name: str, key: Callable[..., Any], dummy: Callable[..., Any]) -> tuple[Parameter, ...]:
         twin = self._twin(name)
         if twin:
-            return self._known[twin]
+            return self._known[twin].parameters
         found: list[Parameter] = []
         for p in inspect.signature(dummy).parameters.values():
             if p.kind is p.VAR_KEYWORD:

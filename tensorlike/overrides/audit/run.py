@@ -53,15 +53,6 @@ __all__ = ["Auditor", "matching"]
 _TRIES = 12
 _PRINTED = 2000
 
-_IN_PLACE = frozenset(
-    f"__{name}__"
-    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor",
-                 "ilshift", "irshift", "setitem")
-)  # fmt: skip
-
-#: Names whose results differ from object to object, or are text.
-_INCOMPARABLE = frozenset(("data_ptr", "_version", "grad_fn", "__reduce_ex__", "__repr__", "__format__", "__hash__"))
-
 
 class _Attempt(NamedTuple):
     """The arguments of one audited call, and the same ones with plain tensors alone."""
@@ -108,7 +99,7 @@ def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> l
 
 def _unmatched(pattern: str, functions: Sequence[AuditedFunction]) -> str:
     operator = REGISTRY.get(f"tensorlike.{pattern.removeprefix('tensorlike.')}")
-    if operator is not None and operator.form == "operator":
+    if operator is not None and operator.kind == "operator":
         reported = next((f.name for f in functions if f.key is operator.key), None)
         if reported is not None:
             return f"types are not asked about {operator.full_name}: it reports {reported}, which can be audited"
@@ -344,7 +335,7 @@ class Auditor:
         # When nothing is known of the instance, the sample itself says at least what kind of result there is.
         plain = replaced(args, kwargs, place, dense if fits else sample)
         expected, written, given = self._plainly(function, *plain, place)
-        compare = maker.reads_values and function.name.rpartition(".")[2] not in _INCOMPARABLE
+        compare = maker.reads_values and function.comparable
         if not _is_written_to(function, place):
             written = None
         again = functools.partial(self._plainly, function, *plain, place)
@@ -515,9 +506,7 @@ class _Unusable(Exception):
 
 def _is_written_to(function: AuditedFunction, place: Place) -> bool:
     """Return whether the function is there to write to the operand at `place`."""
-    name = function.name.rpartition(".")[2]
-    in_place = name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
-    return place[0] == "out" or (place == (0,) and (in_place or function.form == "setter"))
+    return place[0] == "out" or (place == (0,) and function.inplace)
 
 
 def _entry(kind: type, function: AuditedFunction) -> tuple[type, bool] | None:

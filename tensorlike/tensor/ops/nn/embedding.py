@@ -8,11 +8,11 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor.backends import scatter_add
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, raw
+from .common import array_of, functional
 
 __all__ = ["embedding", "embedding_bag"]
 
@@ -100,7 +100,7 @@ derivatives(
         grad, indices, upstream_shape[0], padding_idx, scale_grad_by_freq
     ),
 )
-looked_up = raw(_embedding_op)
+looked_up = undispatched(_embedding_op)
 
 
 def check_indices(function: str, indices: Any, name: str = "indices") -> None:
@@ -143,7 +143,7 @@ def shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Non
         weight.detach()[rows] = chosen * scale
 
 
-@functional(guard=True)
+@functional(guard=True, mutates={"weight": "max_norm"})
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -173,7 +173,7 @@ def embedding(
     return _embedding_op(weight, input, row, scale_grad_by_freq)
 
 
-@functional(guard=True)
+@functional(guard=True, mutates={"weight": "max_norm"})
 def embedding_bag(
     input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,

@@ -127,7 +127,7 @@ def native_group_norm(
     return output.type_as(input), mean.type_as(input), rstd.type_as(input)
 
 
-@composite(guard=False)
+@composite(guard=False, mutates={"running_mean": "training", "running_var": "training"})
 def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
@@ -148,7 +148,7 @@ def batch_norm(
     )[0]
 
 
-@composite
+@composite(mutates={"running_mean": "training", "running_var": "training"})
 def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, *, out: tuple[Tensor, ...] | None = None,
@@ -183,7 +183,7 @@ def native_batch_norm(
     return tuple(out)
 
 
-@composite
+@composite(mutates={"running_mean": "use_input_stats", "running_var": "use_input_stats"})
 def instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,

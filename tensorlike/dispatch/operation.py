@@ -1,0 +1,385 @@
+"""`Operation`: what the library knows about one function; `Form`: one of the public functions that it is found as.
+
+# Note [One operation per function]
+`tl.add.operation` is the object on which every fact about `add` lies: what its declaration says and what is attached to
+it later, such as derivatives and batching rules. A primitive, a composite, a method, a property, a factory and a user's
+`@overridable` function have one alike; the user's has every fact at its default, which claims nothing. So a question
+about a function is put to its operation and never to its name: two functions of one name are two operations.
+
+`tl.add`, `Tensor.add`, `Tensor.add_` and `Tensor.__add__` are forms of it. What differs between them (the parameters,
+the implementation, what is written) lies on the `Form`. Neither knows arrays or gradients: a primitive of the tensor
+package is an operation of a subclass.
+
+# Note [Variants]
+Some operations do what another one does: with the operands exchanged (`__rsub__`), written into the first of them
+(`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`). Their
+declaration names the other one, `variant` says so, and `variants` of the other one lists them.
+
+# Note [What a call writes]
+`Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
+always written. It is settled when the form is declared, by PyTorch's conventions unless the declaration says otherwise:
+a setter, a method declared as in-place, a name that ends in an underscore and Python's in-place operators write their
+first parameter; `inplace=True` does so too; `out` is written when it is given. A user's function follows them as well,
+or says `overridable(mutates=...)`. A test holds what is declared against what the samples write.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType, MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .deferred import materialize
+from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
+
+if TYPE_CHECKING:
+    from .schema import Schema
+    from .signature import Parameter
+
+__all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "undispatched", "written"]
+
+#: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
+Mutates = Mapping[str, str | None]
+
+
+@functools.cache
+def _mutates(*items: tuple[str, str | None]) -> Mutates:
+    # Shared: 1500 forms have 20 different ones.
+    return MappingProxyType(dict(items))
+
+
+def _is_inplace_name(name: str) -> bool:
+    """Return whether a function's name says that it writes its first operand: `add_`, `__iadd__`."""
+    if name.startswith("__") and name.endswith("__"):
+        return name.startswith("__i") and hasattr(operator, "__" + name[3:])
+    return name.endswith("_")
+
+
+def mutates_of(
+    kind: str, name: str, parameters: Sequence[Parameter], declared: Sequence[str] | Mutates | None = None
+) -> Mutates:
+    """Return what a function of that kind and name writes: see Note [What a call writes].
+
+    `declared` stands in place of what the conventions say of the first parameter.
+    """
+    found: dict[str, str | None] = {}
+    names = [p.name for p in parameters]
+    if declared is not None:
+        found.update(declared if isinstance(declared, Mapping) else dict.fromkeys(declared))
+        unknown = [one for item in found.items() for one in item if one is not None and one not in names]
+        if unknown:
+            listed = ", ".join(names)
+            raise TypeError(f"{name}: mutates names {unknown[0]!r}, which is none of its parameters ({listed})")
+    elif names and (kind in ("inplace", "setter") or _is_inplace_name(name.rpartition(".")[2])):
+        found[names[0]] = None
+    elif "inplace" in names:
+        found[names[0]] = "inplace"
+    if "out" in names:
+        found["out"] = None
+    return _mutates(*found.items())
+
+
+def written(
+    mutates: Mutates, parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[Any]:
+    """Return the arguments of a call that it writes; an `out` of several tensors is one of them."""
+    if not mutates:
+        return []
+    given = {p.name: value for p, value in zip(parameters, args, strict=False)} | dict(kwargs)
+    missing = {p.name: p.default for p in parameters}
+    found = []
+    for name, option in mutates.items():
+        asked = True if option is None else given.get(option, missing[option])
+        if name in given and given[name] is not None and asked is not None and asked is not False:
+            found.append(given[name])
+    return found
+
+
+#: The kinds of variants.
+REFLECTED, INPLACE, SPECIAL_CASE = "reflected", "inplace", "special case"
+
+
+class Variant(NamedTuple):
+    """What an operation is of another one: see Note [Variants]."""
+
+    kind: str
+    of: Operation
+
+
+class Operation:
+    """What is known of one function, in all its forms: see Note [One operation per function]."""
+
+    __slots__ = (
+        "batching",
+        "comparable",
+        "composite",
+        "elementwise",
+        "forms",
+        "jvp",
+        "linear_in",
+        "name",
+        "namesakes",
+        "namespace",
+        "parameters",
+        "random",
+        "raw_vjp",
+        "variant",
+        "variants",
+        "view",
+        "vjp",
+    )
+
+    #: Whether it is a kernel on raw arrays, with a derivative of its own.
+    primitive = False
+
+    def __init__(
+        self, name: str, namespace: str, parameters: tuple[Parameter, ...], *, composite: bool = False
+    ) -> None:
+        self.name = name
+        self.namespace = namespace
+        #: The parameters as declared; each form has its own.
+        self.parameters = parameters
+        #: It is written with other public operations, which types may be asked about in turn.
+        self.composite = composite
+        #: Each element of the result is computed from the elements of the operands at its place.
+        self.elementwise = False
+        #: The operands in which it is linear, taken together.
+        self.linear_in: tuple[str, ...] = ()
+        #: It draws random numbers.
+        self.random = False
+        #: True when the result shares memory with the first operand, "maybe" when it may.
+        self.view: bool | str = False
+        #: Formulas of the gradient of each operand that has one, as functions of public operations.
+        self.vjp: Mapping[str, Callable[..., Any]] | None = None
+        #: The same on raw arrays, for a backward that is not itself recorded.
+        self.raw_vjp: Mapping[str, Callable[..., Any]] = {}
+        #: The rules of forward mode and of whole batches, where the transforms have one.
+        self.jvp: Callable[..., Any] | None = None
+        self.batching: Callable[..., Any] | None = None
+        #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+        self.comparable = True
+        #: The functions of its name in other namespaces do the same.
+        self.namesakes = True
+        #: What it is of another operation, and the operations that are such of this one: see Note [Variants].
+        self.variant: Variant | None = None
+        self.variants: tuple[Operation, ...] = ()
+        #: Every public function that it is found as, the main one first.
+        self.forms: list[Form] = []
+
+    @property
+    def full_name(self) -> str:
+        """The dotted name, such as `tensorlike.linalg.inv`. It identifies the operation to readers, not to code."""
+        return f"{self.namespace}.{self.name}"
+
+    def declare(
+        self,
+        *,
+        reflects: Any = None,
+        inplace_of: Any = None,
+        special_case_of: Any = None,
+        comparable: bool = True,
+        namesakes: bool = True,
+    ) -> None:
+        """Note the facts that declarations of every kind may state; operations are named by one of their functions."""
+        self.comparable = comparable
+        self.namesakes = namesakes
+        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of))
+        for kind, function in named:
+            if function is not None:
+                self.variant = Variant(kind, function.operation)
+                function.operation.variants += (self,)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the main public function."""
+        return self.forms[0].schema
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The main public function."""
+        return self.forms[0].function
+
+    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Return the generated functions that record calls, and that run the nodes; they are written now if need be."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.full_name}>"
+
+
+class Form:
+    """One public function of an operation: where it is found, its signature, and what runs behind it."""
+
+    __slots__ = (
+        "check",
+        "dummy",
+        "function",
+        "implementation",
+        "inherited",
+        "key",
+        "kind",
+        "mutates",
+        "name",
+        "namespace",
+        "nowrap",
+        "operation",
+        "overridable",
+        "parameters",
+        "plain",
+        "reports",
+        "samples",
+    )
+
+    # Both are set as soon as the public function is made, which needs the form.
+    function: Callable[..., Any]
+    #: What an implementation is handed as `func`: the function, or a property's `__get__` or `__set__`.
+    key: Callable[..., Any]
+
+    def __init__(
+        self,
+        operation: Operation,
+        kind: str,
+        implementation: Callable[..., Any],
+        *,
+        namespace: str,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        nowrap: bool = False,
+        overridable: bool = True,
+        reports: Form | None = None,
+        mutates: Sequence[str] | Mutates | None = None,
+    ) -> None:
+        self.operation = operation
+        #: "function", "method", "operator", "inplace", "property", "setter", "alias" or "factory".
+        self.kind = kind
+        #: What runs when no type and no mode overrides the call.
+        self.implementation = implementation
+        self.namespace = namespace
+        self.name = name
+        self.parameters = parameters
+        #: What a call writes: see Note [What a call writes].
+        self.mutates = mutates_of(kind, name, parameters, mutates)
+        self.nowrap = nowrap
+        self.overridable = overridable
+        #: The form that types are asked about in place of this one: `x + y` is a call of `Tensor.add` to them.
+        self.reports = reports
+        #: Answers for a class that inherits the default implementation, or returns NotImplemented: a shortcut.
+        self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
+        #: Complains of operands that are no tensors, for implementations that do not check them themselves.
+        self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
+        #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
+        self.plain: Callable[..., Any] | None = None
+        self.dummy: Callable[..., Any] | None = None
+        #: Its sample inputs, once `tensorlike.testing.samples` is loaded; most forms have those of another one.
+        self.samples: Any = None
+        operation.forms.append(self)
+
+    @property
+    def full_name(self) -> str:
+        """The dotted public name, such as `tensorlike.Tensor.add`."""
+        return f"{self.namespace}.{self.name}"
+
+    @property
+    def of_library(self) -> bool:
+        """Whether the function is the library's own; what others declare says nothing but what it is told to."""
+        return self.namespace.partition(".")[0] == "tensorlike"
+
+    def operands(self) -> Iterator[Parameter]:
+        """Yield the parameters that dispatch looks at."""
+        return (p for p in self.parameters if p.operand)
+
+    @property
+    def schema(self) -> Schema:
+        """What callers may rely on, as data and, by `str()`, in the words of PyTorch's schemas."""
+        from .schema import schema_of  # Asked for by readers, not by calls.
+
+        return schema_of(self)
+
+    @property
+    def inplace(self) -> bool:
+        """Whether every call writes its first parameter, as `add_`, `relu_`, `__setitem__` and setters do."""
+        return bool(self.parameters) and self.mutates.get(self.parameters[0].name, "") is None
+
+    def written(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Return the arguments of a call that it writes; an `out` of several tensors is one of them."""
+        return written(self.mutates, self.parameters, args, kwargs)
+
+    def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the implementation without override dispatch."""
+        if not OPTIONAL_TENSORS:
+            if not ALIVE:
+                fill_sets()  # An interrupt kept them from being filled.
+            if not kwargs:
+                # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
+                plain = self.plain
+                if plain is None:
+                    plain = self.plain = _without_modes(self)
+                return plain(*args)
+        if self.check is not None:
+            self.check(args, kwargs)
+        return self.implementation(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.full_name}>"
+
+
+def _without_modes(form: Form) -> Callable[..., Any]:
+    """Return a copy of the generated wrapper of `form` that ignores active modes and never dispatches."""
+    function = form.key
+    if type(function) is not FunctionType or getattr(function, "_form", None) is not form:
+        return form.implementation
+    materialize(function)
+    space = function.__globals__ | {
+        "PLAIN": PLAIN_TYPES,
+        "TENSORS": TENSOR_TYPES,
+        "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
+        "plain_all": PLAIN_TYPES.issuperset,
+        "collect": _undispatched(form, function.__globals__["passed"]),
+        "_state": _no_shortcuts,
+    }
+    return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+
+
+_GUARDED = CLEAR.but(subclasses_disabled=True)
+
+
+def _no_shortcuts() -> State:
+    """Return a State that is not clear: the wrapper's shortcuts for overriding types, which ask for one, are off."""
+    return _GUARDED
+
+
+def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[..., Any]:
+    """Return what stands for the collector of `form` in a wrapper that never dispatches."""
+    implementation = form.implementation
+
+    def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Any = None) -> Any:
+        args = passed(given)
+        if form.check is not None:
+            form.check(args, keywords)
+        return implementation(*args, **keywords)
+
+    return answer
+
+
+def undispatched(function: Any) -> Callable[..., Any]:
+    """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
+    implementation: Callable[..., Any] = function._form.implementation
+    return implementation
+
+
+def form_of(function: Any) -> Form | None:
+    """Return the form that a function is, or None: a public function, or a property's `__get__` or `__set__`.
+
+    The attributes of a function are copied by `functools.wraps`, so the form is asked whether it is meant.
+    """
+    found: Form | None = getattr(function, "_form", None)
+    if found is None:
+        owner = getattr(function, "__self__", None)
+        if type(owner) is not property:
+            return None
+        accessor = owner.fset if function.__name__ == "__set__" else owner.fget
+        found = getattr(accessor, "_form", None)
+        return found if found is not None and found.key == function else None
+    return found if found.function is function else None
