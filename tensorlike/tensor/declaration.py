@@ -297,12 +297,16 @@ class Declaration(Operation):
             return self._record_several(result, operands)
         return self.recording()(result, *operands)
 
+    @property
+    def result_name(self) -> str:
+        """The name of the type of `return_types` that several results come in."""
+        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
+
     def _pack(self, tensors: list[Any]) -> Any:
         if self.several is True:
             return tuple(tensors)
-        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
-        name = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
-        return return_type(name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        return return_type(self.result_name, tuple(self.several))(tensors)  # type: ignore[arg-type]
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]
