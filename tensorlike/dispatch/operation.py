@@ -97,6 +97,7 @@ class Operation:
     __slots__ = (
         "batching",
         "composite",
+        "deprecated_orders",
         "elementwise",
         "forms",
         "jvp",
@@ -126,6 +127,8 @@ class Operation:
         self.elementwise = False
         #: The operands in which it is linear, taken together.
         self.linear_in: tuple[str, ...] = ()
+        #: Orders of all its parameters as positional arguments that PyTorch deprecates and still takes.
+        self.deprecated_orders: tuple[tuple[str, ...], ...] = ()
         #: It draws random numbers.
         self.random = False
         #: True when the result shares memory with the first operand, "maybe" when it may.
