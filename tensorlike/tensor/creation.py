@@ -76,7 +76,7 @@ def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> A
     if isinstance(out, TensorBase):
         where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
-    return write_out(name, out, array)
+    return write_out(name, out, array, recorded=False)
 
 
 # ---------------------------------------------------------------------------------------------------- filled

@@ -66,7 +66,7 @@ def _drawn(
         source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
     if out is not None:
-        return write_out(name, out, array)
+        return write_out(name, out, array, recorded=False)
     return finish(array, requires_grad)
 
 

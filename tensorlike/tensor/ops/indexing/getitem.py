@@ -331,6 +331,15 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     bump(self)
 
 
+def _is_mask(index: Any) -> bool:
+    """Return whether an index holds one mask and no other tensor or list."""
+    parts = [p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, (TensorBase, list))]
+    if len(parts) != 1:
+        return False
+    mask = parts[0]
+    return mask._tl_data.dtype.kind == "b" if isinstance(mask, TensorBase) else all(type(item) is bool for item in mask)
+
+
 @tensor_method(name="__setitem__", composite=False, mutates=("self",))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
@@ -368,6 +377,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
             declared(fill).write_in_place("__setitem__", view, value)
         return
     if isinstance(value, TensorBase):
+        if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
+            value = value._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
         if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "

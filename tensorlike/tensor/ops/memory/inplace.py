@@ -172,6 +172,7 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
         self._tl_view_base = None
         self._tl_counter = None
     self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
+    bump(self)
     return self
 
 
