@@ -318,7 +318,8 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
         "where out": ("lib.where({mask}, {x}, {y}, out={out})", "lib.clamp({x}, {number}, out={out})"),
         "exp out": ("lib.exp({x}, out={out})", "lib.neg({x}, out={out})", "lib.sign({x}, out={out})",
                     "lib.isposinf({r}, out={out})", "lib.trunc({x}, out={out})", "lib.abs({x}, out={out})"),
-        "max out": ("lib.amax({x}, {dim}, out={out})", "lib.argmax({x}, {dim}, out={out})", "lib.all({x}, {dim}, out={out})",
+        "max out": ("lib.amax({x}, {dim}, out={out})", "lib.argmax({x}, {dim}, out={out})",
+                    "lib.all({x}, {dim}, out={out})",
                     "lib.logsumexp({f}, {dim}, out={out})", "lib.prod({x}, {dim}, out={out})"),
         "gather out": ("lib.gather({x}, {dim}, {zeros}, out={out})", "lib.index_select({x}, {dim}, {ints}, out={out})",
                        "lib.take({x}, {ints}, out={out})", "lib.masked_select({x}, {mask}, out={out})"),
@@ -459,7 +460,8 @@ class Draw(dict[str, str]):
             if function == "logsumexp":
                 return function, choice(("{f}.logsumexp({dim})", "{f}.logsumexp({dim}, keepdim=True)"))
             return function, choice(
-                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", f"{{{{f}}}}.{{0}}({more})", "{{x}}.{0}(dim=({{dim}},))")
+                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", f"{{{{f}}}}.{{0}}({more})",
+                 "{{x}}.{0}(dim=({{dim}},))")
             ).format(function)
         function = choice(ALONG)
         several = {"max", "min", "median", "nanmedian", "sort", "cummax", "cummin", "mode", "aminmax"}

@@ -75,7 +75,7 @@ def test_the_warning_comes_once(call, monkeypatch):
 
 def test_the_words_of_the_warning(monkeypatch):
     monkeypatch.setattr(positional, "_warned", [False])
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="overload") as caught:
         tl.add(tl.ones(2), 2, tl.ones(2))
     assert str(caught[0].message) == (
         "This overload of add is deprecated:\n\tadd(Tensor input, Number alpha, Tensor other, *, Tensor out = None)\n"

@@ -79,6 +79,13 @@ PROGRAMS = {
         v2 = lib.tensor([100, 100], dtype=lib.int8)
         v2.cumprod_(0)
     """,
+    "block_diag of numbers": """
+        v1 = lib.block_diag(lib.tensor(1.0, dtype=lib.float64), lib.ones(2))
+    """,
+    "a value that does not fit a mask": """
+        v1 = lib.ones(2, 2)
+        v1[1, lib.tensor([True, False])] = lib.ones(2, 2)
+    """,
     "versions of resize_": """
         v1 = lib.arange(4)
         v1.resize_(2, 2)

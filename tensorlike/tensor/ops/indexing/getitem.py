@@ -389,7 +389,15 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
-    declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+    try:
+        declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+    except TypeError as error:
+        if "boolean array indexing" not in str(error):
+            raise
+        shape = list(value._tl_data.shape)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {shape} cannot be broadcast to the elements that the mask chooses"
+        ) from None
 
 
 def _delitem(self: Any, index: Any) -> None:

@@ -157,7 +157,6 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
     if wanted == "preserve_format":
         raise RuntimeError(f"{name}(): Unsupported memory format Preserve; pass another, or none")
     if array.shape == shape and wanted is None:
-        bump(self)
         return self
     count, width = math.prod(shape), array.dtype.itemsize
     strides = tuple(n * width for n in steps_of(shape, wanted))
