@@ -81,6 +81,7 @@ def primitive(
     differentiable: bool = True,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
+    **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
@@ -94,7 +95,7 @@ def primitive(
     on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
     kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
     large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
-    elementwise or has `own_layout`: then they lie as the kernel leaves them.
+    elementwise or has `own_layout`: then they lie as the kernel leaves them. `facts` are those of `Operation.declare`.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,6 +118,7 @@ def primitive(
             hot=hot,
             own_layout=own_layout,
         )
+        d.declare(**facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,

@@ -39,6 +39,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
@@ -53,7 +54,7 @@ __all__ = [
     "elsewhere",
     "guarded",
     "hot_array",
-    "option",
+    "options",
     "quiet",
     "scalars_moved",
     "space",
@@ -184,6 +185,22 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
+def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+    moved = scalars_moved(inplace, *args)
+    if moved is None:
+        raise
+    return function(*moved, **options)
+
+
+def run_guarded(
+    guard: AbstractContextManager[Any], function: Callable[..., Any], *args: Any, **options: Any
+) -> Any:
+    """Run `function` again in the context of its operands' device: see Note [The current device]."""
+    with guard:
+        return function(*args, **options)
+
+
 def as_arrays(values: Any) -> list[Any]:
     """Return a kernel's several results as arrays."""
     return [v if type(v) is ndarray else as_array(v) for v in values]
@@ -233,10 +250,11 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
 
 
-def option(function: str, argument: str, annotation: str, value: Any) -> None:
-    """Raise a TypeError unless `value` may stand for a `bool` or an `int`."""
-    if not fitting(annotation, value):
-        wrong_type(function, argument, None, value, annotation)
+def options(function: str, *given: tuple[str, str, Any]) -> None:
+    """Raise a TypeError unless every value may stand for the `bool` or the `int` that its annotation says."""
+    for argument, annotation, value in given:
+        if not fitting(annotation, value):
+            wrong_type(function, argument, None, value, annotation)
 
 
 def is_number(value: Any) -> bool:
@@ -577,7 +595,7 @@ def write_out(
                 f"not match the required output shape {list(result.shape)}. Pass an `out` of that shape, or one "
                 "without elements.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
         out._tl_data = result if result.dtype == target.dtype else result.astype(target.dtype)
         if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):

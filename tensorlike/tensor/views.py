@@ -17,16 +17,15 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import AutogradMeta, TensorBase, version_counter, wrap
+from tensorlike.autograd.base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
     Node,
     edge_of,
     next_sequence_number,
-    register_view_refresh,
 )
-from tensorlike.dispatch.core import undispatched
+from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
@@ -253,7 +252,7 @@ def _follow(tensor: Any) -> Any:
     return tensor._tl_edge
 
 
-register_view_refresh(_refresh)
+PROVIDED.refresh_view = _refresh
 
 
 def refuse(tensor: Any, what: str) -> NoReturn:
@@ -299,7 +298,7 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
                 f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
                 f"operation. This also applies to advanced indexing e.g. {_WARN_OF_OVERLAP[name]}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
             return
         raise RuntimeError(

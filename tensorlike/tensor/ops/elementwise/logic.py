@@ -174,7 +174,7 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
     """
 
 
-@tensor_method(operator_of="bitwise_left_shift")
+@tensor_method(reflects=bitwise_left_shift)
 def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted left by each element.
 
@@ -187,7 +187,7 @@ def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     return bitwise_left_shift(other, self)
 
 
-@tensor_method(operator_of="bitwise_right_shift")
+@tensor_method(reflects=bitwise_right_shift)
 def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted right by each element.
 

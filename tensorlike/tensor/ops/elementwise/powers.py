@@ -67,7 +67,7 @@ def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any
 derivatives(pow, input=_power_of_base, exponent=_power_of_exponent)
 
 
-@tensor_method(operator_of="pow")
+@tensor_method(reflects=pow)
 def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other ** self`, element by element.
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.dispatch.core import _outside_stacklevel
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.creation import ones
 from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.dtypes import dtype_of
@@ -250,7 +250,7 @@ def istft(
             "A window was not provided. A rectangular window will be applied. Please provide the same window used by "
             "stft to make the inversion lossless.",
             UserWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
     sides = _whole_window(window, spectrum, width, n_fft)
     batched = (spectrum if spectrum.dim() == 3 else spectrum.unsqueeze(0)).transpose(1, 2)
@@ -282,7 +282,7 @@ def _cut(call: str, signal: Any, weights: Any, n_fft: int, center: bool, length:
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
             "Please check your center and hop_length settings.",
             UserWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
         found = _padded(found, 0, stop - total)
     return found if batch else found.squeeze(0)

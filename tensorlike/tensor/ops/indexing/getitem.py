@@ -20,6 +20,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
+from tensorlike.tensor.fast_paths import FastPath
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
@@ -172,11 +173,12 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 
 # The view of a tensor without history, in one frame: anything else goes to the implementation.
-_HOT_GETITEM = """
-if type(self) in TENSORS and not keywords and (not self._tl_tracked or no_history(self)):
+_HOT_GETITEM = FastPath(
+    """
+if type(input) in TENSORS and not keywords and (not input._tl_tracked or no_history(input)):
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
-        array = self._tl_data
+        array = input._tl_data
         try:
             result = array[index]
             if type(result) is not ndarray:
@@ -184,8 +186,10 @@ if type(self) in TENSORS and not keywords and (not self._tl_tracked or no_histor
         except Exception:
             pass
         else:
-            return view_of(self, result)
-"""
+            return view_of(input, result)
+""",
+    {"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+)
 
 
 def _basic_view(array: Any, index: Any) -> Any:
@@ -228,8 +232,7 @@ def _last_view(index: Any) -> Any:
 @tensor_method(
     name="__getitem__",
     composite=False,
-    hot=_HOT_GETITEM.strip(),
-    hot_values={"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+    hot=_HOT_GETITEM,
 )
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
@@ -456,7 +459,7 @@ def index_put(
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=index_put)
 def index_put_(
     self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:

@@ -245,7 +245,7 @@ def scatter(
     return result if out is None else write_out("scatter", out, result._tl_data, input, index, rule="exact")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=scatter)
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
     reduce: str | None = None,

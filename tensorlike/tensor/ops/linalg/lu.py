@@ -180,7 +180,8 @@ def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor
 derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pivots))
 
 
-@composite(namespace=NAMESPACE)
+# `tl.lu` returns the packed factors.
+@composite(namespace=NAMESPACE, namesakes=False)
 def lu(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip

@@ -256,7 +256,7 @@ raw_derivatives(
 )
 
 
-@tensor_method(operator_of="__matmul__", name="__rmatmul__")
+@tensor_method(reflects=matmul, name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     """Return `other @ self`, for an `other` that does not know how.
 

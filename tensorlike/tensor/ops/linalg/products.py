@@ -247,7 +247,8 @@ def _powers(x: Any, count: int) -> Any:
     return cat((ones, rest), -1)
 
 
-@composite(namespace=NAMESPACE, name="vander")
+# The columns of `tl.vander` are in opposite order.
+@composite(namespace=NAMESPACE, name="vander", namesakes=False)
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Return the powers from 0 to N - 1 of each element of `x` as a last dimension; N is `x.shape[-1]` if left out.
 

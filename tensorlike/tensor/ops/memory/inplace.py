@@ -29,6 +29,7 @@ from tensorlike.tensor.views import bump, check_inplace
 from ..indexing.basic import declared
 from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
+from ..shape.resizing import resize, resize_as
 
 __all__ = ["copy_into", "fill", "restructure", "zero_"]
 
@@ -68,7 +69,7 @@ def zeros_like_gradient(grad: Any) -> Any:
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 
-@composite(guard=False)
+@composite(guard=False, inplace_of=fill)
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
@@ -175,7 +176,7 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
     return self
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=resize)
 def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
     """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are not set.
 
@@ -193,7 +194,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=resize_as)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are not set.
 
@@ -274,7 +275,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         original = wrap(array)
         original._tl_edge = edge_of(self)
         original._tl_tracked = self._tl_tracked
-        node = declaration.recording()[1](original, *args)
+        node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
     if node is not None:

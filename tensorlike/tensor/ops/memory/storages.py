@@ -9,6 +9,7 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.attributes import data_ptr, stride
 from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.dtypes import dtype_of
@@ -67,7 +68,8 @@ def storage_type(self: Tensor) -> type:
 
     Same as PyTorch's method of that name, which has a class for each dtype.
     """
-    warnings.warn("TypedStorage is deprecated; use tensor.untyped_storage()", UserWarning, stacklevel=3)
+    message = "TypedStorage is deprecated; use tensor.untyped_storage()"
+    warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
     return TypedStorage
 
 

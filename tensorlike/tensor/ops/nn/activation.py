@@ -174,7 +174,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1)
 
 
-@functional
+@functional(inplace_of=elu)
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `elu(input, alpha)` into `input`, and return it.
 
@@ -204,7 +204,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)
 
 
-@functional
+@functional(inplace_of=celu)
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `celu(input, alpha)` into `input`, and return it.
 
@@ -230,7 +230,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
 
-@functional
+@functional(inplace_of=selu)
 def selu_(input: Tensor) -> Tensor:
     """Write `selu(input)` into `input`, and return it.
 
@@ -547,7 +547,7 @@ def rrelu(
     return overwritten(input, compute) if inplace else compute(input)
 
 
-@functional(guard=True)
+@functional(guard=True, inplace_of=rrelu)
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 

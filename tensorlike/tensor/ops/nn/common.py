@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.dispatch.core import _outside_stacklevel
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
@@ -60,7 +60,7 @@ def functional(function: Callable[..., Any] | None = None, *, guard: bool = Fals
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
     d = function.operation
-    return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
+    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = True) -> Any:
@@ -86,7 +86,7 @@ def formatted(result: Any, *operands: Any) -> Any:
 
 def warn(message: str) -> None:
     """Warn whoever called the library."""
-    warnings.warn(message, UserWarning, stacklevel=_outside_stacklevel())
+    warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
 
 
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:

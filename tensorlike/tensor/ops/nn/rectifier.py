@@ -74,7 +74,7 @@ _relu = undispatched(relu)
 _relu_into = undispatched(TensorType.relu_)
 
 
-@composite(guard=False, name="relu_")
+@composite(guard=False, name="relu_", inplace_of=relu)
 def _relu_inplace(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
@@ -103,7 +103,7 @@ def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _relu_into(input) if inplace else _relu(input)
 
 
-@functional(name="relu_")
+@functional(name="relu_", inplace_of=_functional_relu)
 def _functional_relu_(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
@@ -145,7 +145,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return (_threshold_into if inplace else _threshold)(input, threshold, value)
 
 
-@functional
+@functional(inplace_of=threshold)
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """Write `threshold(input, threshold, value)` into `input`, and return it.
 
@@ -213,7 +213,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return (_hardtanh_into if inplace else _hardtanh)(input, min_val, max_val)
 
 
-@functional
+@functional(inplace_of=hardtanh)
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
 
@@ -283,7 +283,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)
 
 
-@functional
+@functional(inplace_of=leaky_relu)
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
 

@@ -89,7 +89,8 @@ def max_pool3d(
     )
 
 
-@composite
+# It returns the indices too.
+@composite(namesakes=False)
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """Return the largest elements of `output_size` windows along the last dimension, and where they were.
 

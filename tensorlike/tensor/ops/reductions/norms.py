@@ -240,7 +240,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method
+@tensor_method(inplace_of=renorm)
 def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
 

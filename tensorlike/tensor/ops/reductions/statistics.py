@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
 from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
@@ -74,7 +75,7 @@ def _variance(
             f"{function}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel): {taken} is not less than {count}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
     mean = xp.add.reduce(input, axes, None, None, True) / count
     away = input - mean

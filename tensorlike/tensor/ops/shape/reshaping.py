@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import (
     composite,
     derivatives,
@@ -429,7 +430,7 @@ def T(self: Tensor) -> Tensor:
             f"x.T is deprecated for tensors of other than 2 dimensions (this one has {ndim}): use x.mT to transpose "
             "batches of matrices, or x.permute(*range(x.ndim)[::-1]) to reverse the dimensions",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
     return _permute(self, tuple(range(ndim))[::-1])
 
@@ -440,7 +441,7 @@ def _matrices(self: Any, name: str) -> Any:
         warnings.warn(
             f"tensor.{name} is deprecated for tensors without dimensions, where it changes nothing",
             UserWarning,
-            stacklevel=4,
+            stacklevel=outside_stacklevel(),
         )
         return self
     if ndim == 1:
