@@ -188,7 +188,11 @@ class Declaration(Operation):
         With "dtype" they compute in the dtype of `out`.
         """
         rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
-        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
+        return {
+            "rule": "exact" if rule == "dtype" else rule,
+            "recorded": self.differentiable,
+            "pointwise": self.elementwise,
+        }
 
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
