@@ -192,12 +192,6 @@ class Declaration(Operation):
             self._recorded = Recorded(self)
         return self._recorded
 
-    def node_class(self) -> type[Node]:
-        """Return the class of its nodes, made on first use."""
-        self.recording()
-        assert self.node is not None
-        return self.node
-
     def call_data(self) -> CallData:
         """Return all that a call needs, for a reader that runs no generated code."""
         from .call_data import call_data  # Nothing of the library itself reads it yet.
