@@ -168,7 +168,7 @@ def collector(
                     if entry.plain is not None:
                         return entry.plain(*args)
                 elif plan.default is not None and entry.inherited is None:
-                    return core._propagate(entry, plan.default, args, keywords)  # type: ignore[misc]
+                    return core.PROVIDED.propagate(entry, plan.default, args, keywords)
             return dispatch(entry, (), given[:leading] if first else collect(given, None), args, keywords, plan)
         if not keywords:
             found = collect(given, None)
