@@ -43,7 +43,7 @@ derivatives(
     other=lambda grad, condition: _choose(condition, 0, grad),
 )
 
-# The implementation behind the dispatch, which the public functions have done already.
+# The undispatched implementation: the public functions have dispatched already.
 _choose_behind = kernel_of(_where)
 
 

@@ -26,7 +26,7 @@ __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 
 def _back(xp: Any, like: Any, *parts: Any) -> Any:
-    """Return NumPy arrays as arrays like `like`."""
+    """Convert NumPy arrays to arrays on the device of `like`."""
     if xp is np:
         return parts
     backend = backend_of(like)
@@ -111,12 +111,12 @@ derivatives(ldl_factor, input=lambda grads: no_derivative("linalg.ldl_factor"))
 
 
 def _order(pivots: Any) -> Any:
-    """Return which row of a matrix stands where after the exchanges."""
+    """Return the permutation of the rows after the exchanges."""
     order = np.arange(len(pivots))
     place = 0
     while place < len(pivots):
         block = 1 if pivots[place] > 0 else 2
-        # Of a block of size 2 it is the second row that changed places.
+        # In a block of size 2 the second row was exchanged.
         last, other = place + block - 1, abs(int(pivots[place])) - 1
         order[last], order[other] = order[other], order[last]
         place += block
@@ -158,7 +158,7 @@ def _solved(linalg: Any, factors: Any, pivots: Any, right: Any, hermitian: bool)
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
 def ldl_solve(xp: Any, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """Return the solution X of A X = B from what `linalg.ldl_factor` gave for A, with the same `hermitian`.
+    """Return the solution X of A X = B from the result of `linalg.ldl_factor` for A, with the same `hermitian`.
 
     LD has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit and for
     pivots that are not integers. There is no derivative.

@@ -1,4 +1,4 @@
-"""Joining tensors, and taking them apart."""
+"""Joining and splitting tensors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _reshape = direct(reshape)
 
 
 def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
-    """Return whether `cat` passes a tensor over: one of shape [0] goes with any others, in PyTorch and so here."""
+    """Return whether `cat` ignores a tensor: one of shape [0] goes with any others, as in PyTorch."""
     return shape == (0,)
 
 
@@ -34,8 +34,8 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
-    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are passed over. Raises ValueError
-    for no tensors at all.
+    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
+    no tensors at all.
 
     >>> import tensorlike as tl
     >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
@@ -47,7 +47,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         try:
             return xp.concatenate(tensors, axis=dim)
         except ValueError:
-            # Not that simple, or wrong: looked at below.
+            # Neither simple nor certainly wrong: handled below.
             pass
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
@@ -79,7 +79,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
-    """Return the parts of a gradient that belong to the tensors joined."""
+    """Split a gradient into those of the joined tensors."""
     where = one_dim(dim, grad._tl_data.ndim)
     start = 0
     pieces = []
@@ -245,7 +245,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return direct(_block_diag)(direct(atleast_2d)(list(tensors)))
 
 
-# -------------------------------------------------------------------------------------------------------- taking apart
+# ----------------------------------------------------------------------------------------------------------- splitting
 
 
 @primitive(name="split", namespace=INTERNAL, method=False, several=True, view=True)
@@ -315,7 +315,7 @@ def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
 
 @composite(guard=False)
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `tensor` along `dim`: of one size, but for the last, or of given sizes.
+    """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
 
@@ -330,7 +330,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
 @tensor_method(name="split", composite=False)
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of this tensor along `dim`: of one size, but for the last, or of given sizes.
+    """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
     >>> import tensorlike as tl
     >>> tl.arange(5).split([1, 4])
@@ -343,7 +343,7 @@ def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -
 
 @composite(guard=False, method=True)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `input` of the given sizes along `dim`.
+    """Split `input` along `dim` into views of the given sizes.
 
     Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
@@ -358,7 +358,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @composite(guard=False, method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of `input` cut into at most `chunks` parts of one size along `dim`; the last may be smaller.
+    """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
     >>> import tensorlike as tl
     >>> tl.chunk(tl.arange(5), 2)
@@ -381,7 +381,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @primitive(several=True, view=True)
 def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the slices of `input` along `dim`, which they no longer have.
+    """Remove dimension `dim`; return a tuple of views, one for each index.
 
     Raises IndexError for a tensor without dimensions.
 
@@ -402,7 +402,7 @@ derivatives(unbind, input=lambda grads, dim: direct(stack)(grads, dim))
 
 
 def _sections(value: Any, function: str) -> Any:
-    """Return the number of sections, or the list of places to cut at."""
+    """Return the number of sections, or the list of indices to split at."""
     if isinstance(value, TensorBase):
         array = value._tl_data
         if array.ndim > 1:
@@ -429,7 +429,7 @@ def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
     else:
         ends = sections
     starts = [0, *ends]
-    # One view for each part, which may be written to: that is what sets this apart from `split`.
+    # A separate view for each part, so that each may be written to, unlike those of `split`.
     return tuple(
         part(slice_view, tensor, along(dim, slice(start, end)))
         for start, end in zip(starts, [*ends, total], strict=True)
@@ -441,7 +441,7 @@ def tensor_split(
     input: Tensor, indices_or_sections: Tensor | int | Sequence[int] | None = None, dim: int = 0, *,
     indices: Sequence[int] | None = None, sections: int | None = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Return views of `input` cut along `dim` into a number of parts, or at the given indices.
+    """Split `input` along `dim` into a number of views, or at the given indices.
 
     Raises RuntimeError for fewer than one part.
 
@@ -486,7 +486,7 @@ def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tupl
 
 @composite(guard=False, method=True)
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its second dimension (its first, if it has one): evenly, or at given indices.
+    """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> tl.hsplit(tl.arange(4), 2)
@@ -499,7 +499,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 @composite(guard=False, method=True)
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its first dimension: evenly, or at given indices.
+    """Split `input` along its first dimension: evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
@@ -512,7 +512,7 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 @composite(guard=False, method=True)
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its third dimension: evenly, or at given indices.
+    """Split `input` along its third dimension: evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
