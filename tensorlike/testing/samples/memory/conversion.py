@@ -1,4 +1,4 @@
-"""Samples of what changes dtypes and takes tensors to Python and NumPy."""
+"""Samples of conversions to other dtypes, and to Python and NumPy."""
 
 from __future__ import annotations
 
