@@ -84,8 +84,8 @@ _LAZY_FUNCTIONS = {
     "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
 }  # fmt: skip
 
-# The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch; the package of
-# that name stays importable from (`from tensorlike.tensor import ...`).
+# The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch: see Note
+# [A package that is a function].
 _fill(__name__)
 __all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
 __all__ += [name for name in LAZY if name[0] != "_"] + ["set_printoptions"]

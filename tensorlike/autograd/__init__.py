@@ -15,9 +15,9 @@ from .grad_mode import (
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
-from .multithreading import set_multithreading_enabled
 from .variable import Variable
 
 __all__ = [

@@ -145,11 +145,15 @@ class detect_anomaly(_AnomalyContext):
 def check_gradients(node: Node, grads: Any) -> None:
     """Raise for the first gradient with a NaN."""
     for index, grad in enumerate(grads):
-        if isinstance(grad, TensorBase) and grad._tl_data.dtype.kind in "fcV":
-            values: Any = grad
-            if bool(values.isnan().any()):
-                warn_of_failure(node)
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+        if isinstance(grad, TensorBase) and grad._tl_data.dtype.kind in "fcV" and _has_nan(grad):
+            warn_of_failure(node)
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+
+
+def _has_nan(tensor: Any) -> bool:
+    if tensor._tl_transformed:
+        return any(map(_has_nan, tensor.held()))
+    return bool(tensor.isnan().any())
 
 
 def warn_of_failure(node: Node) -> None:

@@ -3,11 +3,17 @@
 The engine is a loop over a heap: the node created last runs first, which is a topological order, since a node is
 created after those its edges lead to. Accumulators have negative numbers and so run last, each once, with everything
 that arrived for its leaf. Nothing recurses, so a chain may be of any length.
+
+# Note [Gradients of a transform]
+Gradients may be tensors of a transform, batches for one: `autograd.grad` with `is_grads_batched` runs the graph once
+for all of them. They have no array, so a run with them adds as one that is recorded does, with public functions, takes
+the formulas that are written with public functions, and has the transform run each node (`Run.apply`). It touches no
+leaf, and retains no gradient: a tensor of a transform means nothing when the transform has ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from types import MappingProxyType
@@ -20,7 +26,7 @@ from .base import add_arrays, wrap
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import AccumulateGrad, Edge, Node
 
-__all__ = ["Run", "current_run", "reached_from", "run"]
+__all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
 
 class Run:
     """One run of the graph: what is asked of it, for what is called in the middle of it."""
@@ -34,6 +40,8 @@ class Run:
     results: list[Any]
     accumulate: bool
     anomaly: bool | None
+    #: Runs one node, when the gradients are tensors of a transform: see Note [Gradients of a transform].
+    apply: Callable[[Node, Any], Any] | None
     #: What hooks remember for the length of this run. None until one does.
     notes: dict[Any, Any] | None = None
 
@@ -66,14 +74,17 @@ def run(
     create_graph: bool,
     captured: Sequence[Edge] | None = None,
     accumulate: bool = True,
+    apply: Callable[[Node, Any], Any] | None = None,
 ) -> list[Any]:
     """Send gradients from `roots` to the leaves; return the gradients that arrived at the edges `captured`.
 
     With `captured` only the nodes on a path to one of them run, and with `accumulate=False` leaves are not touched.
+    `apply` runs the nodes for gradients of a transform, which need `create_graph` and `accumulate=False`: whoever does
+    not want their history detaches the results.
     """
     state = STATE.get()
     this = Run()
-    this.roots, this.accumulate, this.anomaly = roots, accumulate, state.anomaly
+    this.roots, this.accumulate, this.anomaly, this.apply = roots, accumulate, state.anomaly, apply
     try:
         STATE.set(state.within_run(this, create_graph))
         return _run(this, roots, keep_graph, create_graph, captured)
@@ -90,8 +101,9 @@ def _run(
 ) -> list[Any]:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    # Buffers that the engine made itself by adding, which nobody else can see: further gradients are added in place.
+    # Buffers that the engine made itself by adding, which nothing else can see: further gradients are added in place.
     owned: set[Any] = set()
+    add = _add_recorded if create_graph else _add_arrays
     results: list[Any] = []
     # The nodes that may run at all, None when all may; and those to look at more closely.
     alive = None
@@ -102,13 +114,14 @@ def _run(
 
     for (node, number), grad in roots:
         if alive is None or node in alive:
-            _deposit(buffers, heap, owned, node, number, grad, create_graph)
+            _accumulate(buffers, heap, owned, node, number, grad, add)
 
-    anomaly = run.anomaly
+    # Whether every node is looked at more closely.
+    closely = run.anomaly is not None or run.apply is not None
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.special or grad is None or anomaly is not None or node in watched:
+        if node.special or grad is None or closely or node in watched:
             grads = _visit(run, node, grad)
             if grads is None:
                 continue
@@ -128,20 +141,20 @@ def _run(
                     heappush(heap, (-following.sequence_number, following))
                 continue
             if following.outputs != 1:
-                _deposit(buffers, heap, owned, following, number, gradient, create_graph)
+                _accumulate(buffers, heap, owned, following, number, gradient, add)
                 continue
-            # The same as _deposit, written out: a call costs 80 ns, a tenth of a simple node.
+            # The same as _accumulate, written out: a call costs 80 ns, a tenth of a simple node.
             data = gradient._tl_data
             if data.shape != following.shape or data.dtype is not following.dtype:
-                gradient = fit(gradient, following.shape, following.dtype, node)
+                gradient = unbroadcast_and_cast(gradient, following.shape, following.dtype, node)
             before = buffers.get(following)
             if before is None:
                 if following not in buffers:
                     heappush(heap, (-following.sequence_number, following))
                 buffers[following] = gradient
             else:
-                buffers[following] = _sum(before, gradient, following, owned, create_graph)
-        # Whoever takes a gradient over must be able to see that nobody else holds it: Note [Taking a gradient over].
+                buffers[following] = add(before, gradient, following, owned)
+        # AccumulateGrad takes a gradient over only if nothing else holds it: Note [Taking a gradient over].
         gradient = grads = data = before = None
     return results
 
@@ -173,7 +186,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
     single = node.outputs == 1
     wanted, needed = run.wanted, run.needed
     if node.tensor_hooks is not None or node.retained is not None:
-        grad = call_tensor_hooks(node, grad)
+        grad = call_tensor_hooks(node, grad, retain=run.apply is None)
     if node in wanted:
         for number, index in wanted[node]:
             run.results[index] = grad if single or grad is None else grad[number]
@@ -194,10 +207,10 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
             grad = _materialized(node, grad)
         worker = _narrowed(node, run) if run.partial is not None and node in run.partial else node
         if run.anomaly is None:
-            grads = worker.apply(grad)
+            grads = worker.apply(grad) if run.apply is None else run.apply(worker, grad)
         else:
             try:
-                grads = worker.apply(grad)
+                grads = worker.apply(grad) if run.apply is None else run.apply(worker, grad)
             except Exception:
                 warn_of_failure(node)
                 raise
@@ -215,8 +228,8 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
 def _fitting(grad: Any, edge: Edge, node: Node) -> Any:
     following, number = edge
     if following.outputs == 1:
-        return fit(grad, following.shape, following.dtype, node)
-    return fit(grad, following.shape[number], following.dtype[number], node)
+        return unbroadcast_and_cast(grad, following.shape, following.dtype, node)
+    return unbroadcast_and_cast(grad, following.shape[number], following.dtype[number], node)
 
 
 # Note [Only what is needed]
@@ -255,37 +268,40 @@ def _narrowed(node: Node, run: Run) -> Node:
     return copy
 
 
-def _deposit(
+def _accumulate(
     buffers: dict[Node, Any],
     heap: list[tuple[int, Node]],
     owned: set[Any],
     node: Node,
     number: int,
     grad: Any,
-    create_graph: bool,
+    add: Callable[[Any, Any, Any, set[Any]], Any],
 ) -> None:
+    """Add a gradient to what has arrived for an output of `node`, and have the node run."""
     if node.outputs == 1:
-        grad = fit(grad, node.shape, node.dtype, node)
+        grad = unbroadcast_and_cast(grad, node.shape, node.dtype, node)
         before = buffers.get(node)
         if before is None:
             if node not in buffers:
                 heappush(heap, (-node.sequence_number, node))
             buffers[node] = grad
         else:
-            buffers[node] = _sum(before, grad, node, owned, create_graph)
+            buffers[node] = add(before, grad, node, owned)
         return
-    grad = fit(grad, node.shape[number], node.dtype[number], node)
+    grad = unbroadcast_and_cast(grad, node.shape[number], node.dtype[number], node)
     slots = buffers.get(node)
     if slots is None:
         slots = buffers[node] = [None] * len(node.shape)
         heappush(heap, (-node.sequence_number, node))
     before = slots[number]
-    slots[number] = grad if before is None else _sum(before, grad, (node, number), owned, create_graph)
+    slots[number] = grad if before is None else add(before, grad, (node, number), owned)
 
 
-def _sum(before: Any, grad: Any, key: Any, owned: set[Any], create_graph: bool) -> Any:
-    if create_graph:
-        return before + grad
+def _add_recorded(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
+    return before + grad
+
+
+def _add_arrays(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
     if key in owned:
         add_arrays[0](before._tl_data, grad._tl_data, before._tl_data)
         return before
@@ -296,7 +312,7 @@ def _sum(before: Any, grad: Any, key: Any, owned: set[Any], create_graph: bool) 
     return wrap(total)
 
 
-def fit(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
+def unbroadcast_and_cast(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
     """Return `grad` in the shape and dtype of what it is the gradient of: this is where broadcasting is undone."""
     data = grad._tl_data
     if data.shape != shape:

@@ -59,8 +59,8 @@ def plain_gradient(tensor: Any) -> Any:
     return result
 
 
-def call_tensor_hooks(node: Node, grad: Any) -> Any:
-    """Pass the gradients of a node's outputs through the hooks of the tensors that they are, and retain them."""
+def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
+    """Pass the gradients of a node's outputs through the hooks of these tensors, and `retain` them where asked for."""
     single = node.outputs == 1
     values = [grad] if single else [None] * len(node.shape) if grad is None else grad
     for number, hooks in tuple((node.tensor_hooks or {}).items()):
@@ -68,7 +68,7 @@ def call_tensor_hooks(node: Node, grad: Any) -> Any:
             result = as_caller(hook, values[number])
             if result is not None:
                 values[number] = _checked(result, values[number], hook)
-    for number, reference in tuple((node.retained or {}).items()):
+    for number, reference in tuple((node.retained or {}).items()) if retain else ():
         tensor, value = reference(), values[number]
         if tensor is None or value is None:
             continue

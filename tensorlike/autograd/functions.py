@@ -11,8 +11,7 @@ from tensorlike.dispatch.core import PLAIN
 
 from . import engine
 from .base import TensorBase
-from .edges import GradientEdge
-from .node import edge_of
+from .node import GradientEdge, edge_of
 
 __all__ = ["backward", "grad"]
 

@@ -5,12 +5,12 @@ Same names as PyTorch's module `torch.autograd.graph`, and `draw` and `memory`.
 
 from __future__ import annotations
 
-from .drawing import Drawing, draw
-from .edges import GradientEdge, get_gradient_edge
-from .kept import GraphMemory, memory
+from tensorlike.utils._drawing import Drawing, draw
+
+from .graph_memory import GraphMemory, memory
 from .multi_hooks import register_multi_grad_hook
 from .mutation import allow_mutation_on_saved_tensors, increment_version
-from .node import Node
+from .node import GradientEdge, Node, get_gradient_edge
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = [

@@ -66,8 +66,6 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     def hook_of(index: int) -> Callable[[Any], None]:
         def collect(grad: Any) -> None:
             run: Any = current_run()
-            if run is None:  # Gradients that are batches pass outside of the engine, each batch in a run of its own.
-                return
             notes = run.note()
             state = notes.get(key)
             if state is None:
@@ -82,7 +80,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
 
     def first(grad: Any) -> None:
         run: Any = current_run()
-        if run is not None and grad is not None and key not in run.note():
+        if grad is not None and key not in run.note():
             run.note()[key] = True
             fn(grad)
 

@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
@@ -27,12 +27,14 @@ from .hooks import RemovableHandle, register_hook
 __all__ = [
     "RELEASED",
     "AccumulateGrad",
+    "GradientEdge",
     "Node",
     "Packed",
     "accumulating",
     "add_tensor_hooks",
     "as_caller",
     "edge_of",
+    "get_gradient_edge",
     "leaf_edge",
     "next_sequence_number",
     "unpack",
@@ -377,6 +379,43 @@ def edge_of(tensor: Any) -> Edge | None:
     if edge is None and meta.requires_grad:
         return meta.leaf_edge or leaf_edge(tensor)
     return edge
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: stands for the tensor in `autograd.grad` and `autograd.backward`.
+
+    Source: PyTorch's `torch.autograd.graph.GradientEdge`.
+    """
+
+    node: Node
+    output_nr: int
+    #: A leaf, which its node does not keep alive.
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Return the place of `tensor` in the graph; `grad` and `backward` take it for the tensor.
+
+    It does not keep the values of a non-leaf alive. Raises RuntimeError when the tensor requires no grad.
+
+    >>> import tensorlike as tl
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> edge = tl.autograd.graph.get_gradient_edge(y)
+    >>> tl.autograd.grad(y.exp().sum(), edge)
+    (tensor([7.3891, 7.3891]),)
+
+    Source: PyTorch's `torch.autograd.graph.get_gradient_edge`.
+    """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"get_gradient_edge(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    found = edge_of(tensor) if tensor._tl_tracked else None
+    if found is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients: "
+            "call requires_grad_() on it first"
+        )
+    return GradientEdge(*found, tensor if tensor._tl_edge is None else None)
 
 
 def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:

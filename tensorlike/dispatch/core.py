@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from .operation import Form
+from .operation import Form, undispatched
 from .state import (
     CLEAR,
     OPTIONAL_TENSORS,
@@ -39,11 +39,14 @@ __all__ = [
     "elements",
     "handle",
     "known_plan",
+    "outside_stacklevel",
     "overriding_types",
+    "passed",
     "plan_for",
     "register_default",
     "register_pairwise",
     "register_plain",
+    "undispatched",
 ]
 
 
@@ -70,12 +73,22 @@ def register_plain(*types: type, tensors: bool = False) -> None:
     _PLANS.clear()
 
 
+def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the positional arguments that the caller passed, of the values that a wrapper's parameters have."""
+    count = len(given)
+    while count and given[count - 1] is MISSING:
+        count -= 1
+    return given if count == len(given) else given[:count]
+
+
 class Plan(NamedTuple):
     """The answer to "who is asked, in which order" for one tuple of operand types."""
 
     types: tuple[type, ...]
     positions: tuple[int, ...]
     default: type | None
+    #: Whether the types are asked one after the other: some override, and not all by inheriting the default.
+    asked: bool = False
 
 
 _NOBODY: Final = Plan((), (), None)
@@ -132,11 +145,12 @@ def _warn_plain_method(kind: type) -> None:
             f"{kind.__name__} defines __torch_function__ as a plain method, which is deprecated: "
             "make it a classmethod, so that it can also be asked without an instance at hand.",
             DeprecationWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
 
 
-def _outside_stacklevel() -> int:
+def outside_stacklevel() -> int:
+    """Return the `stacklevel` with which the caller's warning names the line outside of the library."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tensorlike"):
         level += 1
@@ -174,7 +188,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
-        plan = Plan(tuple(types), tuple(positions), default)
+        plan = Plan(tuple(types), tuple(positions), default, default is None)
     else:
         plan = _NOBODY
     if cacheable:

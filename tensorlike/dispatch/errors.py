@@ -52,7 +52,7 @@ def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any]
     """Return the parameter through which `operand` was passed, such as `other` or `tensors[1]`; "" if it is unknown."""
     is_property = getattr(function, "__name__", "") in ("__get__", "__set__")
     try:
-        signature = None if is_property else inspect.signature(getattr(function, "__wrapped__", function))
+        signature = None if is_property else inspect.signature(function)
     except (TypeError, ValueError):  # A function written in C need not say.
         signature = None
     parameters = [] if signature is None else list(signature.parameters.values())

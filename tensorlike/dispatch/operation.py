@@ -10,6 +10,11 @@ about a function is put to its operation and never to its name: two functions of
 the implementation, what is written) lies on the `Form`. Neither knows arrays or gradients: a primitive of the tensor
 package is an operation of a subclass.
 
+# Note [Variants]
+Some operations do what another one does: with the operands exchanged (`__rsub__`), written into the first of them
+(`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`). Their
+declaration names the other one, `variant` says so, and `variants` of the other one lists them.
+
 # Note [What a call writes]
 `Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
 always written. It is settled when the form is declared, by PyTorch's conventions unless the declaration says otherwise:
@@ -24,7 +29,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .deferred import materialize
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
@@ -32,7 +37,7 @@ from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, St
 if TYPE_CHECKING:
     from .signature import Parameter
 
-__all__ = ["Form", "Mutates", "Operation", "form_of", "mutates_of", "written"]
+__all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "undispatched", "written"]
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -91,21 +96,36 @@ def written(
     return found
 
 
+#: The kinds of variants.
+REFLECTED, INPLACE, SPECIAL_CASE = "reflected", "inplace", "special case"
+
+
+class Variant(NamedTuple):
+    """What an operation is of another one: see Note [Variants]."""
+
+    kind: str
+    of: Operation
+
+
 class Operation:
     """What is known of one function, in all its forms: see Note [One operation per function]."""
 
     __slots__ = (
         "batching",
+        "comparable",
         "composite",
         "elementwise",
         "forms",
         "jvp",
         "linear_in",
         "name",
+        "namesakes",
         "namespace",
         "parameters",
         "random",
         "raw_vjp",
+        "variant",
+        "variants",
         "view",
         "vjp",
     )
@@ -137,6 +157,13 @@ class Operation:
         #: The rules of forward mode and of whole batches, where the transforms have one.
         self.jvp: Callable[..., Any] | None = None
         self.batching: Callable[..., Any] | None = None
+        #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+        self.comparable = True
+        #: The functions of its name in other namespaces do the same.
+        self.namesakes = True
+        #: What it is of another operation, and the operations that are such of this one: see Note [Variants].
+        self.variant: Variant | None = None
+        self.variants: tuple[Operation, ...] = ()
         #: Every public function that it is found as, the main one first.
         self.forms: list[Form] = []
 
@@ -145,10 +172,32 @@ class Operation:
         """The dotted name, such as `tensorlike.linalg.inv`. It identifies the operation to readers, not to code."""
         return f"{self.namespace}.{self.name}"
 
+    def declare(
+        self,
+        *,
+        reflects: Any = None,
+        inplace_of: Any = None,
+        special_case_of: Any = None,
+        comparable: bool = True,
+        namesakes: bool = True,
+    ) -> None:
+        """Note the facts that declarations of every kind may state; operations are named by one of their functions."""
+        self.comparable = comparable
+        self.namesakes = namesakes
+        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of))
+        for kind, function in named:
+            if function is not None:
+                self.variant = Variant(kind, function.operation)
+                function.operation.variants += (self,)
+
     @property
     def function(self) -> Callable[..., Any]:
         """The main public function."""
         return self.forms[0].function
+
+    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Return the generated functions that record calls, and that run the nodes; they are written now if need be."""
+        return ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.full_name}>"
@@ -174,6 +223,7 @@ class Form:
         "parameters",
         "plain",
         "reports",
+        "samples",
     )
 
     # Both are set as soon as the public function is made, which needs the form.
@@ -216,6 +266,8 @@ class Form:
         #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
         self.plain: Callable[..., Any] | None = None
         self.dummy: Callable[..., Any] | None = None
+        #: Its sample inputs, once `tensorlike.testing.samples` is loaded; most forms have those of another one.
+        self.samples: Any = None
         operation.forms.append(self)
 
     @property
@@ -271,7 +323,7 @@ def _without_modes(form: Form) -> Callable[..., Any]:
         "TENSORS": TENSOR_TYPES,
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
-        "dispatch": _undispatched,
+        "collect": _undispatched(form, function.__globals__["passed"]),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
@@ -285,10 +337,23 @@ def _no_shortcuts() -> State:
     return _GUARDED
 
 
-def _undispatched(form: Form, key: Any, operands: Any, args: tuple[Any, ...], kwargs: Any, plan: Any = None) -> Any:
-    if form.check is not None:
-        form.check(args, kwargs)
-    return form.implementation(*args, **kwargs)
+def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[..., Any]:
+    """Return what stands for the collector of `form` in a wrapper that never dispatches."""
+    implementation = form.implementation
+
+    def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Any = None) -> Any:
+        args = passed(given)
+        if form.check is not None:
+            form.check(args, keywords)
+        return implementation(*args, **keywords)
+
+    return answer
+
+
+def undispatched(function: Any) -> Callable[..., Any]:
+    """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
+    implementation: Callable[..., Any] = function._form.implementation
+    return implementation
 
 
 def form_of(function: Any) -> Form | None:

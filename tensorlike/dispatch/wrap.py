@@ -6,6 +6,18 @@ So a wrapper takes its positional parameters as positional-only ones whose defau
 dict: `def sum(input=MISSING, dim=MISSING, keepdim=MISSING, /, **keywords)`. An empty dict costs 12 ns a call, against
 90 to 250 for `*args, **kwargs` and a search. What the caller sees (`inspect.signature`, errors about missing and
 unknown arguments) comes from the implementation behind it, `__wrapped__`, which has the exact signature.
+
+# Note [Blocks of a wrapper]
+A wrapper consists of blocks, each written by a function of that name below:
+
+- `hot`: a fast path that may return before anything else, if the operation has one;
+- `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
+- `foreign`: an operator leaves what it does not know to the other operand;
+- `known`: operands of types that were met before: they are asked (500 ns less than behind the collector), and
+  elementwise operations give a result its subclass at once (300 ns less than behind `dispatch`);
+- `collect`: the rest is handed to the function's `collector`, which all functions share.
+
+`tests/golden` has wrappers of six kinds of operations, so that a change of a block is seen as what it generates.
 """
 
 from __future__ import annotations
@@ -14,231 +26,204 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from .collect import are_alone, collector, direct_test, plain_indices, plain_set, watched_options
 from .core import (
     MISSING,
     OPTIONAL_TENSORS,
     PLAIN,
     STATE,
     TENSORS,
-    Missing,
     ask_types,
-    dispatch,
-    elements,
     known_plan,
+    passed,
 )
 from .deferred import deferred
 from .operation import Form
-from .options import LENIENT, check_options, is_checked
-from .signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
+from .options import check_options, is_checked
+from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
 __all__ = ["public_function", "wrapper_source"]
 
 _SEQUENCES = frozenset((list, tuple))
-_BOOL_OR_MISSING = frozenset((bool, Missing))
-_INT_OR_MISSING = frozenset((int, Missing))
-
-#: NumPy's names for some parameters, which PyTorch takes as well.
-NUMPY_NAMES: dict[str, str] = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+_WIDTH = 112
+_ALTERNATIVES = 4
 
 
-def _indices(value: Any) -> tuple[Any, ...]:
-    """Return what an index consists of, so that a tensor-like inside `x[0, duck]` is seen."""
-    if type(value) is tuple:
-        return tuple(e for item in value for e in (item if type(item) is list else (item,)))
-    if type(value) is list:
-        return tuple(value)
-    return (value,)
-
-
-def _plain_indices(value: Any) -> bool:
-    kind = type(value)
-    if kind in PLAIN or kind is slice or value is Ellipsis:
-        return True
-    if kind is tuple or kind is list:
-        return bool(PLAIN) and all(map(_plain_indices, value))
-    # Numbers and arrays of NumPy, ranges and the like: nothing with a protocol of ours.
-    return bool(PLAIN) and not hasattr(kind, "__torch_function__")
-
-
-def renamed(names: Mapping[str, str], keywords: dict[str, Any]) -> dict[str, Any]:
-    """Return `keywords` with NumPy's parameter names replaced by the public ones."""
-    return {names.get(key, key): value for key, value in keywords.items()}
-
-
-def _plain_set(parameter: Parameter) -> str:
-    """Return the set that the type of a plain operand is in: numbers are plain only where they may stand for one."""
-    annotation = parameter.annotation
-    if not annotation or any(word in annotation for word in ("Number", "int", "float", "Any", "object")):
-        return "PLAIN"
-    return "OPTIONAL_TENSORS" if "None" in annotation else "TENSORS"
+def _indented(lines: Sequence[str], depth: int = 1) -> list[str]:
+    return ["    " * depth + line for line in lines]
 
 
 def _plain_test(parameter: Parameter) -> str:
     name = parameter.name
-    if parameter.operand == ONE and parameter.kind == VARIADIC:
+    if parameter.kind == VARIADIC:
         return f"plain_all(map(type, {name}))"
     if parameter.default is not MISSING:
         return f"({name} is MISSING or {_plain_test(parameter._replace(default=MISSING))})"
     if parameter.operand == ONE:
-        return f"type({name}) in {_plain_set(parameter)}"
+        return f"type({name}) in {plain_set(parameter)}"
     if parameter.operand == NESTED:
         return f"(type({name}) in PLAIN or plain_indices({name}))"
-    if parameter.kind == VARIADIC:
-        return f"plain_all(map(type, {name}))"
     return f"(plain_all(map(type, {name})) if type({name}) in SEQUENCES else type({name}) in PLAIN)"
 
 
-def _operand_expression(parameter: Parameter, with_keywords: bool) -> str:
-    name = parameter.name
-    value = f"keywords.get({name!r}, {name})" if with_keywords and parameter.kind == POSITIONAL else name
-    if parameter.kind == KEYWORD:
-        value = f"keywords.get({name!r})"
-    if parameter.kind == VARIADIC:
-        return f"*[e for item in {name} for e in elements(item)]"
-    if parameter.operand == MANY:
-        return f"*elements({value})"
-    if parameter.operand == NESTED:
-        return f"*indices({value})"
-    return value
+def _plain_tests(parameters: Sequence[Parameter]) -> str:
+    """Return the test that every operand that was passed by position is plain, and no mode is active."""
+    return " and ".join(_plain_test(p) for p in parameters if p.operand and p.kind != KEYWORD) or "PLAIN"
 
 
-def _strict_tests(parameters: Sequence[Parameter], with_keywords: bool) -> list[str]:
-    """Return the tests that a `bool` or an `int` was passed for what must be one: see Note [Types of options]."""
-    tests = []
-    for p in parameters:
-        kind = p.annotation.removesuffix(" | None")
-        if kind not in ("bool", "int") or p.operand or p.kind == VARIADIC or p.name in LENIENT:
-            continue
-        if with_keywords:
-            passed = p.name if p.kind == POSITIONAL else "MISSING"
-            tests.append(f"type(keywords.get({p.name!r}, {passed})) not in {kind}_or_missing")
-        elif p.kind == POSITIONAL:
-            tests.append(f"type({p.name}) is not {kind} and {p.name} is not MISSING")
-    return tests
+def _given(parameters: Sequence[Parameter]) -> str:
+    """Return the values of the wrapper's parameters as a tuple."""
+    names = [("*" if p.kind == VARIADIC else "") + p.name for p in parameters if p.kind != KEYWORD]
+    return f"({', '.join(names)},)" if names else "()"
 
 
-def _implementation_lines(call: Sequence[str], arguments: str, tests: Sequence[str], checked: bool) -> list[str]:
-    """Return lines that run the implementation, and look at the types of the options if it fails."""
-    complain = f"check_options({arguments}, keywords)"
-    lines = [f"if {' or '.join(tests)}:", f"    {complain}"] if tests else []
-    if not checked:
-        return [*lines, *call]
-    return [*lines, "try:", *["    " + line for line in call], "except Exception:", f"    {complain}", "    raise"]
+def _choice(names: Sequence[str], required: int, expression: str, last: str = "") -> list[str]:
+    """Return the parts of an expression of the arguments passed: `expression` of so many, the first that are not."""
+    counts = range(required, len(names) + 1)
+    made = [expression.format(", ".join([*names[:count], last] if last else names[:count])) for count in counts]
+    ends = [*(f" if {name} is MISSING" for name in names[required:]), ""]
+    return [("else " if i else "") + one + end for i, (one, end) in enumerate(zip(made, ends))]
+
+
+def _filled(parts: Sequence[str], before: str = "", after: str = "") -> list[str]:
+    """Return the parts of an expression on as few lines as they fit on, in brackets where one will not do."""
+    line = f"{before}{' '.join(parts)}{after}"
+    if len(line) <= _WIDTH:
+        return [line]
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) < _WIDTH:
+            lines[-1] += " " + part
+        else:
+            lines.append(part)
+    return [f"{before}(", *_indented(lines), f"){after}"]
+
+
+def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[str]:
+    """Return the block that runs the implementation for plain operands, and for options passed as keywords.
+
+    With `strict` it tests the types of options that are a `bool` or an `int`: see Note [Types of options].
+    """
+    names = [p.name for p in parameters if p.kind == POSITIONAL]
+    variadic = ["*" + p.name for p in parameters if p.kind == VARIADIC]
+    # An absent operand is not plain. What else is absent, the implementation complains of.
+    sure = next((i for i, p in enumerate(parameters) if not p.operand or p.default is not MISSING), len(names))
+    sure = len(names) if variadic else min(sure, len(names))
+    calls = _choice(names, sure, "implementation({})", *variadic)
+    if len(calls) > _ALTERNATIVES:
+        # Functions of so many parameters take microseconds, and 150 ns more when more than one option is passed.
+        calls[2:] = [f"else implementation(*passed({_given(parameters)}))"]
+    if any(p.kind != POSITIONAL or not p.operand for p in parameters):
+        test = "(not keywords or direct(keywords))"
+        some = f"implementation({', '.join([*names[:sure], *variadic, '**keywords'])})"
+        if sure < len(names):
+            # A call with `passed` takes 150 ns more.
+            rest = f"implementation(*passed({_given(parameters)}), **keywords)"
+            some = f"({some} if {names[sure]} is MISSING else {rest})"
+        calls = [f"{some} if keywords", "else " + calls[0], *calls[1:]]
+    else:
+        test = "not keywords"
+    lines = _filled(calls, "return ")
+    given = _given(parameters)
+    if any(map(is_checked, parameters)):
+        lines = ["try:", *_indented(lines), "except Exception:", f"    check_options({given}, keywords)", "    raise"]
+    wrong = [
+        f"type({name}) is not {kind.__name__} and {name} is not MISSING"
+        for name, kind in (watched_options(parameters) if strict else {}).items()
+        if name in names
+    ]
+    if wrong:
+        lines = [f"if {' or '.join(wrong)}:", f"    check_options({given}, keywords)", *lines]
+    return [*_filled([f"{_plain_tests(parameters)}", f"and {test}"], "if ", ":"), *_indented(lines)]
+
+
+def foreign_lines(test: str) -> list[str]:
+    """Return the block of an operator that leaves the call to the other operand where `test` is true."""
+    return [f"if {test}:", "    return NotImplemented"]
+
+
+def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> list[str]:
+    """Return the block for operands of types that were met before, in a call without keywords.
+
+    `inherited` are lines that may return when `cls` is the type whose default implementation answers.
+    """
+    if not are_alone(parameters):
+        return []
+    names = [p.name for p in parameters if p.kind == POSITIONAL]
+    operands = [p.name for p in parameters if p.operand and p.kind != KEYWORD]
+    values = f"({', '.join(operands)},)"
+    # Underscores, since there are parameters called `key` and `state`.
+    # The types written out: 150 ns less than tuple(map(type, operands)), for every call of a tensor-like type.
+    lines = [f"_plan = not keywords and known_plan(({', '.join(f'type({name})' for name in operands)},))"]
+    if not inherited:
+        required = max(1, sum(p.kind == POSITIONAL and p.default is MISSING for p in parameters))
+        args = _filled(_choice(names, required, "({},)"), "args = ")
+        if any(p.kind == VARIADIC for p in parameters):
+            args = [f"args = {_given(parameters)}"]
+        elif names == operands and required == len(names):
+            args = []
+        elif len(args) > 4:
+            args = [f"args = passed({_given(parameters)})"]
+        return [
+            *lines,
+            f"if _plan and {names[required - 1]} is not MISSING and _plan.asked and _state().clear:",
+            *_indented(args),
+            f"    return ask_types(entry.key, _plan, {values}, {'args' if args else values}, keywords)",
+        ]
+    absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
+    return [
+        *lines,
+        f"if _plan and {operands[-1]} is not MISSING{absent} and _state().clear:",
+        "    if (cls := _plan.default) is not None:",
+        *_indented(inherited, 2),
+        "    elif _plan.types:",
+        f"        return ask_types(entry.key, _plan, {values}, {values}, keywords)",
+        "    elif entry.plain is not None:",
+        f"        return entry.plain({', '.join(operands)})",
+    ]
+
+
+def collect_lines(parameters: Sequence[Parameter], known: bool = True) -> list[str]:
+    """Return the block that hands a call to the function's collector: see `collect.collector`."""
+    plan = ", _plan" if known and are_alone(parameters) else ""
+    return [f"return collect({_given(parameters)}, keywords{plan})"]
+
+
+def wrapper_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """Return the parameters as the wrapper calls them: `self` is `input`, so that methods share functions' code."""
+    if parameters and parameters[0].name == "self" and all(p.name != "input" for p in parameters):
+        return [parameters[0]._replace(name="input"), *parameters[1:]]
+    return list(parameters)
 
 
 def wrapper_source(
     parameters: Sequence[Parameter],
     hot: str = "",
     foreign: str = "",
-    names: Mapping[str, str] = NUMPY_NAMES,
     strict: bool = False,
     inherited: Sequence[str] = (),
-) -> tuple[str, bool]:
-    """Return the source of a wrapper of this signature, and whether it renames NumPy's keywords.
+    known: bool = True,
+) -> str:
+    """Return the source of a wrapper with these parameters: see Note [Blocks of a wrapper].
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
-    leaves the call to the other operand; `inherited` are lines that may return early when `cls` is the type whose
-    default implementation answers; `strict` has the wrapper test the types of options that are a `bool` or an
-    `int`, for an implementation that does not.
+    leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` that of `known_lines`, a
+    block that is left out unless `known`.
     """
-    positional = [p for p in parameters if p.kind == POSITIONAL]
-    variadic = next((p for p in parameters if p.kind == VARIADIC), None)
-    operands = [p for p in parameters if p.operand]
-    public = {p.name for p in parameters}
-    renames = any(target in public and alias not in public for alias, target in names.items())
-    head = ", ".join(f"{p.name}=MISSING" for p in positional)
-    if positional:
-        head += ", /"
-    if variadic is not None:
-        head += f", *{variadic.name}" if head else f"*{variadic.name}"
-    head += ", **keywords" if head else "**keywords"
-
-    passed = [p.name for p in positional]
-    required = sum(1 for p in positional if p.default is MISSING)
-    checks = [_plain_test(p) for p in operands if p.kind != KEYWORD] or ["PLAIN"]
-    tests = " and ".join(checks)
-    # What is absent, or was passed by keyword, goes the long way to the implementation, which complains if it must.
-    present = [f"{p.name} is not MISSING" for p in positional if p.default is MISSING and p.operand != ONE]
-
-    lines = [f"def wrapper({head}):"]
-    if hot:
-        lines += ["    " + line for line in hot.splitlines()]
-    lines.append(f"    if not keywords and {' and '.join(checks + present)}:")
-    checked = any(map(is_checked, parameters))
-    call = []
-    if variadic is not None:
-        call.append(f"return implementation({', '.join([*passed, '*' + variadic.name])})")
-    else:
-        for count in range(required, len(passed)):
-            call.append(f"if {passed[count]} is MISSING:")
-            call.append(f"    return implementation({', '.join(passed[:count])})")
-        call.append(f"return implementation({', '.join(passed)})")
-    given = f"({', '.join(passed)},)" if passed else "()"
-    wrong = _strict_tests(parameters, False) if strict else []
-    lines += ["        " + line for line in _implementation_lines(call, given, wrong, checked and bool(passed))]
-    if foreign:
-        lines.append(f"    if {foreign}:")
-        lines.append("        return NotImplemented")
-    single = [p for p in operands if p.kind != KEYWORD]
-    alone = bool(single) and all(p.operand == ONE and p.kind == POSITIONAL for p in single)
-    # Underscores, since there are parameters called `key` and `state`.
-    # The types written out: 150 ns less than tuple(map(type, operands)), for every call of a tensor-like type.
-    key = f"({', '.join(f'type({p.name})' for p in single)},)"
-    if inherited and alone:
-        lines.append("    if not keywords:")
-        lines.append(f"        _key = {key}")
-        lines.append("        _plan = known_plan(_key)")
-        absent = "".join(f" and {p.name} is MISSING" for p in positional if not p.operand)
-        lines.append(
-            f"        if _plan is not None and (cls := _plan.default) is not None and _state().clear{absent}:"
-        )
-        lines += ["            " + line for line in inherited]
-    if variadic is not None:
-        lines.append(f"    args = ({', '.join([*passed, '*' + variadic.name])},)")
-    elif passed:
-        lines.append("    args = (")
-        for count in range(len(passed), 0, -1):
-            lines.append(f"        ({', '.join(passed[:count])},) if {passed[count - 1]} is not MISSING else")
-        lines.append("        ()")
-        lines.append("    )")
-    else:
-        lines.append("    args = ()")
-    if renames:
-        lines.append("    if keywords and not unknown(keywords):")
-        lines.append("        keywords = renamed(keywords)")
-    lines.append(f"    if keywords and no_operand(keywords) and {tests}:")
-    wrong = _strict_tests(parameters, True) if strict else []
-    call = ["return implementation(*args, **keywords)"]
-    lines += ["        " + line for line in _implementation_lines(call, "args", wrong, checked)]
-    with_keywords = ", ".join(_operand_expression(p, True) for p in operands)
-    without = ", ".join(_operand_expression(p, False) for p in operands if p.kind != KEYWORD)
-    lines.append("    if keywords:")
-    lines.append(f"        operands = ({with_keywords}{',' if with_keywords else ''})")
-    if alone:
-        lines.append("        return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
-        if not inherited:
-            lines += [f"    _key = {key}", "    _plan = known_plan(_key)"]
-        # What `dispatch` would find, a frame or two and 100 to 200 ns earlier.
-        lines += [
-            "    if _plan is not None and _state().clear:",
-            "        if not _plan.types:",
-            "            if entry.plain is not None:",
-            "                return entry.plain(*args)",
-            "        elif _plan.default is None:",
-            f"            return ask_types(entry.key, _plan, ({without},), args, keywords)",
-        ]
-        lines.append(f"    return dispatch(entry, _key, ({without},), args, keywords, _plan)")
-    elif len(single) == 1 and single[0].operand == MANY and single[0].kind == POSITIONAL:
-        # A call of `elements` less, 60 ns.
-        lines.append("    else:")
-        name = single[0].name
-        lines.append(f"        operands = (*{name},) if type({name}) in SEQUENCES else elements({name})")
-        lines.append("    return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
-    else:
-        lines.append("    else:")
-        lines.append(f"        operands = ({without}{',' if without else ''})")
-        lines.append("    return dispatch(entry, tuple(map(type, operands)), operands, args, keywords)")
-    return "\n".join(lines), renames
+    head = ", ".join(f"{p.name}=MISSING" for p in parameters if p.kind == POSITIONAL)
+    parts = [f"{head}, /"] if head else []
+    parts += [f"*{p.name}" for p in parameters if p.kind == VARIADIC]
+    blocks = [
+        hot.splitlines(),
+        plain_lines(parameters, strict),
+        foreign_lines(foreign) if foreign else [],
+        known_lines(parameters, inherited) if known else [],
+        collect_lines(parameters, known),
+    ]
+    lines = [f"def wrapper({', '.join([*parts, '**keywords'])}):"]
+    for block in blocks:
+        lines += _indented(block)
+    return "\n".join(lines)
 
 
 def public_function(
@@ -248,19 +233,21 @@ def public_function(
     qualname: str,
     module: str,
     doc: str | None,
-    hot: str | Callable[[], str] = "",
+    hot: str | Callable[[Sequence[Parameter]], str] = "",
     hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
-    foreign: str = "",
+    foreign: Callable[[Sequence[Parameter]], str] | None = None,
     strict: bool = False,
-    inherited: Callable[[], Sequence[str]] | None = None,
+    inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
+    known: bool = True,
 ) -> Callable[..., Any]:
     """Return the public function of `form`, which it enters there: it looks at the operands and runs or dispatches.
 
-    `hot_values` are the names that the source `hot` uses besides the wrapper's own; `strict` and `inherited` are
+    `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
+    `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict` and `known` are
     `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited
+        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known
     )
     function.__name__ = name
     function.__qualname__ = qualname
@@ -278,22 +265,26 @@ def public_function(
 def _written(
     name: str,
     form: Form,
-    hot: str | Callable[[], str],
+    hot: str | Callable[[Sequence[Parameter]], str],
     hot_values: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None,
-    foreign: str,
+    foreign: Callable[[Sequence[Parameter]], str] | None,
     strict: bool,
-    inherited: Callable[[], Sequence[str]] | None,
+    inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None,
+    known: bool,
 ) -> tuple[str, dict[str, Any]]:
     parameters = form.parameters
-    source, renames = wrapper_source(
-        parameters,
-        hot() if callable(hot) else hot,
-        foreign,
-        strict=strict,
-        inherited=inherited() if inherited is not None else (),
+    entry = form.reports or form
+    own = wrapper_parameters(parameters)
+    source = wrapper_source(
+        own,
+        hot(own) if callable(hot) else hot,
+        foreign(own) if foreign is not None else "",
+        strict,
+        inherited(own) if inherited is not None else (),
+        known,
     )
     values: dict[str, Any] = {
-        "entry": form.reports or form,
+        "entry": entry,
         "implementation": form.implementation,
         "MISSING": MISSING,
         "OPTIONAL_TENSORS": OPTIONAL_TENSORS,
@@ -303,20 +294,12 @@ def _written(
         "known_plan": known_plan,
         "plain_all": PLAIN.issuperset,
         "_state": STATE.get,
-        "plain_indices": _plain_indices,
-        "indices": _indices,
-        "elements": elements,
+        "plain_indices": plain_indices,
         "ask_types": ask_types,
-        "dispatch": dispatch,
-        "bool_or_missing": _BOOL_OR_MISSING,
-        "int_or_missing": _INT_OR_MISSING,
         "check_options": partial(check_options, name, parameters),
-        "no_operand": frozenset(p.name for p in parameters if p.operand).isdisjoint,
+        "collect": collector(entry, form.implementation, parameters, name, strict),
+        "direct": direct_test(parameters, strict),
+        "passed": passed,
     }
-    if renames:
-        public = {p.name for p in parameters}
-        aliases = {alias: target for alias, target in NUMPY_NAMES.items() if target in public and alias not in public}
-        values["unknown"] = frozenset(aliases).isdisjoint
-        values["renamed"] = partial(renamed, aliases)
     values.update((hot_values() if callable(hot_values) else hot_values) or {})
     return source, values

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tensorlike.dispatch.collect import NUMPY_NAMES, indices
 from tensorlike.dispatch.core import MISSING, STATE, plan_for
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
-from tensorlike.dispatch.wrap import NUMPY_NAMES, _indices
 
 from .introspection import _row_named_by
 
@@ -152,7 +152,7 @@ def operands_of(
             continue
         for value in values:
             if parameter.operand == NESTED:
-                found.extend(_indices(value))
+                found.extend(indices(value))
             elif (parameter.operand == MANY or parameter.kind == VARIADIC) and isinstance(value, (list, tuple)):
                 found.extend(value)
             else:

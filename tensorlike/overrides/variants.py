@@ -2,10 +2,11 @@
 
 # Note [Which forms are variants]
 `tl.sub(x, y)`, `x.sub(y)`, `x - y`, `y - x`, `x.sub_(y)` and `x -= y` reach a type as different functions. Those that
-come from one declaration share it in the registry; functions composed of others have namesakes (`X`, `Tensor.X`,
-`Tensor.X_`). Reflected operators of operations that do not commute are declared by themselves: `_REFLECTED` says whose
-they are. A function of the same name in another namespace (`linalg.matmul`, `nn.functional.relu`) is the same operation
-when its parameters agree in order, name and default, but for the name of the first; `_DIFFERENT` has the exceptions.
+are forms of one operation share it; what is written as two has a namesake (`X`, `Tensor.X`). Reflected operators of
+operations that do not commute, and in-place functions written by themselves, are declared as variants of the operation
+(Note [Variants] in `dispatch.operation`). A function of the same name in another namespace (`linalg.matmul`,
+`nn.functional.relu`) is the same operation when its parameters agree in order, name and default, but for the name of
+the first, unless it is declared with `namesakes=False`.
 What one of them alone accepts (`inplace`, a `dim` that may be None) is answered where the other can express it.
 """
 
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import REFLECTED, Form
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 from tensorlike.tensor.tensor import Tensor
@@ -30,25 +31,8 @@ Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 #: How much a registration means a function: it names it, or covers it as a form of its own or of a namesake.
 NAMED, FORM, RELATED = 3, 2, 1
 
-_REFLECTED = {
-    "sub": ("tensorlike.rsub", "tensorlike.Tensor.__rsub__"),
-    "div": ("tensorlike.Tensor.__rtruediv__",),
-    "floor_divide": ("tensorlike.Tensor.__rfloordiv__",),
-    "remainder": ("tensorlike.Tensor.__rmod__",),
-    "pow": ("tensorlike.Tensor.__rpow__",),
-    "matmul": ("tensorlike.Tensor.__rmatmul__",),
-    "bitwise_left_shift": ("tensorlike.Tensor.__rlshift__",),
-    "bitwise_right_shift": ("tensorlike.Tensor.__rrshift__",),
-}
-# `x / y` reports `div`, and `true_divide` is `div` without a rounding mode.
-_SAME = {"div": "tensorlike.true_divide"}
-# Namesakes whose in-place method is another operation: it changes the view that the tensor is, or draws into it.
-_OTHER_INPLACE = frozenset(("as_strided", "bernoulli", "detach", "normal", "swapaxes", "swapdims"))
 # `masked.sum`, of another namespace, is another operation than `sum`.
 _NAMESPACES = ("tensorlike", "tensorlike.linalg", "tensorlike.special", "tensorlike.nn.functional")
-# `lu` returns the packed factors and `linalg.lu` the separate ones; the columns of `vander` and `linalg.vander` are in
-# opposite order; `adaptive_max_pool1d` returns the indices too, but not that of `nn.functional`.
-_DIFFERENT = frozenset(("adaptive_max_pool1d", "lu", "vander"))
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -76,25 +60,27 @@ def _names(row: Form) -> list[str]:
 
 def _own_forms(row: Form) -> list[Form]:
     """Return the rows of the same operation in the namespace of `row`, and what was declared with it."""
+    if row.kind in ("property", "setter"):  # What reads it does not write it.
+        return [row]
     found = dict.fromkeys([row, *row.operation.forms])
-    names = {_base_name(r) for r in found if r.kind in ("function", "method", "inplace", "alias")}
-    if row.namespace == "tensorlike":
-        for name in sorted(names):
-            full_names = [f"tensorlike.{name}", f"tensorlike.Tensor.{name}"]
-            if name not in _OTHER_INPLACE and not row.operation.view:
-                full_names.append(f"tensorlike.Tensor.{name}_")
-            for full_name in full_names:
-                other = REGISTRY.get(full_name)
-                if other is not None:
-                    found[other] = None
-        for name in sorted(names & set(_SAME)):
-            found.update(dict.fromkeys(REGISTRY[_SAME[name]].operation.forms))
+    kinds = ("function", "method", "inplace", "alias")
+    names = {_base_name(r) for r in found if r.kind in kinds and r.namespace == "tensorlike"}
+    for name in sorted(names):
+        for full_name in (f"tensorlike.{name}", f"tensorlike.Tensor.{name}"):
+            other = REGISTRY.get(full_name)
+            if other is not None:
+                found[other] = None
+                found.update(dict.fromkeys(f for f in other.operation.forms if f.kind == "inplace"))
+    for operation in {form.operation: None for form in found}:
+        for other_operation in operation.variants:
+            if other_operation.variant is not None and other_operation.variant.kind != REFLECTED:
+                found.update(dict.fromkeys(other_operation.forms))
     return list(found)
 
 
 def _is_namesake(row: Form, other: Form) -> bool:
     """Return whether two functions of one name are one operation: see Note [Which forms are variants]."""
-    if _base_name(row) in _DIFFERENT or not other.overridable:
+    if not (row.operation.namesakes and other.operation.namesakes and other.overridable):
         return False
     # `_stacklevel` stands between the parameters of `nn.functional.softmax`.
     names = [[name for name in _names(r) if not name.startswith("_")] for r in (row, other)]
@@ -139,24 +125,30 @@ def exactly(implementation: Callable[..., Any]) -> Handler:
 
 def operators() -> list[Form]:
     """Return the rows of every operator, unary, binary, reflected and in-place."""
-    reflected = {name for names in _REFLECTED.values() for name in names if "__" in name}
-    return [row for row in REGISTRY.values() if row.kind == "operator" or row.full_name in reflected]
+    return [
+        form
+        for form in REGISTRY.values()
+        if form.kind == "operator" or (_is_reflected(form) and form.name.endswith("__"))
+    ]
+
+
+def _is_reflected(form: Form) -> bool:
+    variant = form.operation.variant
+    return variant is not None and variant.kind == REFLECTED
 
 
 def entries_of(row: Form, forms: Sequence[Form], implementation: Callable[..., Any]) -> list[tuple[Form, Handler, int]]:
     """Return (form, handler, rank) of every form of the function of `row`, reflected operators included."""
     own = set(row.operation.forms)
     entries: list[tuple[Form, Handler, int]] = []
-    reflected: dict[str, None] = {}
     for form in forms:
         rank = FORM if form is row or form in own else RELATED
         entries.append((form, _handler(implementation, _adapter(row, form), form), rank))
-        if form.namespace == "tensorlike":
-            reflected.update(dict.fromkeys(_REFLECTED.get(_base_name(form), ())))
-    for full_name in reflected:
-        other = REGISTRY.get(full_name)
-        if other is not None:
-            entries.append((other, _swapped(implementation, _names(other), _names(row)), RELATED))
+    for operation in {form.operation: None for form in forms}:
+        for other in operation.variants:
+            if other.variant is not None and other.variant.kind == REFLECTED:
+                swapped = [form for form in other.forms if form.reports is None]
+                entries += [(f, _swapped(implementation, _names(f), _names(row)), RELATED) for f in swapped]
     return entries
 
 

@@ -1,6 +1,17 @@
-"""What a tensor is, and the operations on it. Import from here with `from tensorlike.tensor import ...`."""
+"""What a tensor is, and the operations on it.
+
+# Note [A package that is a function]
+The attribute `tensor` of `tensorlike` is the function `tl.tensor(data)`, as in PyTorch, and hides this package, which
+the import system finds all the same. Attributes are looked up on the function: in `import tensorlike.tensor.runtime as
+r`, which reads one name after the other, and in `tl.tensor.runtime`. So the function is given the public names and the
+modules of this package, those that are imported later too. It stays a plain function in everything else.
+"""
 
 from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from tensorlike.autograd import base as _base
 from tensorlike.autograd import function as _function
@@ -15,6 +26,7 @@ _functions.register_roots(history.root_edge, history.grad_of_root)
 _base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
 
 from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random, strided_creation  # noqa: E402, I001
+from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
 
 __all__ = [
@@ -30,3 +42,19 @@ __all__ = [
     "random",
     "strided_creation",
 ]
+
+
+class _Package(ModuleType):
+    """This module, which hands its modules on to the function: see Note [A package that is a function]."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, ModuleType):
+            vars(_tensor).setdefault(name, value)
+
+
+for _name, _value in tuple(globals().items()):
+    if _name in __all__ or (isinstance(_value, ModuleType) and _value.__name__ == f"{__name__}.{_name}"):
+        vars(_tensor).setdefault(_name, _value)
+del _name, _value
+sys.modules[__name__].__class__ = _Package

@@ -99,7 +99,7 @@ def grad_dtype(self: Tensor) -> Dtype | None:
     return None if wanted is None else dtype_of(wanted)
 
 
-@tensor_property()
+@tensor_property(comparable=False)
 def grad_fn(self: Tensor) -> Any:
     """The node of the graph that made this tensor; None for a leaf."""
     if not self._tl_tracked:
@@ -150,7 +150,7 @@ def _base(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property()
+@tensor_property(comparable=False)
 def _version(self: Tensor) -> int:
     """How often the memory of this tensor was modified in place."""
     if self._tl_inference:
@@ -316,7 +316,7 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, comparable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element.
 

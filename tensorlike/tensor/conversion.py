@@ -40,7 +40,7 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
 @primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
 def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another dtype."""
-    return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind != "c" else input.astype(dtype)
+    return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind not in "cb" else input.astype(dtype)
 
 
 derivatives(_cast, input=lambda grad: grad)

@@ -44,15 +44,28 @@ _DIFFERENTIABLE = frozenset("fcV")
 DECLARATIONS: dict[str, Declaration] = {}
 
 
+class ConstantNode(Node):
+    """The history of what an in-place comparison wrote: its operands get gradients of zero."""
+
+    __slots__ = ("inputs",)
+
+    inputs: tuple[tuple[tuple[int, ...], Any] | None, ...]
+
+    def apply(self, grad: Any) -> tuple[Any, ...]:
+        return tuple(None if i is None else grad._tl_zeros(*i) for i in self.inputs)
+
+
 class Declaration(Operation):
     """An operation that is a kernel on raw arrays: its promotion, its result, and how it is recorded."""
 
     # 1.2 KB less for each than with a dict, of 390.
     __slots__ = (
-        "_built",
+        "_make",
+        "_record",
         "_recorded",
         "_recorders",
         "annotations",
+        "constant",
         "differentiable",
         "doc",
         "hot",
@@ -88,7 +101,7 @@ class Declaration(Operation):
         plain_result: bool,
         spread: str | None,
         weak_numbers: bool,
-        out: bool,
+        out: bool | str,
         differentiable: bool,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
@@ -112,6 +125,8 @@ class Declaration(Operation):
         self.weak_numbers = weak_numbers
         self.out = out
         self.differentiable = differentiable
+        #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
+        self.constant = False
         self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot
@@ -121,18 +136,52 @@ class Declaration(Operation):
         self.doc = kernel.__doc__
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
         self.node: type[Node] | None = None
-        self._built: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        self._record: Callable[..., Any] | None = None
+        self._make: Callable[..., Any] | None = None
         self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
+
+    def out_rules(self) -> dict[str, Any]:
+        """Return how `out=` is written: see `write_out`.
+
+        Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`.
+        With "dtype" they compute in the dtype of `out`.
+        """
+        rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
+        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
 
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
 
-    def recording(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Return `record` and `make`, built on first use."""
-        if self._built is None:
-            self._build_recording()
-        return self._built  # type: ignore[return-value]
+    def recording(self) -> Callable[..., Any]:
+        """Return `record`, which makes the tensor of a result, with its node; built on first use."""
+        if self._record is None:
+            from .generate_recording import record_source
+
+            source = record_source(self, self.recorded())
+            (self._record,) = build(source, f"recording of {self.full_name}", self._recording_values(), "record")
+            for space in self._recorders:
+                space["record"] = self._record
+        return self._record
+
+    def making(self) -> Callable[..., Any]:
+        """Return `make`, which makes the node of a view, or of several results; built on first use."""
+        if self._make is None:
+            from .generate_recording import make_source
+
+            source = make_source(self, self.recorded())
+            (self._make,) = build(source, f"making of {self.full_name}", self._recording_values(), "make")
+        return self._make
+
+    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Return the generated functions that record the operation, and that run its nodes."""
+        if self.vjp is None:
+            return ()
+        recording = [self.making()] if self.several or self.view else []
+        if not self.several and self.view is not True:
+            recording.append(self.recording())
+        assert self.node is not None
+        return (*recording, self.node.apply, self.node.release)
 
     def recorded(self) -> Recorded:
         """Return what the formulas ask for."""
@@ -152,10 +201,13 @@ class Declaration(Operation):
 
     def record_now(self) -> Callable[..., Any]:
         """Return the compiled `record` if there is one already, and what makes it otherwise."""
-        return self._built[0] if self._built is not None and not self.several else self.record
+        return self._record or self.record
 
-    def _build_recording(self) -> None:
-        from .generate_recording import node_source, record_source  # 1 ms of the import
+    def node_class(self) -> type[Node]:
+        """Return the class of the operation's nodes, built on first use."""
+        if self.node is not None:
+            return self.node
+        from .generate_recording import node_source  # 1 ms of the import
 
         recorded = self.recorded()
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
@@ -164,7 +216,7 @@ class Declaration(Operation):
         values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
         values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}
         values["as_array"] = runtime.as_array
-        apply, release = build(node_source(self, recorded), f"{self.name} node", values, "apply", "release")
+        apply, release = build(node_source(self, recorded), f"node of {self.full_name}", values, "apply", "release")
         full = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
         title = "".join(part.capitalize() for part in full.split("_"))
         body = {
@@ -177,10 +229,13 @@ class Declaration(Operation):
         if self.several:
             body |= {"outputs": None, "special": True}
         self.node = type(f"{title}Backward0", (Node,), body)
-        values = {
+        return self.node
+
+    def _recording_values(self) -> dict[str, Any]:
+        return {
             "Tensor": Tensor,
             "TensorBase": TensorBase,
-            "Node": self.node,
+            "Node": self.node_class(),
             "new": _new,
             "get_state": get_state,
             "edge_of": edge_of,
@@ -189,16 +244,12 @@ class Declaration(Operation):
             "save": _save,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
         }
-        record, make = build(record_source(self, recorded), f"{self.name} recording", values, "record", "make")
-        self._built = (record, make)
-        for space in self._recorders:
-            space["record"] = self._built[0]
 
     def record(self, result: Any, *operands: Any) -> Any:
         """Wrap a result that may need a history."""
         if self.several:
             return self._record_several(result, operands)
-        return self.recording()[0](result, *operands)
+        return self.recording()(result, *operands)
 
     def _pack(self, tensors: list[Any]) -> Any:
         if self.several is True:
@@ -209,7 +260,7 @@ class Declaration(Operation):
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]
-        node = self.recording()[1](*operands) if grad_enabled() else None
+        node = self.making()(*operands) if grad_enabled() else None
         if node is not None:
             node.shape = tuple(r.shape for r in results)
             node.dtype = tuple(r.dtype for r in results)
@@ -233,7 +284,7 @@ class Declaration(Operation):
         else:
             tensors = [view_of(source, result)]
         if self.differentiable and source._tl_tracked and grad_enabled():
-            node = self.recording()[1](source, *rest)
+            node = self.making()(source, *rest)
             if node is not None:
                 if self.several:
                     node.shape = tuple(r.shape for r in result)
@@ -255,12 +306,35 @@ class Declaration(Operation):
         original = wrap(runtime.copied(tensor._tl_data) if name in recorded.names else tensor._tl_data)
         original._tl_edge = edge_of(tensor)
         original._tl_tracked = tensor._tl_tracked
-        node = self.recording()[1](original, *rest)
+        if self.view or self.several:
+            node = self.making()(original, *rest)
+        else:
+            edge = self.recording()(tensor._tl_data, original, *rest)._tl_edge
+            node = None if edge is None else edge[0]
         if node is not None:
             if tensor._tl_view_refuses is not None and tensor._tl_view_base is not None:
                 refuse(tensor, "is being modified inplace")
             node.shape = tensor._tl_data.shape
             node.dtype = tensor._tl_data.dtype
+        return node
+
+    def make_constant(self, tensor: Any, *rest: Any) -> Any:
+        """Return the node of an in-place operation about to write what depends on nothing; None without a gradient."""
+        if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
+            return None
+        operands = (tensor, *rest)
+        edges = tuple(edge_of(o) if isinstance(o, TensorBase) else None for o in operands)
+        if not any(edges):
+            return None
+        if self.node is None:
+            self.node = type(f"{self.name.capitalize()}Backward0", (ConstantNode,), {"__slots__": ()})
+        node: Any = self.node()
+        node.edges = edges
+        node.sequence_number = next_sequence_number()
+        node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+        node.inputs = tuple(
+            None if e is None else (o._tl_data.shape, o._tl_data.dtype) for o, e in zip(operands, edges, strict=True)
+        )
         return node
 
     def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
@@ -281,16 +355,16 @@ class Declaration(Operation):
         else:
             with runtime.device_guard(tensor._tl_data):
                 runtime.run_quietly(self.write, space, tensor._tl_data, *arrays)
+        return self.written(tensor, node)
+
+    def written(self, tensor: Any, node: Any) -> Any:
+        """Return `tensor`, in which an in-place operation wrote its result, with the new version and the history."""
         counter = bump(tensor)
         if node is not None:
-            self.keep_result(node, tensor._tl_data, counter)
+            if self.differentiable and "result" in self.recorded().names:
+                node._saved_result = (tensor._tl_data, counter, counter[0])
             rebase(tensor, node)
         return tensor
-
-    def keep_result(self, node: Any, array: Any, counter: list[int]) -> None:
-        """Save what an in-place operation wrote, where a formula names it."""
-        if "result" in self.recorded().names:
-            node._saved_result = (array, counter, counter[0])
 
 
 def _is_view(result: Any, array: Any) -> bool:

@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.dispatch.core import undispatched
+
 from .declaration import DECLARATIONS, Declaration
 from .fast_paths import FastPath
 from .forms import expand
@@ -37,12 +39,19 @@ __all__ = [
     "composite",
     "derivatives",
     "factory",
+    "internal",
+    "internal_pointwise",
     "pointwise",
     "primitive",
     "raw_derivatives",
     "tensor_method",
     "tensor_property",
+    "undispatched",
+    "zero_derivatives",
 ]
+
+#: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
+INTERNAL = "tensorlike._internal"
 
 
 def primitive(
@@ -53,7 +62,7 @@ def primitive(
     function: bool = True,
     method: bool | str = True,
     inplace: bool = False,
-    out: bool = False,
+    out: bool | str = False,
     operators: Sequence[str] = (),
     inplace_operators: Sequence[str] = (),
     own_operators: Sequence[str] = (),
@@ -71,6 +80,7 @@ def primitive(
     differentiable: bool = True,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
+    **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
@@ -84,7 +94,7 @@ def primitive(
     on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
     kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
     large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
-    elementwise or has `own_layout`: then they lie as the kernel leaves them.
+    elementwise or has `own_layout`: then they lie as the kernel leaves them. `facts` are those of `Operation.declare`.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,6 +117,7 @@ def primitive(
             hot=hot,
             own_layout=own_layout,
         )
+        d.declare(**facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,
@@ -128,11 +139,21 @@ def pointwise(
     *,
     promotion: str | None = "arithmetic",
     inplace: bool = True,
-    out: bool = True,
+    out: bool | str = True,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
     return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
+
+
+def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an operation that a public function or a derivative is made of, with the options of `primitive`."""
+    return primitive(namespace=INTERNAL, **{"method": False, **options})
+
+
+def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an elementwise operation that a public function or a derivative is made of, by its kernel."""
+    return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
 
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
@@ -141,6 +162,14 @@ def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     if not d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
     d.vjp = formulas
+
+
+def zero_derivatives(function: Any) -> None:
+    """Give the in-place form of an operation without a derivative a gradient of zero, as PyTorch's comparisons have."""
+    d: Declaration = function.operation
+    if d.differentiable:
+        raise TypeError(f"{d.full_name} is declared with differentiable=True: give it derivatives")
+    d.constant = True
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.dispatch.core import outside_stacklevel
+
 from .dtypes import dtype_of
 from .runtime import dtype_name
 
@@ -148,7 +150,7 @@ def check_integer_range(function: str, low: int, high: int, dtype: Any) -> None:
                 f"{function}(): {label} is out of bounds [-(2^{bits}), 2^{bits}]: {dtype_of(dtype)} can hold every "
                 "integer within that range only, so that the result is not uniform. Use a wider dtype.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=outside_stacklevel(),
             )
 
 

@@ -5,6 +5,10 @@ A fast path is source that runs first in the generated wrapper: the whole life o
 callers give them and a dtype that NumPy treats as PyTorch does; it returns the result, or falls through when anything
 is unusual, errors included. So it never raises, and what it does not know is done, or refused, by the implementation.
 
+With `TENSORLIKE_FAST_PATHS=0` in the environment no fast path is written into a wrapper: every call goes through the
+implementation, so that a breakpoint in a kernel is hit by plain tensors too, and that a result which is suspected to
+come from a fast path can be computed without. A test compares the two.
+
 # Note [Small reductions]
 A reduction of NumPy takes a microsecond before it adds anything. Up to 16 elements a product with a vector of ones is
 the same sum for half of that (600 ns less); softmax without a shift is exact where no exponential can over- or
@@ -13,6 +17,7 @@ underflow, which the elements themselves tell.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,20 +30,23 @@ from tensorlike.dispatch.signature import Parameter
 from .size import Size
 from .views import view_of
 
-__all__ = ["CAT", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath"]
+__all__ = ["CAT", "ENABLED", "LINEAR", "MATMUL", "MEAN", "RESHAPE", "SOFTMAX", "STACK", "SUM", "WHERE", "FastPath"]
+
+
+#: Whether wrappers have fast paths: the hand-written ones, those of elementwise operations, and those for subclasses.
+ENABLED = os.environ.get("TENSORLIKE_FAST_PATHS", "1") != "0"
 
 
 class FastPath(NamedTuple):
-    """Source that may return early, in terms of the function's parameters; `input` is whatever the first is called."""
+    """Source that may return early, in terms of the parameters as the wrapper calls them: methods' first is `input`."""
 
     source: str
     #: What it uses besides the names that all fast paths have: see `forms._hot_values`.
     values: Mapping[str, Any]
 
     def written(self, parameters: Sequence[Parameter]) -> str:
-        """Return the source for a form with these parameters: a method calls the first one `self`."""
-        source = self.source.strip("\n")
-        return source if parameters[0].name != "self" else source.replace("input", "self")
+        """Return the source for a wrapper, whichever its parameters."""
+        return self.source.strip("\n") if ENABLED else ""
 
 
 _NEW = ("\n" + 12 * " ").join(new_tensor_source("tensor", "result"))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap, wrap_as
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_for, backend_of, transfer
@@ -333,7 +334,7 @@ def _shared(array: np.ndarray[Any, Any], function: str) -> np.ndarray[Any, Any]:
             "reallocate the memory."
         )
     if not array.flags.writeable:
-        warnings.warn(_NOT_WRITABLE.format(what="NumPy array"), UserWarning, stacklevel=4)
+        warnings.warn(_NOT_WRITABLE.format(what="NumPy array"), UserWarning, stacklevel=outside_stacklevel())
     return borrowed(array)
 
 
@@ -441,7 +442,7 @@ def frombuffer(
             f"be greater than actual buffer length ({length} bytes)"
         )
     if not memory.flags.writeable:
-        warnings.warn(_NOT_WRITABLE.format(what="buffer"), UserWarning, stacklevel=4)
+        warnings.warn(_NOT_WRITABLE.format(what="buffer"), UserWarning, stacklevel=outside_stacklevel())
     found = memory[offset : offset + count * width].view(wanted)
     return finish(found, requires_grad)  # type: ignore[no-any-return]
 

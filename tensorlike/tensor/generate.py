@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
+from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 
 from .views import READ_APART
 
@@ -27,6 +27,8 @@ __all__ = [
     "operands_of",
 ]
 
+
+_AS_ARRAY = "result = result if type(result) is ndarray else as_array(result)"
 
 #: The operations that PyTorch computes of numbers alone; all others need a tensor.
 _OF_NUMBERS = frozenset(
@@ -71,51 +73,36 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
         if p.name == "out" or not p.operand:
             continue
         where = position - (parameters[0].name == "self") if p.kind == POSITIONAL else None
-        name, raw = p.name, "_" + p.name
+        name = p.name
         if p.operand == MANY:
-            lines.append(f"{raw} = many(NAME, {name!r}, {where}, {name})")
-            continue
-        if p.operand == NESTED:
-            continue
-        if allows_none(p) and not allows_number(p):
-            lines += [
-                f"if isinstance({name}, TensorBase):",
-                f"    {raw} = {name}._tl_data",
-                f"elif {name} is None:",
-                f"    {raw} = None",
-                "else:",
-                f"    wrong_type(NAME, {name!r}, {where}, {name})",
-            ]
-        elif allows_number(p):
-            none = f" or {name} is None" if allows_none(p) else ""
-            lines += [
-                f"if isinstance({name}, TensorBase):",
-                f"    {raw} = {name}._tl_data",
-                f"elif is_number({name}){none}:",
-                f"    {raw} = {name}",
-                "else:",
-                f"    wrong_type(NAME, {name!r}, {where}, {name}, {expected(p)!r})",
-            ]
-        else:
-            lines += [
-                f"if not isinstance({name}, TensorBase):",
-                f"    wrong_type(NAME, {name!r}, {where}, {name})",
-                f"{raw} = {name}._tl_data",
-            ]
+            lines.append(f"_{name} = many(NAME, {name!r}, {where}, {name})")
+        elif p.operand == ONE:
+            number = f" else {name} if is_number({name})" if allows_number(p) else ""
+            none = f" else None if {name} is None" if allows_none(p) else ""
+            wrong = f"wrong_type(NAME, {name!r}, {where}, {name}{f', {expected(p)!r}' if number else ''})"
+            found = f"{name}._tl_data if isinstance({name}, TensorBase)"
+            line = f"_{name} = {found}{number}{none} else {wrong}"
+            if len(line) > 110:
+                lines += [f"_{name} = (", f"    {found}{number}{none}", f"    else {wrong}", ")"]
+            else:
+                lines.append(line)
     return lines
 
 
 def _option_lines(parameters: Sequence[Parameter]) -> list[str]:
     """Return tests of what no failure would reveal: see Note [Types of options] in `dispatch.options`."""
-    lines = []
+    tests, values = [], []
     for p in parameters:
         kind = p.annotation.removesuffix(" | None")
         if p.operand or p.kind == VARIADIC or kind not in ("bool", "int") or p.name.startswith("dim"):
             continue  # Dimensions are looked at by whatever counts them.
-        none = "" if kind == p.annotation else f"{p.name} is not None and "
         wrong = f"{p.name} is not True and {p.name} is not False" if kind == "bool" else f"type({p.name}) is not int"
-        lines += [f"if {none}{wrong}:", f"    option(NAME, {p.name!r}, {p.annotation!r}, {p.name})"]
-    return lines
+        tests.append(wrong if kind == p.annotation else f"{p.name} is not None and {wrong}")
+        values.append(f"({p.name!r}, {p.annotation!r}, {p.name})")
+    if not tests:
+        return []
+    test = tests[0] if len(tests) == 1 else " or ".join(f"({one})" if " and " in one else one for one in tests)
+    return [f"if {test}:", f"    options(NAME, {', '.join(values)})"]
 
 
 def operands_of(parameters: Sequence[Parameter]) -> list[Parameter]:
@@ -123,7 +110,7 @@ def operands_of(parameters: Sequence[Parameter]) -> list[Parameter]:
     return [p for p in parameters if p.operand in (ONE, MANY) and p.name != "out"]
 
 
-def d_single(parameters: Sequence[Parameter]) -> bool:
+def are_single(parameters: Sequence[Parameter]) -> bool:
     """Return whether every operand is one tensor."""
     return all(p.operand == ONE for p in operands_of(parameters))
 
@@ -136,35 +123,31 @@ def _space_lines(d: Declaration, parameters: Sequence[Parameter], inplace: bool 
     first = operands[0]
     if len(raws) == 1 and first.operand == ONE and not allows_none(first) and not allows_number(first):
         on_host = [f"type({raws[0]}) is ndarray"]
-    elif len(raws) == 2 and d_single(parameters):
+    elif len(raws) == 2 and are_single(parameters):
         on_host = [f"type({raw}) is ndarray" for raw in raws]
     else:
         on_host = []
     # See Note [The current device] in `runtime`.
-    once_more = f"return __function__({_same_call(parameters)})"
+    once_more = f"__function__, {_same_call(parameters)}"
     lines = [f"xp = space(NAME, {', '.join(raws)})"]
-    if d.elementwise and len(raws) > 1 and d_single(parameters):
-        names = ", ".join(p.name for p in operands)
+    if d.elementwise and len(raws) > 1 and are_single(parameters):
         lines = [
             "try:",
             f"    {lines[0]}",
             "except RuntimeError:",
-            f"    moved = scalars_moved({inplace}, {names})",
-            "    if moved is None:",
-            "        raise",
-            f"    {names} = moved",
-            f"    {once_more}",
+            f"    return run_moved({inplace}, {once_more})",
         ]
     lines += [
-        "if xp is not numpy:",
-        f"    guard = elsewhere({', '.join(raws)})",
-        "    if guard is not None:",
-        "        with guard:",
-        f"            {once_more}",
+        f"if xp is not numpy and (guard := elsewhere({', '.join(raws)})) is not None:",
+        f"    return run_guarded(guard, {once_more})",
     ]
     if not on_host:
         return lines
-    return [f"if {' and '.join(on_host)}:", "    xp = numpy", "else:", *["    " + line for line in lines]]
+    test = " and ".join(on_host)
+    if lines[0] == "try:":
+        return [f"if {test}:", "    xp = numpy", "else:", *["    " + line for line in lines]]
+    lines[0] = f"xp = numpy if {test} else space(NAME, {', '.join(raws)})"
+    return lines
 
 
 def _same_call(parameters: Sequence[Parameter]) -> str:
@@ -257,7 +240,7 @@ def _forward(parameters: Sequence[Parameter]) -> str:
     return ", ".join(p.name for p in parameters if p.name != "out")
 
 
-def _function(name: str, parameters: Sequence[Parameter], lines: Sequence[str], more: str = "") -> str:
+def _function(parameters: Sequence[Parameter], lines: Sequence[str], more: str = "") -> str:
     body = "\n".join("    " + line for line in lines)
     return f"def implementation({signature_text(parameters)}{more}):\n{body}\n"
 
@@ -282,21 +265,22 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         lines.append(f"    {spread} = {spread}[0]")
     lines += _unwrap_lines(d, parameters)
     lines += _option_lines(parameters)
+    if d.out == "dtype" and any(p.name == "out" for p in parameters):
+        lines += ["if dtype is None and isinstance(out, TensorBase):", "    dtype = dtype_of(out._tl_data.dtype)"]
     lines += _space_lines(d, parameters)
     lines += _promote_lines(d, parameters)
     lines += _call_lines(d, parameters)
     operands = _forward(parameters)
     if d.plain_result:
         lines.append("return result")
-        return _function(d.name, parameters, lines, more)
+        return _function(parameters, lines, more)
     if d.several:
         lines.append(f"result = {'as_arrays' if d.view or d.own_layout else 'contiguous_arrays'}(result)")
     else:
-        lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
+        lines.append(_AS_ARRAY)
         if not (d.view or d.own_layout):
             # 50 ns, which matrix products and sums save with `own_layout`: NumPy's are contiguous where PyTorch's are.
             lines += ["if result.ndim > 1 and not result.flags.c_contiguous:", "    result = result.copy()"]
-    first = parameters[0].name if parameters else ""
     if any(p.name == "out" for p in parameters):
         tensors = ", ".join(p.name for p in operands_of(parameters))
         if d.several:
@@ -305,22 +289,22 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
             lines += ["if out is not None:", f"    return write_out(NAME, out, result, {tensors})"]
     if d.view:
         lines.append(f"return record_view(result, {operands})")
-        return _function(d.name, parameters, lines, more)
+        return _function(parameters, lines, more)
     if d.differentiable:
         lines += [f"if {_tracked(parameters)}:", f"    return record(result, {operands})"]
     if d.several:
         lines.append("return pack([wrap(a) for a in result])")
     else:
         lines += [*new_tensor_source("tensor", "result"), "return tensor"]
-    del first
-    return _function(d.name, parameters, lines, more)
+    return _function(parameters, lines, more)
 
 
 def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the source of the in-place form: the same computation, written into the first operand."""
     me = parameters[0].name
     lines: list[str] = [*_unwrap_lines(d, parameters), *_option_lines(parameters)]
-    lines.append(f"check_inplace({me}, NAME)")
+    # A leaf that requires grad may be written by what has no part in its history.
+    lines.append(f"check_inplace({me}, NAME{'' if d.differentiable or d.constant else ', False'})")
     others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
     if others and d.name + "_" in READ_APART:
         lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
@@ -329,28 +313,24 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
     lines += _space_lines(d, parameters, inplace=True)
-    lines.append(f"former = _{me}")
+    if d.write is None:
+        lines.append(f"former = _{me}")
     lines += _promote_lines(d, parameters)
     if d.write is not None:
-        return _function(d.name, parameters, [*lines, *_write_lines(d, parameters), f"return {me}"])
+        return _function(parameters, [*lines, *_write_lines(d, parameters)])
     lines += _call_lines(d, parameters)
-    lines += ["if type(result) is not ndarray:", "    result = as_array(result)"]
+    lines.append(_AS_ARRAY)
     lines.append("check_result(NAME, former, result)")
-    if d.differentiable:
+    if d.differentiable or d.constant:
         lines.append("node = None")
         rest = ", ".join(p.name for p in parameters[1:])
         lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
-        lines.append(f"    node = make_inplace({me}, {rest})")
-        lines.append("former[...] = result")
-        lines.append(f"counter = bump({me})")
-        lines.append("if node is not None:")
-        lines.append("    keep_result(node, former, counter)")
-        lines.append(f"    rebase({me}, node)")
+        lines.append(f"    node = {'make_inplace' if d.differentiable else 'make_constant'}({me}, {rest})")
+        lines += ["former[...] = result", f"return written({me}, node)"]
     else:
-        # What an operation without a derivative writes (a comparison, say) has no history.
-        lines += ["former[...] = result", f"bump({me})"]
-    lines.append(f"return {me}")
-    return _function(d.name, parameters, lines)
+        # What other operations without a derivative write leaves the history as it was.
+        lines += ["former[...] = result", f"return written({me}, None)"]
+    return _function(parameters, lines)
 
 
 def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
@@ -367,9 +347,6 @@ def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
         f"    quiet(write, {arguments})",
         "except RuntimeError:",
         f"    again(write, {arguments})",
-        f"counter = bump({me})",
-        "if node is not None:",
-        "    keep_result(node, former, counter)",
-        f"    rebase({me}, node)",
+        f"return written({me}, node)",
     ]
     return lines

@@ -16,6 +16,7 @@ from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE, POSITIONAL, Parameter
 
+from . import fast_paths
 from .fast_paths import FastPath
 from .generate import allows_number, operands_of
 
@@ -56,7 +57,9 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     if isinstance(d.hot, FastPath):
         return d.hot.written(parameters)
     operands = operands_of(parameters)
-    if not d.elementwise or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
+    if not fast_paths.ENABLED or not d.elementwise or d.several:
+        return ""
+    if len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
     required = [p for p in parameters if p.default is MISSING]
     kinds = _HOT_KINDS.get(d.promotion or "")
@@ -153,7 +156,7 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """
     operands = operands_of(parameters)
     kinds = _HOT_KINDS.get(d.promotion or "")
-    if not isinstance(d.hot, str) or kinds is None or d.promotion in _NOT_WRITTEN:
+    if not fast_paths.ENABLED or not isinstance(d.hot, str) or kinds is None or d.promotion in _NOT_WRITTEN:
         return ""
     if not 1 <= len(operands) <= 2 or [p for p in parameters if p.default is MISSING] != operands:
         return ""
@@ -215,7 +218,9 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
     what `super().__torch_function__` asks for.
     """
     operands = operands_of(parameters)
-    if not d.elementwise or not d.hot or d.several or len(operands) > 2 or any(p.operand != ONE for p in operands):
+    if not fast_paths.ENABLED or not d.elementwise or not d.hot or d.several:
+        return []
+    if len(operands) > 2 or any(p.operand != ONE for p in operands):
         return []
     kinds = _HOT_KINDS.get(d.promotion or "")
     if kinds is None or [p for p in parameters if p.default is MISSING] != operands:

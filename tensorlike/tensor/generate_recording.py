@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 from .generate import allows_none, allows_number, operands_of
 
-__all__ = ["Recorded", "node_source", "record_source"]
+__all__ = ["Recorded", "make_source", "node_source", "record_source"]
 
 
 def _is_tensor(name: str) -> str:
@@ -46,8 +46,7 @@ def _save_lines(p: Parameter, node: str = "node") -> list[str]:
     if p.operand != ONE:
         return [f"{slot} = {name}"]
     save = [
-        f"counter = {name}._tl_counter",
-        "if counter is None:",
+        f"if (counter := {name}._tl_counter) is None:",
         f"    counter = {name}._tl_counter = [0]",
         f"{slot} = ({name}._tl_data, counter, counter[0])",
     ]
@@ -238,10 +237,8 @@ def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> l
     return outputs
 
 
-def record_source(d: Declaration, recorded: Recorded) -> str:
-    """Return the sources of `record` (result and operands to tensor) and `make` (operands to node, for the rest)."""
-    parameters = recorded.parameters
-    arguments = ", ".join(p.name for p in parameters)
+def _node_lines(recorded: Recorded) -> tuple[list[str], list[str]]:
+    """Return lines that find the edges, under a test that there is one, and lines that make and fill the node."""
     edges: list[str] = []
     tests: list[str] = []
     find: list[str] = []
@@ -254,8 +251,8 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
             find += _edge_lines(p, edge)
             tests.append(f"any([e is not None for e in {edge}])" if p.operand == MANY else f"{edge} is not None")
         edges.append(f"*{edge}" if p.operand == MANY else edge)
-    anything = " or ".join(tests) or "False"
-    fill = [f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
+    find.append(f"if not ({' or '.join(tests) or 'False'}):")
+    fill = ["node = new(Node)", f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
     for name in recorded.names:
         slot = f"node._saved_{name}"
         users = recorded.users(name)
@@ -283,9 +280,18 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
             fill += [f"if {wanted}:", *["    " + line for line in lines], "else:", f"    {slot} = {empty}"]
         else:
             fill += lines
+    return find, fill
+
+
+def _arguments(recorded: Recorded) -> str:
+    return ", ".join(p.name for p in recorded.parameters)
+
+
+def record_source(d: Declaration, recorded: Recorded) -> str:
+    """Return the source of `record`: from a result and the operands to the tensor."""
+    find, fill = _node_lines(recorded)
     # The locals must not have the name of a parameter: `dot` has one named `tensor`, `sum` one named `dtype`.
-    record = [
-        f"def record(result, {arguments}):",
+    lines = [
         *new_tensor_source("made", "result"),
         "made_dtype = result.dtype",
         # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
@@ -294,25 +300,19 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         else "if not get_state().recording or made_dtype.kind not in DIFFERENTIABLE:",
         "    return made",
         *find,
-        f"if not ({anything}):",
         "    return made",
-        "node = new(Node)",
         *fill,
         "node.shape = result.shape",
         "node.dtype = made_dtype",
     ]
     if "result" in recorded.names:
-        record += ["counter = made._tl_counter = [0]", "node._saved_result = (result, counter, 0)"]
-    record += ["made._tl_edge = (node, 0)", "made._tl_tracked = True", "return made"]
-    make = [
-        f"def make({arguments}):",
-        *find,
-        f"if not ({anything}):",
-        "    return None",
-        "node = new(Node)",
-        *fill,
-        "return node",
-    ]
-    return "\n".join(
-        [record[0], *["    " + line for line in record[1:]], make[0], *["    " + line for line in make[1:]]]
-    )  # fmt: skip
+        lines += ["counter = made._tl_counter = [0]", "node._saved_result = (result, counter, 0)"]
+    lines += ["made._tl_edge = (node, 0)", "made._tl_tracked = True", "return made"]
+    return "\n".join([f"def record(result, {_arguments(recorded)}):", *["    " + line for line in lines]])
+
+
+def make_source(d: Declaration, recorded: Recorded) -> str:
+    """Return the source of `make`, for views and for several results: from the operands to the node, or None."""
+    find, fill = _node_lines(recorded)
+    lines = [*find, "    return None", *fill, "return node"]
+    return "\n".join([f"def make({_arguments(recorded)}):", *["    " + line for line in lines]])

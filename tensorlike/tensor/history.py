@@ -10,10 +10,9 @@ import numpy as np
 
 from tensorlike.autograd import engine, functions
 from tensorlike.autograd.base import TensorBase, wrap
-from tensorlike.autograd.edges import GradientEdge
 from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
-from tensorlike.autograd.node import add_tensor_hooks, edge_of
+from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
 
 from .dtypes import as_numpy_dtype, dtype_of
 from .views import detached, retain

@@ -69,8 +69,9 @@ def _inside_handler() -> bool:
 
 @tensor_method(
     name="__repr__",
+    comparable=False,
     composite=False,
-    hot="if type(self) not in PLAIN and inside_handler():\n    return describe(self)",
+    hot="if type(input) not in PLAIN and inside_handler():\n    return describe(input)",
     hot_values={"inside_handler": _inside_handler, "describe": describe},
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
@@ -81,7 +82,7 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     return describe(self)
 
 
-@tensor_method(name="__format__", composite=False)
+@tensor_method(name="__format__", composite=False, comparable=False)
 def _format(self: Tensor, format_spec: str) -> str:
     """Return the one element of a zero-dimensional tensor formatted; any other tensor as text.
 
@@ -172,7 +173,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return deepcopy_tensor(self, memo)  # type: ignore[no-any-return]
 
 
-@tensor_method(name="__reduce_ex__", composite=False)
+@tensor_method(name="__reduce_ex__", composite=False, comparable=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
     """Return what pickle stores: elements, requires_grad, type and attributes.
 

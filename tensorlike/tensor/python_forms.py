@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import Form, Mutates, Operation
+from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation
 from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import ignore, register
 from tensorlike.dispatch.signature import (
@@ -79,7 +79,7 @@ class _OperandCheck:
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None,
+    deleter: Callable[[Any], None] | None = None, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
 
@@ -91,6 +91,7 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
+        operation.declare(**facts)
 
         def accessor(
             kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
@@ -127,7 +128,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
     """Make a Python function an overridable method of Tensor.
 
     `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
-    needs no guard. With `operator_of` the method is an operator that leaves foreign operands to their type. `hot` is
+    needs no guard. A method that `reflects` another is an operator that leaves foreign operands to their type. `hot` is
     source that runs before anything else and may return.
     """
     return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
@@ -138,26 +139,32 @@ def _tensor_method(
     *,
     name: str | None = None,
     composite: bool = True,
-    operator_of: str | None = None,
     aliases: Sequence[str] = (),
-    hot: str = "",
+    hot: str | FastPath = "",
     hot_values: Mapping[str, Any] | None = None,
     operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
+    if isinstance(hot, FastPath):
+        hot_values = hot.values
+        hot = hot.written(parameters)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
     public: Any = None
     names = (name or function.__name__, *aliases)
     if operation is None:
         operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
+        operation.declare(**facts)
+    operator = operation.variant is not None and operation.variant.kind == REFLECTED
+    foreign = operator and len(parameters) > 1
     for index, method_name in enumerate(names):
         qualname = f"Tensor.{method_name}"
         implementation: Any = function if index == 0 else _copy_function(function)
         implementation.__qualname__ = qualname
         implementation.__name__ = method_name
-        kind = "alias" if index else "operator" if operator_of else "method"
+        kind = "alias" if index else "operator" if operator else "method"
         form = Form(
             operation, kind, implementation,
             namespace="tensorlike", name=qualname, parameters=parameters, mutates=mutates,
@@ -169,15 +176,22 @@ def _tensor_method(
             qualname=qualname,
             module="tensorlike",
             doc=function.__doc__,
-            foreign=foreign_test(parameters) if operator_of else "",
-            hot=hot + plain_but_foreign(parameters) if operator_of and len(parameters) > 1 else hot,
-            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator_of else hot_values,
+            foreign=foreign_test if foreign else None,
+            hot=_before(hot, foreign),
+            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator else hot_values,
             strict=True,
         )
         register(form)
         setattr(Tensor, method_name, made)
         public = public or made
     return public
+
+
+def _before(hot: str, foreign: bool) -> Callable[[Sequence[Parameter]], str] | str:
+    """Return what a method's wrapper does first; the source `hot` calls the tensor `input`."""
+    if not hot and not foreign:
+        return ""
+    return lambda own: hot + plain_but_foreign(own) if foreign else hot
 
 
 def _copy_function(function: Any) -> Any:
@@ -217,10 +231,12 @@ def _composite(
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
     mutates: Sequence[str] | Mutates | None = None,
+    **facts: Any,
 ) -> Any:
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     operation = Operation(name or function.__name__, namespace, parameters, composite=guard)
+    operation.declare(**facts)
     for index, public_name in enumerate((name or function.__name__, *aliases)):
         outer, _, public_name = public_name.rpartition(".")
         where = f"{namespace}.{outer}" if outer else namespace
@@ -238,7 +254,7 @@ def _composite(
             qualname=public_name,
             module=where,
             doc=function.__doc__,
-            hot=hot.written(parameters) if hot else "",
+            hot=hot.written if hot else "",
             hot_values=partial(values_of, hot_for, hot) if hot and hot_for else None,
             strict=True,
         )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
+from tensorlike.tensor.declare import internal
 
 from . import distributions as draw
 from .backends import backend_for, check_same_device, device_of, namespace_of
@@ -336,7 +337,7 @@ def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
     return grad._tl_zeros(tuple(shape), grad._tl_data.dtype)
 
 
-@primitive(name="_normal", method=False, namespace="tensorlike._internal", out=True)
+@internal(name="_normal", out="cast")
 def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Generator | None) -> Tensor:
     """Return normally distributed numbers; at least one parameter is a tensor."""
     center: Any = mean
@@ -429,7 +430,7 @@ def check_probabilities(function: str, array: Any) -> None:
         raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true: a probability is not in [0, 1]")
 
 
-@primitive(out=True)
+@primitive(out="any")
 def bernoulli(
     xp: Any, input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip

@@ -39,6 +39,7 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
@@ -53,7 +54,7 @@ __all__ = [
     "elsewhere",
     "guarded",
     "hot_array",
-    "option",
+    "options",
     "quiet",
     "scalars_moved",
     "space",
@@ -184,6 +185,22 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
+def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+    moved = scalars_moved(inplace, *args)
+    if moved is None:
+        raise
+    return function(*moved, **options)
+
+
+def run_guarded(
+    guard: AbstractContextManager[Any], function: Callable[..., Any], *args: Any, **options: Any
+) -> Any:
+    """Run `function` again in the context of its operands' device: see Note [The current device]."""
+    with guard:
+        return function(*args, **options)
+
+
 def as_arrays(values: Any) -> list[Any]:
     """Return a kernel's several results as arrays."""
     return [v if type(v) is ndarray else as_array(v) for v in values]
@@ -233,10 +250,11 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
 
 
-def option(function: str, argument: str, annotation: str, value: Any) -> None:
-    """Raise a TypeError unless `value` may stand for a `bool` or an `int`."""
-    if not fitting(annotation, value):
-        wrong_type(function, argument, None, value, annotation)
+def options(function: str, *given: tuple[str, str, Any]) -> None:
+    """Raise a TypeError unless every value may stand for the `bool` or the `int` that its annotation says."""
+    for argument, annotation, value in given:
+        if not fitting(annotation, value):
+            wrong_type(function, argument, None, value, annotation)
 
 
 def is_number(value: Any) -> bool:
@@ -519,11 +537,22 @@ def run_elementwise(name: str, kernel: Callable[..., Any], arrays: Sequence[Any]
         raise broadcast_error(name, error, arrays) from None
 
 
-def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
-    """Write a result into `out=`, resized when its shape differs, and return `out`."""
+#: Functions that raise a TypeError for an `out=` that their result cannot be cast to, as PyTorch's do.
+_TYPE_ERRORS = frozenset((
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack",
+))  # fmt: skip
+
+
+def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True) -> Any:
+    """Write a result into `out=`, resized when its shape differs, and return `out`.
+
+    By `rule` the result is cast, if it can be ("cast") or whatever it loses ("any"), or `out` must be of its dtype
+    ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands
+    may require grad.
+    """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
-    if grad_enabled():
+    if recorded and grad_enabled():
         for operand in (out, *operands):
             for item in operand if isinstance(operand, (list, tuple)) else (operand,):
                 if isinstance(item, TensorBase) and item._tl_tracked and edge_of(item) is not None:
@@ -536,8 +565,15 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
     target = out._tl_data
     if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)
-    if not can_cast(result.dtype, target.dtype):
+    if rule == "any":
+        result = result.astype(target.dtype)
+    elif rule != "cast" and result.dtype != target.dtype and not (rule == "truth" and target.dtype == np.uint8):
         raise RuntimeError(
+            f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
+            f"{dtype_name(target.dtype)} instead"
+        )
+    if rule != "any" and not can_cast(result.dtype, target.dtype):
+        raise (TypeError if name in _TYPE_ERRORS else RuntimeError)(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"
         )
@@ -549,7 +585,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any) -> Any:
                 f"not match the required output shape {list(result.shape)}. Pass an `out` of that shape, or one "
                 "without elements.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
         out._tl_data = result if result.dtype == target.dtype else result.astype(target.dtype)
         if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):

@@ -26,6 +26,7 @@ from tensorlike.autograd.node import (
     next_sequence_number,
     register_view_refresh,
 )
+from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
@@ -103,6 +104,8 @@ def _overlaps(geometry: Geometry) -> bool:
 def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
     """Return a copy of the part of `array` (of `layout` in spirit) that lies where the view lies."""
     xp = namespace_of(array)
+    if 0 in geometry.shape:
+        return xp.zeros(geometry.shape, dtype=geometry.dtype)
     memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
     return strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides).copy()
@@ -114,6 +117,8 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     What lies outside the layout is dropped: `as_strided` can reach the memory beside its input.
     """
     xp = namespace_of(grad)
+    if 0 in geometry.shape:
+        return xp.zeros(layout.shape, dtype=layout.dtype)
     repeats = [n if s == 0 else 1 for n, s in zip(layout.shape, layout.strides, strict=True)]
     if math.prod(repeats) > 1:
         # The layout itself shows elements several times, as after `expand`: each gets its share.
@@ -143,6 +148,8 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
 def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> Any:
     """Return a copy of `array` whose part under the view is `value`."""
     xp = namespace_of(array)
+    if 0 in geometry.shape:
+        return array.copy()
     memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
     window = strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides)
@@ -189,10 +196,9 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.indexing.basic import direct
         from .ops.memory.views import scatter_strided
 
-        return (direct(scatter_strided)(grad, self.layout, self.geometry),)
+        return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
 
 class CopySlices(Node):
@@ -205,19 +211,18 @@ class CopySlices(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        from tensorlike.autograd.engine import fit
+        from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.indexing.basic import direct
         from .ops.memory.views import read_strided, write_strided
 
-        part = direct(read_strided)(grad, self.layout, self.geometry)
+        part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
         inner = grads[0]
         if inner is None:
             inner = part._tl_zeros(self.geometry.shape, self.geometry.dtype)
         else:
-            inner = fit(inner, self.geometry.shape, self.geometry.dtype, self.function)
-        whole = direct(write_strided)(grad, inner, self.layout, self.geometry)
+            inner = unbroadcast_and_cast(inner, self.geometry.shape, self.geometry.dtype, self.function)
+        whole = undispatched(write_strided)(grad, inner, self.layout, self.geometry)
         return (whole, *grads[1:])
 
     def release(self) -> None:
@@ -294,7 +299,7 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
                 f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
                 f"operation. This also applies to advanced indexing e.g. {_WARN_OF_OVERLAP[name]}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
             return
         raise RuntimeError(
@@ -367,8 +372,11 @@ _WARN_OF_OVERLAP = {
 }  # fmt: skip
 
 
-def check_inplace(tensor: Any, name: str) -> None:
-    """Refuse an in-place operation on what must not be written."""
+def check_inplace(tensor: Any, name: str, recorded: bool = True) -> None:
+    """Refuse an in-place operation on what must not be written.
+
+    An operation that is not `recorded`, such as `logical_not_`, may write to a leaf that requires grad.
+    """
     if name not in _MAY_OVERLAP:
         check_overlap(tensor._tl_data, name)
     meta = tensor._tl_meta
@@ -376,7 +384,7 @@ def check_inplace(tensor: Any, name: str) -> None:
         return
     if meta.inference:
         refuse_write(name)
-    if not tensor._tl_tracked or not grad_enabled():
+    if not tensor._tl_tracked or not recorded or not grad_enabled():
         return
     base = meta.view_base
     if base is None:

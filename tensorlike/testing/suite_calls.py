@@ -9,19 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.base import wrap
-from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.audit.api import Call, TensorlikeApi, _adapted
 from tensorlike.overrides.audit.values import Place, at, copied, fitted, places, replaced
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.testing.samples import serving
 
 __all__ = ["Case", "SuiteApi", "cases", "output_cases", "suite_api"]
-
-#: Functions whose results belong to one object or are text: there is no dense value to compare with.
-_INCOMPARABLE = frozenset(
-    ("data_ptr", "_version", "grad_fn",
-     "__reduce_ex__", "__deepcopy__", "__repr__", "__format__", "__hash__", "__dir__")
-)  # fmt: skip
-
 
 class SuiteApi(TensorlikeApi):
     """The functions that the suite tests, with sample calls in any dtype."""
@@ -31,7 +24,7 @@ class SuiteApi(TensorlikeApi):
         self.table = {
             function.name: function
             for function in self.functions()
-            if not _INCOMPARABLE.intersection(function.name.split("."))
+            if function.comparable and function.key is not Tensor.__deepcopy__
         }
 
     @functools.cache  # noqa: B019 - there is one instance, `suite_api()`, for good
@@ -39,18 +32,16 @@ class SuiteApi(TensorlikeApi):
         """Return the sample calls of a function in one dtype; they must be copied before they are made."""
         function = self.table[name]
         row = self._rows[name]
-        key = next((key for key in self._sample_names(row) if key in self._samples), None)
-        if key is None:
+        source = serving(row)
+        if source is None:
             return tuple(self.calls(function)) if dtype == "float32" else ()
-        samples = self._samples[key]
+        samples = source.samples
         if dtype not in samples.dtypes:
             return ()
-        source = REGISTRY.get(key, row)
-        inplace = name.endswith("_") and not name.endswith("__")
         found = (
             _adapted(sample, source.parameters, row.parameters, samples.deterministic)
             for sample in samples.generate(dtype)
-            if not (inplace and sample.broadcasts)
+            if not (row.inplace and sample.broadcasts)
         )
         return tuple(call for call in found if call is not None)
 

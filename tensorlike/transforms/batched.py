@@ -104,7 +104,7 @@ class BatchedTensor(TransformTensor):
         with below(level):
             return _per_example(level, func, args, kwargs)
 
-    # What the graph asks of a gradient: see autograd/engine_transformed.py.
+    # What the graph asks of a gradient: see Note [Gradients of a transform].
 
     def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
         return plain_of(self)._tl_zeros(shape, dtype)
@@ -278,9 +278,8 @@ def apply_node(node: Node, grad: Any) -> Any:
         return node.apply(grad)
     except NoArray:
         pass
-    top = max((v for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth)
-    level = top._level
-    if type(top) is not BatchedTensor:
+    level = max((v._level for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v.depth)
+    if level.kind is not BatchedTensor:
         return _apply_to_dual(node, grad, level)
     rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
     return tuple(None if c[0] is None else batched(_stacked(node.name(), list(c)), level) for c in zip(*rows))

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorlike.autograd import functions
-from tensorlike.autograd.engine_transformed import run_transformed
+from tensorlike.autograd import engine, functions
 from tensorlike.autograd.node import edge_of
 
 from .batched import BatchedTensor, apply_node, batched
@@ -76,7 +75,7 @@ def batched_grad(
 
     def one(*cotangents: Any) -> tuple[Any, ...]:
         starts = list(zip(roots, cotangents, strict=True))
-        found = run_transformed(starts, edges, keep_graph=keep_graph, apply=apply_node)
+        found = _run(starts, edges, keep_graph)
         arrived.extend(g is not None for g in found)
         return tuple(g for g in found if g is not None)
 
@@ -86,6 +85,13 @@ def batched_grad(
 
 
 functions.register_batched(batched_grad)
+
+
+def _run(roots: Sequence[Any], edges: Sequence[Any], keep_graph: bool) -> list[Any]:
+    """Run the graph with gradients of a transform: see Note [Gradients of a transform] in autograd/engine.py."""
+    return engine.run(
+        roots, keep_graph=keep_graph, create_graph=True, captured=edges, accumulate=False, apply=apply_node
+    )
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -133,7 +139,7 @@ def _plain_gradients(
         )  # fmt: skip
     roots = [(edge_of(o), g) for o, g in pairs]
     edges = [functions._input_edge(t, i) for i, t in enumerate(inputs)]
-    found = run_transformed(roots, edges, keep_graph=retain, apply=apply_node)  # type: ignore[arg-type]
+    found = _run(roots, edges, retain)
     return found if create_graph else [None if g is None else g.detach() for g in found]
 
 

@@ -388,3 +388,79 @@ def test_long_chains_in_a_thread_with_a_small_stack() -> None:
     program = f"COUNT = 200_000\n{textwrap.dedent(CHAIN)}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stderr[-2000:]
+
+
+_NONSENSE: dict[str, Any] = {
+    "string": lambda grads: "nonsense",
+    "shape": lambda grads: tl.ones(2, dtype=tl.float64),
+    "dtype": lambda grads: tl.ones(3, dtype=tl.float32),
+    "count": lambda grads: (tl.ones(3, dtype=tl.float64),) * 3,
+    "string in a tuple": lambda grads: ("nonsense",) * len(grads),
+    "shape in a tuple": lambda grads: (tl.ones(2, dtype=tl.float64),) * len(grads),
+    "dtype in a tuple": lambda grads: (tl.ones(3, dtype=tl.float32),) * len(grads),
+}
+
+
+@pytest.mark.parametrize("nonsense", _NONSENSE)
+@pytest.mark.parametrize("where", ["tensor", "prehook", "hook"])
+def test_a_hook_that_returns_nonsense_is_reported_for_batches_as_for_one_gradient(where: str, nonsense: str) -> None:
+    def reported(**options: Any) -> str:
+        x = leaf(1.0, 2.0, 3.0)
+        y = x.sin()
+        result = _NONSENSE[nonsense]
+        if where == "tensor":
+            y.register_hook(lambda grad: result((grad,)))
+        elif where == "prehook":
+            y.grad_fn.register_prehook(result)
+        else:
+            y.grad_fn.register_hook(lambda inputs, outputs: result(inputs))
+        with pytest.raises((TypeError, RuntimeError)) as raised:
+            tl.autograd.grad(y.exp(), x, **options)
+        return f"{raised.type.__name__}: {raised.value}".replace("<locals>", "")
+
+    one = reported(grad_outputs=tl.ones(3, dtype=tl.float64))
+    assert "hook" in one
+    assert reported(grad_outputs=tl.eye(3, dtype=tl.float64), is_grads_batched=True) == one
+
+
+def test_batches_of_gradients_pass_through_everything_that_gradients_do() -> None:
+    x = leaf(1.0, 2.0)
+    y, z = x.sin(), x.cos()
+    seen: list[Any] = []
+    graph.register_multi_grad_hook((y, z), lambda grads: seen.append([tuple(g.shape) for g in grads]))
+    y.retain_grad()
+
+    class Both(Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            return a * 2, b * 3
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any) -> Any:
+            return a * 2, b * 3
+
+    first, _ = Both.apply(y, z)
+    with pytest.warns(UserWarning, match="Anomaly Detection"), tl.autograd.detect_anomaly():
+        (rows,) = tl.autograd.grad(first, x, tl.eye(2, dtype=tl.float64), is_grads_batched=True)
+    np.testing.assert_allclose(rows.tolist(), np.diag(2 * np.cos([1.0, 2.0])))
+    assert seen == [[(2,), (2,)]]
+    # Batches outlive their transform nowhere.
+    assert y.grad is None
+
+
+def test_anomaly_detection_finds_a_nan_in_a_batch_of_gradients() -> None:
+    x = tl.zeros(2, requires_grad=True)
+    y = x.sqrt() * 0
+    with (
+        pytest.warns(UserWarning, match="SqrtBackward0|Anomaly Detection"),
+        tl.autograd.detect_anomaly(),
+        pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values in its 0th output"),
+    ):
+        tl.autograd.grad(y, x, tl.eye(2), is_grads_batched=True)
+
+
+def test_batches_reach_a_leaf_whose_gradient_may_have_any_dtype() -> None:
+    x = tl.ones(2, requires_grad=True)
+    x.grad_dtype = None
+    (rows,) = tl.autograd.grad(x.to(tl.float64) * 2, x, tl.eye(2, dtype=tl.float64), is_grads_batched=True)
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 2.0]]

@@ -9,8 +9,9 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.autograd import graph
-from tensorlike.dispatch.operation import form_of, mutates_of
+from tensorlike.dispatch.operation import INPLACE, REFLECTED, SPECIAL_CASE, form_of, mutates_of
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
+from tensorlike.overrides.variants import forms_of
 from tests.helpers.rows import families, samples
 from tests.helpers.values import mapped
 
@@ -128,6 +129,27 @@ def test_a_users_function_has_every_fact_at_its_default() -> None:
     assert not (operation.view)
     assert not (operation.linear_in)
     assert not form_of(add).mutates  # type: ignore[union-attr]
+
+
+def test_variants_are_declared_on_both_sides() -> None:
+    assert {v.full_name for v in tl.sub.operation.variants} == {"tensorlike.rsub"}
+    assert tl.Tensor.__rpow__.operation.variant == (REFLECTED, tl.pow.operation)
+    assert tl.relu_.operation.variant == (INPLACE, tl.relu.operation)
+    assert tl.true_divide.operation.variant == (SPECIAL_CASE, tl.div.operation)
+    found = [form.operation for form in REGISTRY.values() if form.operation.variant is not None]
+    assert len(found) > 30
+    for operation in found:
+        kind, of = operation.variant
+        assert operation in of.variants
+        assert operation is not of
+        if kind == INPLACE:
+            assert all(form.inplace for form in operation.forms)
+
+
+def test_implementations_of_a_getter_are_none_of_the_setter() -> None:
+    for form in REGISTRY.values():
+        if form.kind in ("property", "setter"):
+            assert forms_of(form) == (form, [form])
 
 
 # ------------------------------------------------------------------------------------------------ what a call writes

@@ -10,7 +10,7 @@ import tensorlike as tl
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.overrides.introspection import public_rows
-from tensorlike.testing.samples import SAMPLES, Samples
+from tensorlike.testing.samples import SAMPLES, Samples, serving
 
 from .values import mapped
 
@@ -34,26 +34,10 @@ def rows() -> list[Form]:
     return [r for r in REGISTRY.values() if id(r) in owners] + reporting
 
 
-def _candidates(row: Form) -> list[str]:
-    """Names under which samples that serve `row` may be given, the likeliest first."""
-    names = [row.full_name]
-    if row.operation.primitive or row.kind in ("alias", "method"):
-        # Function, method, aliases, operators and the in-place form of one operation share their samples.
-        names += [form.full_name for form in row.operation.forms]
-    if row.name.startswith("Tensor."):
-        short = row.name.removeprefix("Tensor.")
-        if short.startswith("__"):
-            bare = short.strip("_")
-            functions = [OPERATORS.get(bare), OPERATORS.get(bare[1:]) if short in REFLECTED | IN_PLACE else None]
-            names += [f"tensorlike.{function}" for function in functions if function]
-        names += [f"tensorlike.{short}", f"tensorlike.{short.removesuffix('_')}"]
-        names.append(f"tensorlike.Tensor.{short.removesuffix('_')}")
-    return names
-
-
 def samples_key(row: Form) -> str | None:
     """The name under which the samples of `row` are registered, or None."""
-    return next((name for name in _candidates(row) if name in SAMPLES), None)
+    found = serving(row)
+    return None if found is None else found.full_name
 
 
 def _factory_row(name: str) -> Form:

@@ -1,8 +1,13 @@
 """The package as a whole: what importing it loads, what it ships, and that README.md tells the truth."""
 
 import contextlib
+import importlib
 import importlib.metadata
+import inspect
 import io
+import pickle
+import pkgutil
+import pydoc
 import re
 import subprocess
 import sys
@@ -154,3 +159,43 @@ def test_readme_quick_start_prints_what_it_says() -> None:
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     assert printed.getvalue().splitlines() == expected
+
+
+def test_the_modules_of_the_tensor_package_are_found_though_its_name_is_a_function() -> None:
+    # In a fresh interpreter: `printing` is imported after the package.
+    code = (
+        "import tensorlike.tensor.printing as printing, tensorlike.tensor.ops as ops, tensorlike.tensor as function\n"
+        "import pydoc, sys, tensorlike as tl\n"
+        "assert printing is sys.modules['tensorlike.tensor.printing'] is tl.tensor.printing\n"
+        "assert ops is sys.modules['tensorlike.tensor.ops']\n"
+        "assert pydoc.locate('tensorlike.tensor.runtime') is sys.modules['tensorlike.tensor.runtime']\n"
+        "assert function is tl.tensor and tl.tensor.Tensor is tl.Tensor\n"
+    )
+    result = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    package = sys.modules["tensorlike.tensor"]
+    names = [found.name for found in pkgutil.iter_modules(package.__path__)]
+    assert "runtime" in names
+    for name in names:
+        module = importlib.import_module(f"tensorlike.tensor.{name}")
+        assert getattr(tl.tensor, name) is module
+
+
+def test_the_function_named_as_a_package_is_a_function_like_others() -> None:
+    assert inspect.isfunction(tl.tensor)
+    assert (tl.tensor.__name__, tl.tensor.__module__) == ("tensor", "tensorlike")
+    assert list(inspect.signature(tl.tensor).parameters) == ["data", "dtype", "device", "requires_grad", "pin_memory"]
+    assert tl.tensor.__doc__ is not None
+    assert "Return a new tensor with a copy of `data`" in pydoc.render_doc(tl.tensor)
+    assert pickle.loads(pickle.dumps(tl.tensor)) is tl.tensor
+    seen = []
+
+    class Mode(tl.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with Mode():
+        assert tl.tensor([1, 2]).tolist() == [1, 2]
+    assert seen[0] is tl.tensor
+    assert {tl.tensor: 1}[seen[0]] == 1

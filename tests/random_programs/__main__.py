@@ -4,7 +4,6 @@ import argparse
 import importlib.util
 import sys
 from collections import Counter
-from pathlib import Path
 
 
 def main() -> int:
@@ -16,12 +15,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first program; the others follow it (0)")
     parser.add_argument("--show", type=int, default=20, help="differences to print, each of another kind (20)")
     options = parser.parse_args()
-    # As pytest has it: the helpers are found by the name that the tests use, and the repository by its root.
-    for place in (Path(__file__).parents[1], Path(__file__).parents[2]):
-        sys.path.insert(0, str(place))
     import torch
 
-    from random_programs.running import Report, program_text, run_programs, shrink
+    from tests.random_programs.running import Report, program_text, run_programs, shrink
 
     torch.set_num_threads(1)
     report = Report()

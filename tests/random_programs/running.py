@@ -22,13 +22,13 @@ import numpy as np
 import torch
 
 import tensorlike as tl
-from helpers.parity import lacks_kernel, same_kind
-from helpers.values import array
+from tests.helpers.parity import lacks_kernel, same_kind
+from tests.helpers.values import array
 
 from .known import WRITE_BEFORE_THEY_FAIL, reason_of
 from .statements import COVERED, Draw, Statement
 
-__all__ = ["Difference", "Report", "Run", "program_text", "run_programs", "shrink"]
+__all__ = ["Difference", "Report", "Run", "compare_program", "program_text", "run_programs", "shrink"]
 
 #: How many statements a program has at most, before the backward pass.
 LENGTH = 14
@@ -65,13 +65,12 @@ class State(NamedTuple):
 
 def state_of(tensor: Any) -> State:
     try:
-        version = tensor._version
+        version, requires_grad, is_leaf = tensor._version, tensor.requires_grad, tensor.is_leaf
     except RuntimeError:
-        version = "none"
-    return State(
-        tuple(tensor.shape), str(tensor.dtype).partition(".")[2], tuple(tensor.stride()), tensor.requires_grad, version,
-        tensor.is_leaf, tensor._base is not None,
-    )  # fmt: skip
+        # Inference tensors count no versions, and a view of many has no history once its base was written to.
+        version, requires_grad, is_leaf = "none", False, False
+    dtype = str(tensor.dtype).partition(".")[2]
+    return State(tuple(tensor.shape), dtype, tuple(tensor.stride()), requires_grad, version, is_leaf, False)
 
 
 def _shares(tensor: Any, names: dict[str, Any]) -> bool:
@@ -180,7 +179,8 @@ class Run:
 
     def _compare_all(self) -> None:
         """Compare everything that has a name."""
-        self.largest = max([self.largest, *(_largest(their_array(t)) for n, t in self.tensors.items() if n in self.seen)])
+        known = [t for name, t in self.tensors.items() if name in self.seen]
+        self.largest = max([self.largest, *(_largest(their_array(t)) for t in known)])
         for name, theirs in self.theirs.items():
             if name.startswith("v"):
                 if name not in self.ours:
@@ -249,7 +249,8 @@ class Run:
         else:
             agree = bool(np.array_equal(same, theirs))
         if not agree:
-            raise Difference("values" if more == 1.0 else "gradient", f"{name}: {ours.tolist()}, PyTorch has {theirs.tolist()}")
+            kind = "values" if more == 1.0 else "gradient"
+            raise Difference(kind, f"{name}: {ours.tolist()}, PyTorch has {theirs.tolist()}")
         if ours.flags.writeable:
             ours[...] = theirs
 
@@ -390,6 +391,13 @@ def _difference_of(program: Sequence[Statement]) -> Difference | None:
         if run.ended is not None:
             return None
     return None
+
+
+def compare_program(lines: Sequence[str]) -> Difference | None:
+    """Run the lines of a program in both libraries; return the first difference, reasons not considered."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _difference_of([Statement("", line) for line in lines])
 
 
 def shrink(program: Sequence[Statement], difference: Difference) -> tuple[list[Statement], Difference]:

@@ -42,26 +42,30 @@ class Statement(NamedTuple):
     source: str
 
 
-UNARY = """
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+UNARY = _words("""
     abs acos acosh asin asinh atan atanh ceil conj_physical cos cosh deg2rad digamma erf erfc exp exp2 expm1 floor frac
     lgamma log log10 log1p log2 logit neg negative positive rad2deg reciprocal relu round rsqrt sgn sigmoid sign signbit
     sin sinc sinh sqrt square tan tanh trunc fix isnan isinf isfinite isposinf isneginf isreal logical_not bitwise_not
     angle i0 nan_to_num erfinv real imag conj resolve_conj
-""".split()
+""")
 
-BINARY = """
+BINARY = _words("""
     add sub subtract mul multiply div divide true_divide floor_divide remainder fmod pow atan2 arctan2 maximum minimum
     fmax fmin hypot logaddexp logaddexp2 eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or
     bitwise_xor bitwise_left_shift bitwise_right_shift copysign heaviside gcd lcm xlogy float_power nextafter ldexp
     rsub isclose
-""".split()
+""")
 
 OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "^")
 
-ACTIVATIONS = """
+ACTIVATIONS = _words("""
     relu relu6 elu selu celu leaky_relu gelu silu mish softplus logsigmoid hardtanh hardsigmoid hardswish softsign
     tanhshrink softshrink hardshrink sigmoid tanh threshold
-""".split()
+""")
 
 REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "var", "std", "logsumexp", "nansum", "nanmean", "all", "any",
               "count_nonzero", "norm")  # fmt: skip
@@ -144,7 +148,7 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
         "cumsum_": ("{w}.cumsum_({dim})", "{w}.cumprod_({dim})"),
         "add_": ("{w}.add_({y}, alpha={number})", "{w}.sub_({y}, alpha={number})"),
         "mul_": ("{w}.mul_({w})", "{w}[:1].mul_({number})"),
-        "resize_": ("{w}.resize_({shape})",),
+        "resize_": ("{w}.resize_({fitting})",),
         "set data": ("{w}.data = {y}", "{w}.data.mul_({number})"),
     },
     "getting": {
@@ -177,7 +181,10 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
     "out of place": {
         "masked_fill": ("{x}.masked_fill({mask}, {number})",),
         "masked_scatter": ("{x}.masked_scatter({mask}, {like})",),
-        "index_add": ("{x}.index_add({dim}, {ints}, {same})", "lib.index_add({x}, {dim}, {all}, {like}, alpha={number})"),
+        "index_add": (
+            "{x}.index_add({dim}, {ints}, {same})",
+            "lib.index_add({x}, {dim}, {all}, {like}, alpha={number})",
+        ),
         "index_copy": ("{x}.index_copy({dim}, {all}, {like})",),
         "index_fill": ("{x}.index_fill({dim}, {unique}, {number})",),
         "index_put": ("{x}.index_put(({ints},), {number_tensor}, True)",),
@@ -260,7 +267,7 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
         "min max": ("lib.max({x}, {y})", "lib.min({x})", "{x}.max()", "{x}.argmax()"),
         "searchsorted": ("lib.bucketize({r}, lib.tensor([-1.0, 0.0, 1.0]))",),
         "python": ("{x}.item()", "bool({x})", "float({x})", "int({x})", "len({x})", "{x}.tolist()", "{x}.stride()",
-                   "{x}.is_contiguous()", "{x}.storage_offset()", "{y} in {x}", "{x}.numel()"),  # fmt: skip
+                   "{x}.is_contiguous()", "{x}.storage_offset()", "{y} in {x}", "{x}.numel()"),
     },
     "products": {
         "matmul": ("lib.matmul({x}, {same})", "{x} @ {x}.mT", "{x} @ {same}", "{x}.mT @ {sibling}"),
@@ -286,7 +293,10 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
         "layer_norm": ("lib.nn.functional.layer_norm({r}, {r}.shape[-1:])",),
         "normalize": ("lib.nn.functional.normalize({f}, dim={dim})",),
         "cosine_similarity": ("lib.nn.functional.cosine_similarity({r}, {twin}, {dim})",),
-        "cross_entropy": ("lib.nn.functional.cross_entropy({r}, {r}.softmax(-1))", "lib.nn.functional.kl_div({r}, {twin})"),
+        "cross_entropy": (
+            "lib.nn.functional.cross_entropy({r}, {r}.softmax(-1))",
+            "lib.nn.functional.kl_div({r}, {twin})",
+        ),
         "glu": ("lib.nn.functional.glu({r}, {dim})",),
         "dropout": ("lib.nn.functional.dropout({r}, 0.0)", "lib.nn.functional.dropout({r}, 0.5, False)"),
         "one_hot": ("lib.nn.functional.one_hot({x})",),
@@ -299,7 +309,11 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
     "out": {
         "add out": ("lib.add({x}, {y}, out={out})", "lib.mul({x}, {y}, out={x})", "lib.sub({x}, {y}, out={out})"),
         "cat out": ("lib.cat([{x}, {same}], out={out})", "lib.stack([{x}, {x}], out={out})"),
-        "sum out": ("lib.sum({x}, {dim}, out={out})", "lib.cumsum({x}, {dim}, out={out})", "lib.mean({f}, {dim}, out={out})"),
+        "sum out": (
+            "lib.sum({x}, {dim}, out={out})",
+            "lib.cumsum({x}, {dim}, out={out})",
+            "lib.mean({f}, {dim}, out={out})",
+        ),
         "matmul out": ("lib.matmul({x}, {same}, out={out})", "lib.mm({x}, {x}.t(), out={out})"),
         "where out": ("lib.where({mask}, {x}, {y}, out={out})", "lib.clamp({x}, {number}, out={out})"),
         "exp out": ("lib.exp({x}, out={out})", "lib.neg({x}, out={out})", "lib.sign({x}, out={out})",
@@ -308,9 +322,17 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
                     "lib.logsumexp({f}, {dim}, out={out})", "lib.prod({x}, {dim}, out={out})"),
         "gather out": ("lib.gather({x}, {dim}, {zeros}, out={out})", "lib.index_select({x}, {dim}, {ints}, out={out})",
                        "lib.take({x}, {ints}, out={out})", "lib.masked_select({x}, {mask}, out={out})"),
-        "eq out": ("lib.eq({x}, {y}, out={out})", "lib.lt({x}, {number}, out={out})", "lib.logical_not({x}, out={out})"),
+        "eq out": (
+            "lib.eq({x}, {y}, out={out})",
+            "lib.lt({x}, {number}, out={out})",
+            "lib.logical_not({x}, out={out})",
+        ),
         "tril out": ("lib.tril({x}, out={out})", "lib.diag({x}, out={out})", "lib.nonzero({x}, out={out})"),
-        "zeros out": ("lib.zeros({shape}, out={out})", "lib.arange(3, out={out})", "lib.full({shape}, {number}, out={out})"),
+        "zeros out": (
+            "lib.zeros({shape}, out={out})",
+            "lib.arange(3, out={out})",
+            "lib.full({shape}, {number}, out={out})",
+        ),
     },
     "autograd": {
         "clone": ("{x}.clone().requires_grad_()",),
@@ -433,13 +455,12 @@ class Draw(dict[str, str]):
         choice = self.random.choice
         if self.random.random() < 0.5:
             function = choice(REDUCTIONS)
-            more = "dim={dim}" if function in ("count_nonzero",) else "dim={dim}, keepdim=True"
+            more = "dim={{dim}}" if function == "count_nonzero" else "dim={{dim}}, keepdim=True"
             if function == "logsumexp":
                 return function, choice(("{f}.logsumexp({dim})", "{f}.logsumexp({dim}, keepdim=True)"))
             return function, choice(
-                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", "{{f}}.{0}(" + more.replace("{", "{{").replace("}", "}}") + ")",
-                 "{{x}}.{0}(dim=({{dim}},))")
-            ).format(function)  # fmt: skip
+                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", f"{{{{f}}}}.{{0}}({more})", "{{x}}.{0}(dim=({{dim}},))")
+            ).format(function)
         function = choice(ALONG)
         several = {"max", "min", "median", "nanmedian", "sort", "cummax", "cummin", "mode", "aminmax"}
         end = choice(("[0]", ".values")) if function in several else ""
@@ -587,6 +608,10 @@ class Draw(dict[str, str]):
                 shapes += [(a, count // a), (count // a, a)]
         return self.random.choice(shapes)
 
+    def draw_fitting(self) -> tuple[int, ...]:
+        """Return a shape of as many elements: what more memory holds is anybody's guess."""
+        return self.random.choice(((self.main.numel(),), (1, self.main.numel())))
+
     def draw_expanded(self) -> tuple[int, ...]:
         shape = tuple(self.random.choice((2, 3)) if n == 1 else n for n in self._shape())
         if self.wrong():
@@ -689,9 +714,7 @@ class Draw(dict[str, str]):
 
     def draw_index(self) -> str:
         """Return an index of basic parts, and of tensors now and then."""
-        parts = []
-        for size in self._shape()[: self.random.randint(0, self.main.dim()) or None]:
-            parts.append(self._index_part(size))
+        parts = [self._index_part(size) for size in self._shape()[: self.random.randint(0, self.main.dim()) or None]]
         if self.random.random() < 0.2:
             parts.insert(self.random.randint(0, len(parts)), "...")
         if self.random.random() < 0.1:

@@ -15,7 +15,6 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form, Mutates
-from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
 
@@ -44,6 +43,8 @@ class AuditedFunction(NamedTuple):
     nowrap: bool
     #: What a call writes: see Note [What a call writes] in `dispatch.operation`.
     mutates: Mutates
+    #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+    comparable: bool
 
     @property
     def inplace(self) -> bool:
@@ -123,13 +124,11 @@ class TensorlikeApi:
     def __init__(self) -> None:
         import tensorlike
         from tensorlike.tensor.tensor import Tensor
-        from tensorlike.testing.samples import SAMPLES
 
         self.version = tensorlike.__version__
         self.tensor: type = Tensor
         self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
         self._rows = {row.full_name: row for _, row in public_rows()}
-        self._samples: Mapping[str, Samples] = SAMPLES
         self._path = tensorlike.__path__[0]
 
     def functions(self) -> list[AuditedFunction]:
@@ -145,33 +144,23 @@ class TensorlikeApi:
                 family=row.operation,
                 nowrap=row.key in nowrap,
                 mutates=row.mutates,
+                comparable=row.operation.comparable,
             )
             for row in self._rows.values()
             if any(p.operand for p in row.parameters)
         ]
 
-    # Samples are given once for an operation: its method, aliases and in-place form are called with the same inputs.
-
-    def _sample_names(self, row: Form) -> Iterator[str]:
-        yield row.full_name
-        if row.operation.primitive or row.kind in ("method", "alias"):
-            yield from (other.full_name for other in row.operation.forms)
-        short = row.name.removeprefix("Tensor.").removesuffix("_")
-        if row.kind in ("method", "alias", "inplace", "operator"):
-            for namespace in ("tensorlike", "tensorlike.nn.functional", "tensorlike.linalg", "tensorlike.special"):
-                yield f"{namespace}.{short}"
-            yield f"tensorlike.Tensor.{short}"
-
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
+        from tensorlike.testing.samples import serving
+
         row = self._rows[function.name]
-        name = next((name for name in self._sample_names(row) if name in self._samples), None)
-        if name is None:
+        source = serving(row)
+        if source is None:
             yield from _guessed_calls(row)
             return
-        samples = self._samples[name]
+        samples: Samples = source.samples
         dtype = next((d for d in ("float32", "float64") if d in samples.dtypes), samples.dtypes[0])
-        source = REGISTRY.get(name, row)
         found = 0
         for sample in samples.generate(dtype):
             if row.inplace and sample.broadcasts:

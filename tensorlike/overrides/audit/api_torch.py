@@ -100,9 +100,10 @@ class TorchApi:
             family = sys.intern(family if family.startswith("__") else family.removesuffix("_"))
             self._families[key] = family
             twin = self._known.get(self._twin(name))
+            comparable = key is not self.tensor.__hash__ if twin is None else twin.operation.comparable
             # The conventions are PyTorch's.
             mutates = mutates_of(form, name, parameters) if twin is None else twin.mutates
-            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap, mutates)
+            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable)
 
     def _twin(self, name: str) -> str:
         """Return the name of tensorlike's function that does the same; "" when there is none."""

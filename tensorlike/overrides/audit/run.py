@@ -53,9 +53,6 @@ __all__ = ["Auditor", "matching"]
 _TRIES = 12
 _PRINTED = 2000
 
-#: Names whose results differ from object to object, or are text.
-_INCOMPARABLE = frozenset(("data_ptr", "_version", "grad_fn", "__reduce_ex__", "__repr__", "__format__", "__hash__"))
-
 
 class _Attempt(NamedTuple):
     """The arguments of one audited call, and the same ones with plain tensors alone."""
@@ -338,7 +335,7 @@ class Auditor:
         # When nothing is known of the instance, the sample itself says at least what kind of result there is.
         plain = replaced(args, kwargs, place, dense if fits else sample)
         expected, written, given = self._plainly(function, *plain, place)
-        compare = maker.reads_values and function.name.rpartition(".")[2] not in _INCOMPARABLE
+        compare = maker.reads_values and function.comparable
         if not _is_written_to(function, place):
             written = None
         again = functools.partial(self._plainly, function, *plain, place)

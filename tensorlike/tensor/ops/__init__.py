@@ -98,6 +98,7 @@ import tensorlike.tensor.ops.nn.toplevel_pooling
 import tensorlike.tensor.ops.nn.windows
 import tensorlike.tensor.ops.random.binomial
 import tensorlike.tensor.ops.random.sampling
+import tensorlike.tensor.ops.reductions.common
 import tensorlike.tensor.ops.reductions.covariance
 import tensorlike.tensor.ops.reductions.differences
 import tensorlike.tensor.ops.reductions.hashing

@@ -5,9 +5,49 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from tensorlike.dispatch.operation import Form, form_of
+from tensorlike.dispatch.registry import IGNORED, REGISTRY
+
 from .base import SAMPLES, Make, SampleInput, Samples, samples
 
-__all__ = ["SAMPLES", "Make", "SampleInput", "Samples", "samples"]
+__all__ = ["SAMPLES", "Make", "SampleInput", "Samples", "samples", "serving"]
 
 for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     importlib.import_module(_module.name)
+
+
+def _attach() -> None:
+    """Give each form that samples are registered for these samples."""
+    for name, given in SAMPLES.items():
+        importlib.import_module(name.partition(".Tensor.")[0].rpartition(".")[0] or "tensorlike")  # As `nn.init`.
+        ignored = IGNORED.get(name)
+        form = REGISTRY.get(name) or (None if ignored is None else form_of(ignored[0]))
+        if form is not None:
+            form.samples = given
+
+
+def serving(form: Form) -> Form | None:
+    """Return the form whose samples serve `form`: itself, another of its operation, or one of what it is a variant of.
+
+    What is written as two operations, a function and a method, is served by its namesake.
+    """
+    operation = form.operation
+    found = next((f for f in (form, *operation.forms) if f.samples is not None), None)
+    if found is None and operation.variant is not None:
+        found = serving(operation.variant.of.forms[0])
+    if found is None and form.namespace == "tensorlike":
+        short = form.name.removeprefix("Tensor.")
+        names = dict.fromkeys((short, short.removesuffix("_")))
+        found = next(
+            (
+                other
+                for name in names
+                for full_name in (f"tensorlike.{name}", f"tensorlike.Tensor.{name}")
+                if (other := REGISTRY.get(full_name)) is not None and other.samples is not None
+            ),
+            None,
+        )
+    return found
+
+
+_attach()

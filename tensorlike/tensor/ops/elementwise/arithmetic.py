@@ -73,7 +73,8 @@ def _subtract_from(a: Any, b: Any) -> Any:
     return np.subtract(b, a)
 
 
-@pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False)
+@pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
+           reflects=sub)  # fmt: skip
 def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
@@ -185,7 +186,7 @@ derivatives(
 )
 
 
-@pointwise("true_divide", promotion="float")
+@pointwise("true_divide", promotion="float", special_case_of=div)
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
@@ -218,6 +219,7 @@ def _divide_into(a: Any, b: Any) -> Any:
     name="__rtruediv__",
     function=False,
     method="__rtruediv__",
+    reflects=div,
     promotion="float",
     hot=_divide_into,
     inplace=False,
@@ -273,7 +275,7 @@ derivatives(
 )
 
 
-@tensor_method(operator_of="floor_divide")
+@tensor_method(reflects=floor_divide)
 def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other // self`, element by element, rounded down.
 
@@ -309,7 +311,7 @@ derivatives(
 )
 
 
-@tensor_method(operator_of="remainder")
+@tensor_method(reflects=remainder)
 def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other % self`, element by element, with the sign of `self`.
 

@@ -10,7 +10,7 @@ from tensorlike.tensor.types import Number, Tensor
 __all__ = ["clamp", "clamp_max", "clamp_min"]
 
 
-@pointwise(None, promotion="bounds", aliases=("clip",))
+@pointwise(None, promotion="bounds", aliases=("clip",), out="exact")
 def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 

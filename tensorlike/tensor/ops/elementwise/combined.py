@@ -152,7 +152,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(None, promotion=None)
+@pointwise(None, promotion=None, out="exact")
 def heaviside(xp: Any, input: Tensor, values: Tensor) -> Tensor:
     """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
 

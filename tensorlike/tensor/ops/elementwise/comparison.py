@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorlike.tensor.declare import pointwise, primitive
+from tensorlike.tensor.declare import pointwise, primitive, zero_derivatives
 from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
@@ -94,6 +94,10 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
+
+
+for _comparison in (eq, ne, lt, le, gt, ge):
+    zero_derivatives(_comparison)
 
 
 @primitive(plain_result=True, promotion=None)
@@ -205,7 +209,7 @@ def isfinite(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(None, promotion="ordering", differentiable=False, inplace=False)
+@pointwise(None, promotion="ordering", differentiable=False, inplace=False, out="exact")
 def isposinf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is positive infinity.
 
@@ -222,7 +226,7 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
     return xp.equal(input, input.dtype.type(math.inf))
 
 
-@pointwise(None, promotion="ordering", differentiable=False, inplace=False)
+@pointwise(None, promotion="ordering", differentiable=False, inplace=False, out="exact")
 def isneginf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is negative infinity.
 

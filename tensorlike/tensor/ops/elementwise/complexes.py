@@ -9,18 +9,25 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, pointwise, primitive, tensor_property
+from tensorlike.tensor.declare import (
+    composite,
+    derivatives,
+    internal,
+    pointwise,
+    primitive,
+    tensor_property,
+    undispatched,
+)
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import kernel_of
 from ..shared import check_tensor, real_dtype, zeros_like
 
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@pointwise(None, inplace=True)
+@pointwise(None, inplace=True, out="exact")
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
     """Return the complex conjugate of each element, in new memory; real elements are unchanged.
 
@@ -35,7 +42,7 @@ def conj_physical(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(conj_physical, input=lambda grad: grad.conj())
 
-_conj_physical = kernel_of(conj_physical)
+_conj_physical = undispatched(conj_physical)
 
 
 @composite(method=True, guard=False)
@@ -54,24 +61,25 @@ def conj(input: Tensor) -> Tensor:
     return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
 
 
-@primitive(namespace="tensorlike._internal", name="real", method=False, view=True)
+@internal(name="real", view=True)
 def _real(xp: Any, input: Tensor) -> Tensor:
     """Return the real parts as a view."""
     return input.real
 
 
-@primitive(namespace="tensorlike._internal", name="imag", method=False, view=True)
+@internal(name="imag", view=True)
 def _imag(xp: Any, input: Tensor) -> Tensor:
     """Return the imaginary parts as a view."""
     return input.imag
 
 
 derivatives(_real, input=lambda grad: grad)
-derivatives(_imag, input=lambda grad: grad * 1j)
+# Not `grad * 1j`, whose real part is nan where the gradient is infinite.
+derivatives(_imag, input=lambda grad: undispatched(complex)(zeros_like(grad), grad))
 
 # The undispatched implementations: the public functions have dispatched already.
-_real_of = kernel_of(_real)
-_imag_of = kernel_of(_imag)
+_real_of = undispatched(_real)
+_imag_of = undispatched(_imag)
 
 
 def _real_part(tensor: Any) -> Any:
@@ -227,7 +235,7 @@ def _join(xp: Any, first: Any, second: Any) -> Any:
     return result
 
 
-@pointwise(None, promotion=None, method=False, inplace=False)
+@pointwise(None, promotion=None, method=False, inplace=False, out="exact")
 def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 
@@ -246,7 +254,7 @@ def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
 derivatives(complex, real=lambda grad: grad.real, imag=lambda grad: grad.imag)
 
 
-@pointwise(None, promotion=None, method=False, inplace=False)
+@pointwise(None, promotion=None, method=False, inplace=False, out="exact")
 def polar(xp: Any, abs: Tensor, angle: Tensor) -> Tensor:
     """Return complex elements with the given absolute values and angles in radians, with broadcasting.
 

@@ -8,17 +8,15 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, pointwise, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, tensor_method, undispatched
 from tensorlike.tensor.fast_paths import WHERE
 from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from ..indexing.selection import kernel_of
-
 __all__ = ["where"]
 
 
-@pointwise(None, namespace="tensorlike._internal", name="where", method=False, inplace=False, promotion=None)
+@internal_pointwise(name="where", promotion=None, out="exact")
 def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input` where the condition holds and `other` elsewhere."""
     if condition.dtype.kind != "b":
@@ -44,7 +42,7 @@ derivatives(
 )
 
 # The undispatched implementation: the public functions have dispatched already.
-_choose_behind = kernel_of(_where)
+_choose_behind = undispatched(_where)
 
 
 def _choose(condition: Any, input: Any, other: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives
+from tensorlike.tensor.declare import derivatives, internal_pointwise, pointwise, raw_derivatives
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import is_number, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
@@ -239,7 +239,7 @@ def _sigmoid_slope(upstream: Any, result: Any) -> Any:
     return raw_product(upstream, (1 - result) * result)
 
 
-@pointwise(None, hot=_sigmoid_slope, namespace="tensorlike._internal", method=False, inplace=False, out=False)
+@internal_pointwise(hot=_sigmoid_slope)
 def sigmoid_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
     """Return `upstream` times the derivative of sigmoid where it is `output`."""
     return _sigmoid_slope(upstream, output)

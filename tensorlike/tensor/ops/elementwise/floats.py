@@ -11,7 +11,7 @@ from tensorlike.tensor.dtypes import dtype_of, finfo
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..shared import no_derivative
+from ..shared import zeros_like
 
 __all__ = ["frexp", "nan_to_num", "nextafter"]
 
@@ -31,7 +31,9 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 
 derivatives(
-    nextafter, input=lambda grad: no_derivative("nextafter"), other=lambda grad: no_derivative("nextafter")
+    nextafter,
+    input=lambda grad, input, other: grad.masked_fill(input == other, 0),
+    other=lambda grad: zeros_like(grad),
 )
 
 
@@ -57,7 +59,7 @@ def frexp(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
 derivatives(frexp, input=lambda grads, exponent: grads[0] / exponent.exp2())
 
 
-@pointwise(None)
+@pointwise(None, out="exact")
 def nan_to_num(
     xp: Any, input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:

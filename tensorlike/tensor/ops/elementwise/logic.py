@@ -120,7 +120,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",))
+@pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",), out="exact")
 def bitwise_not(input: Tensor) -> Tensor:
     """Return the bitwise complement of each element; of booleans the logical not.
 
@@ -175,7 +175,7 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
     """
 
 
-@tensor_method(operator_of="bitwise_left_shift")
+@tensor_method(reflects=bitwise_left_shift)
 def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted left by each element.
 
@@ -188,7 +188,7 @@ def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     return bitwise_left_shift(other, self)
 
 
-@tensor_method(operator_of="bitwise_right_shift")
+@tensor_method(reflects=bitwise_right_shift)
 def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted right by each element.
 

@@ -67,7 +67,7 @@ def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any
 derivatives(pow, input=_power_of_base, exponent=_power_of_exponent)
 
 
-@tensor_method(operator_of="pow")
+@tensor_method(reflects=pow)
 def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other ** self`, element by element.
 
@@ -80,7 +80,7 @@ def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, self)
 
 
-@pointwise(None, promotion="double")
+@pointwise(None, promotion="double", out="exact")
 def float_power(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Return `input` to the power of `exponent` in double precision: float64, or complex128 for a complex operand.
 

@@ -12,7 +12,7 @@ from ..shared import not_implemented, zeros_like
 __all__ = ["ceil", "floor", "frac", "round", "trunc"]
 
 
-@pointwise(None, hot="floor", promotion="real numeric")
+@pointwise(None, hot="floor", promotion="real numeric", out="exact")
 def floor(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
@@ -30,7 +30,7 @@ def floor(xp: Any, input: Tensor) -> Tensor:
 derivatives(floor, input=zeros_like)
 
 
-@pointwise(None, hot="ceil", promotion="real numeric")
+@pointwise(None, hot="ceil", promotion="real numeric", out="exact")
 def ceil(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
 
@@ -48,7 +48,7 @@ def ceil(xp: Any, input: Tensor) -> Tensor:
 derivatives(ceil, input=zeros_like)
 
 
-@pointwise(None, hot="rint", promotion="real numeric", aliases=("special.round",))
+@pointwise(None, hot="rint", promotion="real numeric", aliases=("special.round",), out="exact")
 def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
@@ -76,7 +76,7 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
 derivatives(round, input=zeros_like)
 
 
-@pointwise(None, hot="trunc", promotion="real numeric", aliases=("fix",))
+@pointwise(None, hot="trunc", promotion="real numeric", aliases=("fix",), out="exact")
 def trunc(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
@@ -94,7 +94,7 @@ def trunc(xp: Any, input: Tensor) -> Tensor:
 derivatives(trunc, input=zeros_like)
 
 
-@pointwise(None, promotion="floating")
+@pointwise(None, promotion="floating", out="exact")
 def frac(xp: Any, input: Tensor) -> Tensor:
     """Return the fractional part of each element, with its sign.
 

@@ -13,7 +13,7 @@ from ..shared import check_tensor, zeros_like
 __all__ = ["abs", "copysign", "neg", "positive", "sgn", "sign", "signbit"]
 
 
-@pointwise("negative", promotion="negation", operators=("__neg__",), aliases=("negative",))
+@pointwise("negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact")
 def neg(input: Tensor) -> Tensor:
     """Return the negative of each element; unsigned integers wrap around.
 
@@ -53,7 +53,7 @@ def positive(input: Tensor) -> Tensor:
 setattr(TensorClass, "__pos__", TensorClass.positive)  # noqa: B010
 
 
-@pointwise("absolute", promotion="magnitude", operators=("__abs__",), aliases=("absolute",))
+@pointwise("absolute", promotion="magnitude", operators=("__abs__",), aliases=("absolute",), out="exact")
 def abs(input: Tensor) -> Tensor:
     """Return the absolute value of each element; of complex ones a real tensor.
 
@@ -70,7 +70,7 @@ def abs(input: Tensor) -> Tensor:
 derivatives(abs, input=lambda grad, input: grad * input.sgn())
 
 
-@pointwise(None, promotion="real")
+@pointwise(None, promotion="real", out="exact")
 def sign(xp: Any, input: Tensor) -> Tensor:
     """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
 
@@ -99,7 +99,7 @@ def _sign(xp: Any, array: Any) -> Any:
 derivatives(sign, input=zeros_like)
 
 
-@pointwise(None)
+@pointwise(None, out="exact")
 def sgn(xp: Any, input: Tensor) -> Tensor:
     """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
@@ -127,7 +127,7 @@ def _sgn_backward(grad: Any, input: Any, result: Any) -> Any:
 derivatives(sgn, input=_sgn_backward)
 
 
-@pointwise(None, promotion="ordering", hot="signbit", inplace=False, differentiable=False)
+@pointwise(None, promotion="ordering", hot="signbit", inplace=False, differentiable=False, out="exact")
 def signbit(xp: Any, input: Tensor) -> Tensor:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives
+from tensorlike.tensor.declare import derivatives, internal_pointwise, pointwise, raw_derivatives
 from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.types import Tensor
 
@@ -198,7 +198,7 @@ def _tanh_slope(upstream: Any, result: Any) -> Any:
 
 
 # One node instead of three where the gradient is differentiated again: half the time of a second derivative.
-@pointwise(None, hot=_tanh_slope, namespace="tensorlike._internal", method=False, inplace=False, out=False)
+@internal_pointwise(hot=_tanh_slope)
 def tanh_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
     """Return `upstream` times the derivative of tanh where it is `output`."""
     return _tanh_slope(upstream, output)

@@ -11,13 +11,13 @@ import operator
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.basic import INTERNAL, along, direct, part, place, slice_view
+from ..indexing.basic import along, part, place, slice_view
 from ..shape.joining import cat
 
 __all__ = ["OPPOSITE", "sizes_and_axes", "to_complex", "to_real", "transform"]
@@ -52,7 +52,7 @@ def _fitted(tensor: Any, shape: tuple[int, ...]) -> Any:
     if any(a > b for a, b in zip(had, shape, strict=True)):
         tensor = part(slice_view, tensor, index)
     if any(a < b for a, b in zip(had, shape, strict=True)):
-        tensor = direct(place)(tensor, shape, index)
+        tensor = undispatched(place)(tensor, shape, index)
     return tensor
 
 
@@ -67,7 +67,7 @@ def _resized(shape: tuple[int, ...], sizes: tuple[int, ...], axes: tuple[int, ..
     return tuple(found)
 
 
-@primitive(name="fft_c2c", namespace=INTERNAL, method=False)
+@internal(name="fft_c2c")
 def transform(
     xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None, inverse: bool
 ) -> Tensor:
@@ -81,12 +81,13 @@ def transform(
 derivatives(
     transform,
     input=lambda grad, input_shape, axes, norm, inverse: _fitted(
-        direct(transform)(grad, _full_sizes(tuple(grad.shape), axes), axes, OPPOSITE[norm], not inverse), input_shape
+        undispatched(transform)(grad, _full_sizes(tuple(grad.shape), axes), axes, OPPOSITE[norm], not inverse),
+        input_shape,
     ),
 )
 
 
-@primitive(name="fft_r2c", namespace=INTERNAL, method=False)
+@internal(name="fft_r2c")
 def to_complex(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Tensor:
     """Return the transform of a real tensor: over the last of `axes` only the non-redundant half."""
     return xp.fft.rfftn(_precise(input), s=sizes, axes=axes, norm=norm)
@@ -94,7 +95,7 @@ def to_complex(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, 
 
 def _to_complex_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Any:
     grad = _fitted(grad, _resized(tuple(grad.shape), sizes, axes))
-    return _fitted(direct(transform)(grad, sizes, axes, OPPOSITE[norm], True).real, shape)
+    return _fitted(undispatched(transform)(grad, sizes, axes, OPPOSITE[norm], True).real, shape)
 
 
 derivatives(
@@ -103,7 +104,7 @@ derivatives(
 )
 
 
-@primitive(name="fft_c2r", namespace=INTERNAL, method=False)
+@internal(name="fft_c2r")
 def to_real(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Tensor:
     """Return the real tensor whose transform has `input` for its half over the last of `axes`."""
     array = _complexes(input)
@@ -114,13 +115,13 @@ def to_real(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...
 
 
 def _to_real_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Any:
-    half = direct(to_complex)(grad, sizes, axes, OPPOSITE[norm])
+    half = undispatched(to_complex)(grad, sizes, axes, OPPOSITE[norm])
     # A frequency that stands for itself and its mirror image counts twice.
     count, last = (sizes[-1] - 1) // 2, axes[-1]
     if count:
         cuts = (slice(0, 1), slice(1, count + 1), slice(count + 1, None))
         first, middle, rest = (part(slice_view, half, along(last, cut)) for cut in cuts)
-        half = direct(cat)([first, middle * 2, rest], last)
+        half = undispatched(cat)([first, middle * 2, rest], last)
     return _fitted(half, shape)
 
 

@@ -6,21 +6,20 @@ import warnings
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.dispatch.core import _outside_stacklevel
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.creation import ones
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import view_as_real
-from ..indexing.selection import kernel_of
 from ..shared import real_dtype
 from .fourier import to_complex, to_real, transform
 
 __all__ = ["istft", "stft"]
 
-_full, _half, _real = kernel_of(transform), kernel_of(to_complex), kernel_of(to_real)
+_full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 
 
 def _called(function: str, input: Any, **arguments: Any) -> str:
@@ -263,7 +262,7 @@ def istft(
             "A window was not provided. A rectangular window will be applied. Please provide the same window used by "
             "stft to make the inversion lossless.",
             UserWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
     sides = _whole_window(window, spectrum, width, n_fft)
     batched = (spectrum if spectrum.dim() == 3 else spectrum.unsqueeze(0)).transpose(1, 2)
@@ -295,7 +294,7 @@ def _cut(call: str, signal: Any, weights: Any, n_fft: int, center: bool, length:
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
             "Please check your center and hop_length settings.",
             UserWarning,
-            stacklevel=_outside_stacklevel(),
+            stacklevel=outside_stacklevel(),
         )
         found = _padded(found, 0, stop - total)
     return found if batch else found.squeeze(0)

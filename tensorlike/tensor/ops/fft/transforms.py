@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor import creation
-from tensorlike.tensor.declare import composite, factory
+from tensorlike.tensor.declare import composite, factory, undispatched
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import dim_tuple
 from tensorlike.tensor.dtypes import as_numpy_dtype, get_default_dtype
@@ -18,7 +18,6 @@ from tensorlike.tensor.runtime import write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import conj
-from ..indexing.basic import direct
 from ..shape.rearranging import roll
 from .fourier import OPPOSITE, sizes_and_axes, to_complex, to_real, transform
 
@@ -33,17 +32,17 @@ def _written(name: str, out: Any, result: Any, input: Any) -> Any:
 
 def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any, inverse: bool) -> Any:
     sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm)
-    return _written(name, out, direct(transform)(input, sizes, axes, norm, inverse), input)
+    return _written(name, out, undispatched(transform)(input, sizes, axes, norm, inverse), input)
 
 
 def _half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
     sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="output", real=True)
-    return _written(name, out, direct(to_complex)(input, sizes, axes, norm), input)
+    return _written(name, out, undispatched(to_complex)(input, sizes, axes, norm), input)
 
 
 def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
     sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="input")
-    return _written(name, out, direct(to_real)(input, sizes, axes, norm), input)
+    return _written(name, out, undispatched(to_real)(input, sizes, axes, norm), input)
 
 
 # A Hermitian signal and its real spectrum are transformed by the inverse of `rfft` and `irfft`: conjugate to reverse.
@@ -51,13 +50,13 @@ def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> 
 
 def _mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
     sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="input")
-    found = direct(to_real)(direct(conj)(input), sizes, axes, OPPOSITE[norm])
+    found = undispatched(to_real)(undispatched(conj)(input), sizes, axes, OPPOSITE[norm])
     return _written(name, out, found, input)
 
 
 def _to_mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
     sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="output", real=True)
-    found = direct(conj)(direct(to_complex)(input, sizes, axes, OPPOSITE[norm]))
+    found = undispatched(conj)(undispatched(to_complex)(input, sizes, axes, OPPOSITE[norm]))
     return _written(name, out, found, input)
 
 
@@ -485,7 +484,7 @@ def _frequencies(
         raise RuntimeError(f"{name}(): Trying to create tensor with negative dimension {n}: [{n}]")
     if dtype is not None and as_numpy_dtype(dtype, name).kind in "biu":
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {dtype!r}")
-    found = direct(creation.tensor)(
+    found = undispatched(creation.tensor)(
         make(n).astype(np.float64) / (n * d) if n else make(0),
         dtype=get_default_dtype() if dtype is None else dtype,
         device=device,
@@ -546,7 +545,7 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     shifts = [sign * (shape[a] // 2) for a in axes]
     if not shifts:
         raise RuntimeError(f"{name}(): `shifts` required: the input has no dimension, or `dim` is empty")
-    return direct(roll)(input, shifts, list(axes))
+    return undispatched(roll)(input, shifts, list(axes))
 
 
 @composite(namespace=_FFT, guard=False)

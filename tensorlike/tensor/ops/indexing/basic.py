@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
 __all__ = [
-    "INTERNAL",
     "alias",
     "along",
     "declared",
-    "direct",
     "part",
     "place",
     "select_view",
@@ -23,15 +20,6 @@ __all__ = [
     "unsqueeze_view",
     "writable",
 ]
-
-#: The namespace of operations that are nobody's business: types are not asked about them.
-INTERNAL = "tensorlike._internal"
-
-
-def direct(function: Any) -> Callable[..., Any]:
-    """Return what a public function runs when nobody overrides it, for calls that must not ask again."""
-    implementation: Callable[..., Any] = function._form.implementation
-    return implementation
 
 
 def declared(function: Any) -> Any:
@@ -51,7 +39,7 @@ def writable(view: Any, source: Any) -> Any:
     return view
 
 
-@primitive(namespace=INTERNAL, method=False)
+@internal()
 def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]) -> Tensor:
     """Return zeros of the given shape with `input` at a basic index."""
     result = xp.zeros(shape, input.dtype)
@@ -62,12 +50,12 @@ def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]
 def _view(name: str) -> Any:
     # One declaration for each name of PyTorch's nodes. An `index` ends in Ellipsis, so that the result is always an
     # array.
-    @primitive(name=name, namespace=INTERNAL, method=False, view=True)
+    @internal(name=name, view=True)
     def basic(xp: Any, input: Tensor, index: tuple[Any, ...]) -> Tensor:
         """Return the view of `input` at a basic index."""
         return input[index]
 
-    derivatives(basic, input=lambda grad, input_shape, index: direct(place)(grad, input_shape, index))
+    derivatives(basic, input=lambda grad, input_shape, index: undispatched(place)(grad, input_shape, index))
     return declared(basic)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.layouts import contiguous_format
 from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
@@ -22,7 +22,8 @@ from ..memory.views import write_strided
 from ..shape.joining import chunk, split, split_with_sizes
 from ..shape.rearranging import as_strided, narrow
 from ..shape.reshaping import clone, sizes
-from .basic import INTERNAL, along, direct, part, slice_view
+from .basic import along, part, slice_view
+from .values import as_written
 
 __all__ = [
     "as_strided_scatter",
@@ -47,7 +48,7 @@ def _checked(function: str, input: Any, src: Any = None) -> None:
 # ------------------------------------------------------------------------------------------------- one part replaced
 
 
-@primitive(name="slice_scatter", namespace=INTERNAL, method=False)
+@internal(name="slice_scatter")
 def _replaced(xp: Any, input: Tensor, src: Tensor, index: tuple[Any, ...]) -> Tensor:
     """Return `input` with `src` at a basic index."""
     result = input.copy()
@@ -57,13 +58,15 @@ def _replaced(xp: Any, input: Tensor, src: Tensor, index: tuple[Any, ...]) -> Te
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(target.shape)}"
         )
-    target[...] = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
+    target[...] = as_written(src, input.dtype)
     return result
 
 
 derivatives(
     _replaced,
-    input=lambda grad, src_shape, index: direct(_replaced)(grad, grad._tl_zeros(src_shape, grad._tl_data.dtype), index),
+    input=lambda grad, src_shape, index: undispatched(_replaced)(
+        grad, grad._tl_zeros(src_shape, grad._tl_data.dtype), index
+    ),
     src=lambda grad, index: part(slice_view, grad, index),
 )
 
@@ -88,7 +91,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     if not -shape[where] <= place < shape[where]:
         raise IndexError(f"select(): index {place} out of range for tensor of size {list(shape)} at dimension {where}")
-    return direct(_replaced)(input, src, along(where, place))
+    return undispatched(_replaced)(input, src, along(where, place))
 
 
 @composite(guard=False, method=True)
@@ -110,8 +113,8 @@ def slice_scatter(
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
     where = one_dim(dim, input._tl_data.ndim)
-    found = direct(_replaced)(input, src, along(where, slice(start, end, step)))
-    return found if out is None else write_out("slice_scatter", out, found._tl_data, input, src)
+    found = undispatched(_replaced)(input, src, along(where, slice(start, end, step)))
+    return found if out is None else write_out("slice_scatter", out, found._tl_data, input, src, rule="exact")
 
 
 @composite(guard=False, method=True)
@@ -134,8 +137,8 @@ def as_strided_scatter(
             f"expected src to have a size equal to the slice of self. src size = {list(src._tl_data.shape)}, "
             f"slice size = {list(size)}"
         )
-    shown = direct(as_strided)(wrap(input._tl_data), size, stride, storage_offset)._tl_data
-    return direct(write_strided)(input, src, layout_of(input._tl_data), geometry_of(shown, input._tl_data))
+    shown = undispatched(as_strided)(wrap(input._tl_data), size, stride, storage_offset)._tl_data
+    return undispatched(write_strided)(input, src, layout_of(input._tl_data), geometry_of(shown, input._tl_data))
 
 
 # ------------------------------------------------------------------------------------------------ parts of their own
@@ -151,12 +154,12 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
 
     Same as PyTorch's function of that name.
     """
-    result = direct(clone)(direct(narrow)(input, dim, start, length), memory_format=contiguous_format)
-    return result if out is None else write_out("narrow_copy", out, result._tl_data, input)
+    result = undispatched(clone)(undispatched(narrow)(input, dim, start, length), memory_format=contiguous_format)
+    return result if out is None else write_out("narrow_copy", out, result._tl_data, input, rule="exact")
 
 
 def _copies(parts: Any) -> tuple[Any, ...]:
-    return tuple([direct(clone)(p) for p in parts])
+    return tuple([undispatched(clone)(p) for p in parts])
 
 
 @composite(guard=False, method=True)
@@ -169,7 +172,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 
     Same as PyTorch's function of that name.
     """
-    return _copies(direct(split)(input, split_size, dim))
+    return _copies(undispatched(split)(input, split_size, dim))
 
 
 @composite(guard=False, method=True)
@@ -182,7 +185,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 
     Same as PyTorch's function of that name.
     """
-    return _copies(direct(split_with_sizes)(input, split_sizes, dim))
+    return _copies(undispatched(split_with_sizes)(input, split_sizes, dim))
 
 
 @composite(guard=False, method=True)
@@ -195,7 +198,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
     Same as PyTorch's function of that name.
     """
-    return _copies(direct(chunk)(input, chunks, dim))
+    return _copies(undispatched(chunk)(input, chunks, dim))
 
 
 @composite(guard=False)

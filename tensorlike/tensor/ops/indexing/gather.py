@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .basic import direct
 from .scatter import _OUT_OF, _check_dims, _is_index, _vector, check_bounds, check_range
 
 __all__ = ["gather", "index_select", "take", "take_along_dim"]
@@ -155,8 +154,8 @@ def take_along_dim(
         )
     if dim is None:
         shape = (tensor._tl_data.size,)
-        return direct(gather)(
-            direct(reshape)(tensor, shape), 0, direct(reshape)(places, (places._tl_data.size,)), out=out
+        return undispatched(gather)(
+            undispatched(reshape)(tensor, shape), 0, undispatched(reshape)(places, (places._tl_data.size,)), out=out
         )
     mine, others = tensor._tl_data.shape, places._tl_data.shape
     if len(mine) != len(others):
@@ -171,6 +170,6 @@ def take_along_dim(
             raise broadcast_error("take_along_dim", ValueError(), (tensor._tl_data, places._tl_data))
         rest.append(m if n == 1 else n)
     if mine:
-        tensor = direct(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
-        places = direct(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
-    return direct(gather)(tensor, where, places, out=out)
+        tensor = undispatched(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
+        places = undispatched(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
+    return undispatched(gather)(tensor, where, places, out=out)

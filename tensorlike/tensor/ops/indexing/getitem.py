@@ -19,7 +19,8 @@ from tensorlike.autograd.base import TensorBase, no_history, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
+from tensorlike.tensor.fast_paths import FastPath
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
@@ -28,7 +29,7 @@ from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, 
 from ..memory.inplace import copy_into, fill
 from ..shape.reshaping import reshape
 from .accumulation import accumulate
-from .basic import INTERNAL, alias, declared, direct, select_view, slice_view, unsqueeze_view
+from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .values import as_written, converted_number
 
@@ -85,7 +86,7 @@ def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> Non
             _explain(array, indices, dims)
 
 
-@primitive(name="index", namespace=INTERNAL, method=False)
+@internal(name="index")
 def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int]) -> Tensor:
     """Return the elements of `input` selected by index tensors, each applied to the dimensions from its entry in `dims`
     on.
@@ -114,7 +115,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
         ) from None
 
 
-@primitive(name="index_put", namespace=INTERNAL, method=False, write=_put)
+@internal(name="index_put", write=_put)
 def _index_put(
     xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
 ) -> Tensor:
@@ -124,7 +125,7 @@ def _index_put(
     return result
 
 
-elements, _set = direct(_index), direct(_index_put)
+elements, _set = undispatched(_index), undispatched(_index_put)
 
 
 def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
@@ -174,11 +175,12 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
 
 
 # Fast path: the view of a tensor without history, in one frame. Everything else goes to the implementation.
-_HOT_GETITEM = """
-if type(self) in TENSORS and not keywords and (not self._tl_tracked or no_history(self)):
+_HOT_GETITEM = FastPath(
+    """
+if type(input) in TENSORS and not keywords and (not input._tl_tracked or no_history(input)):
     kind = type(index)
     if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
-        array = self._tl_data
+        array = input._tl_data
         try:
             result = array[index]
             if type(result) is not ndarray:
@@ -186,8 +188,10 @@ if type(self) in TENSORS and not keywords and (not self._tl_tracked or no_histor
         except Exception:
             pass
         else:
-            return view_of(self, result)
-"""
+            return view_of(input, result)
+""",
+    {"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+)
 
 
 def _basic_view(array: Any, index: Any) -> Any:
@@ -230,8 +234,7 @@ def _last_view(index: Any) -> Any:
 @tensor_method(
     name="__getitem__",
     composite=False,
-    hot=_HOT_GETITEM.strip(),
-    hot_values={"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
+    hot=_HOT_GETITEM,
 )
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
@@ -284,7 +287,7 @@ def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
                 f"dimension {position + len(shape) - len(short)}.  Target sizes: {list(shape)}.  Tensor sizes: "
                 f"{list(given)}"
             )
-    return direct(reshape)(value, short) if lead else value
+    return undispatched(reshape)(value, short) if lead else value
 
 
 def _assigned(value: Any, target: Any) -> Any:
@@ -376,7 +379,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
                 f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._tl_data.dtype)} for the source."
             )
         while value._tl_data.shape[:1] == (1,):
-            value = direct(reshape)(value, value._tl_data.shape[1:])
+            value = undispatched(reshape)(value, value._tl_data.shape[1:])
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
@@ -439,7 +442,7 @@ def index_put(
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=index_put)
 def index_put_(
     self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:

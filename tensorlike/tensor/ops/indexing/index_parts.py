@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.creation import array_from
 from tensorlike.tensor.runtime import dtype_name
@@ -90,7 +91,7 @@ def part_of(item: Any, array: Any) -> Any:
         warnings.warn(
             "indexing with dtype uint8 is deprecated, it is taken for a mask: use dtype bool instead",
             UserWarning,
-            stacklevel=4,
+            stacklevel=outside_stacklevel(),
         )
         found = found != 0
     if not found.ndim:
@@ -132,7 +133,7 @@ def parse(array: Any, index: Any) -> Parsed:
                 "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of "
                 "x[seq], or x[tensor(seq)] for the elements it names",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
         items = tuple(index)
     else:

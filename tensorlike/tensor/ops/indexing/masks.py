@@ -8,13 +8,12 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
-from .basic import direct
 from .values import single_value
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "one_hot"]
@@ -140,7 +139,7 @@ def _taken(grad: Any, mask: Any, shape: tuple[int, ...]) -> Any:
     found = grad.masked_select(mask.expand(grad._tl_data.shape))
     left = int(np.prod(shape)) - found._tl_data.shape[0]
     if left:
-        found = direct(cat)([found, grad._tl_zeros((left,), grad._tl_data.dtype)])
+        found = undispatched(cat)([found, grad._tl_zeros((left,), grad._tl_data.dtype)])
     return found.reshape(shape)
 
 
@@ -181,12 +180,12 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if as_tuple:
         if isinstance(input, TensorBase) and not input._tl_data.ndim:
             input = wrap(input._tl_data.reshape(1))
-        columns = direct(unbind)(wrap(_places(input, "nonzero")), 1)
+        columns = undispatched(unbind)(wrap(_places(input, "nonzero")), 1)
         if out is None:
             return columns
-        return tuple(write_out("nonzero", o, c._tl_data) for o, c in zip(out, columns, strict=True))
+        return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
-    return wrap(found) if out is None else write_out("nonzero", out, found)
+    return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
 
 
 @composite(guard=False, method=True)
@@ -265,4 +264,4 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
-    return wrap(result) if out is None else write_out("nonzero_static", out, result, input)
+    return wrap(result) if out is None else write_out("nonzero_static", out, result, input, rule="exact")

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.declare import derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
-from .basic import INTERNAL, along, direct, place
+from .basic import along, place
 from .values import converted_number, single_value
 
 __all__ = ["index_add", "index_copy", "index_fill", "put", "scatter_add"]
@@ -334,7 +334,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@primitive(name="scatter", namespace=INTERNAL, method=False, write=_scatter)
+@internal(name="scatter", write=_scatter)
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
     result = input.copy()
@@ -353,7 +353,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
-@primitive(name="scatter_value", namespace=INTERNAL, method=False, write=_scatter_number)
+@internal(name="scatter_value", write=_scatter_number)
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number written at the indices `index` along `dim`."""
     result = input.copy()
@@ -370,7 +370,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
         return grad
     if not grad._tl_data.size:
         return grad._tl_zeros(shape, grad._tl_data.dtype)
-    return direct(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
+    return undispatched(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
 def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, row_positions
-from .basic import declared, direct
+from .basic import declared
 from .scatter import assign_at, check_bounds, into, scatter_add, scatter_tensor, scatter_value, scattered
 
 __all__ = ["index_reduce", "scatter", "scatter_reduce"]
@@ -205,7 +205,7 @@ def _filled(index: Any, input: Any, number: Any) -> Any:
     from tensorlike.tensor.creation import full_like
     from tensorlike.tensor.dtypes import dtype_of
 
-    return direct(full_like)(index, number, dtype=dtype_of(input._tl_data.dtype))
+    return undispatched(full_like)(index, number, dtype=dtype_of(input._tl_data.dtype))
 
 
 _REDUCE_NAMES = {"add": "sum", "multiply": "prod"}
@@ -237,15 +237,15 @@ def scatter(
     if reduce is not None:
         name = _reduced("scatter", reduce)
         tensor = found if isinstance(found, TensorBase) else _filled(index, input, found)
-        result = direct(scatter_reduce)(input, dim, index, tensor, name)
+        result = undispatched(scatter_reduce)(input, dim, index, tensor, name)
     elif isinstance(found, TensorBase):
-        result = direct(scatter_tensor)(input, dim, index, found)
+        result = undispatched(scatter_tensor)(input, dim, index, found)
     else:
-        result = direct(scatter_value)(input, dim, index, found)
-    return result if out is None else write_out("scatter", out, result._tl_data, input, index)
+        result = undispatched(scatter_value)(input, dim, index, found)
+    return result if out is None else write_out("scatter", out, result._tl_data, input, index, rule="exact")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=scatter)
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
     reduce: str | None = None,
@@ -264,7 +264,7 @@ def scatter_(
         tensor = found if isinstance(found, TensorBase) else _filled(index, self, found)
         if name == "sum":
             return declared(scatter_add).write_in_place("scatter_", self, dim, index, tensor)
-        return direct(TensorType.scatter_reduce_)(self, dim, index, tensor, name)
+        return undispatched(TensorType.scatter_reduce_)(self, dim, index, tensor, name)
     operation: Any = scatter_tensor if isinstance(found, TensorBase) else scatter_value
     return declared(operation).write_in_place("scatter_", self, dim, index, found)
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.reduced import comparable, one_axis, unsupported
 from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from .selection import kernel_of
+from ..reductions.common import comparable, one_axis, unsupported
 
 __all__ = ["bucketize", "isin", "searchsorted", "unique", "unique_consecutive"]
 
@@ -26,7 +25,7 @@ _INT64 = np.dtype(np.int64)
 # ----------------------------------------------------------------------------------------------------- distinct
 
 
-@primitive(namespace="tensorlike._internal", name="unique", method=False, own_layout=True)
+@internal(name="unique", own_layout=True)
 def _distinct(xp: Any, input: Tensor, values: Any) -> Tensor:
     """Return `values`, the distinct elements of `input`, which require grad where it does."""
     return values
@@ -37,7 +36,7 @@ def _underivable(grad: Any) -> NoReturn:
 
 
 derivatives(_distinct, input=_underivable)
-_distinct_behind = kernel_of(_distinct)
+_distinct_behind = undispatched(_distinct)
 
 
 def _packed(input: Any, values: Any, inverse: Any, counts: Any) -> Any:

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from tensorlike.tensor.backends import scatter_add
-from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.reduced import restored
+from tensorlike.tensor.declare import derivatives, internal
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["kernel_of", "pick_along", "place_along", "place_picked", "public"]
+from ..reductions.common import restored
+
+__all__ = ["pick_along", "place_along", "place_picked"]
 
 
-def kernel_of(function: Any) -> Any:
-    """Return the implementation of an internal operation, for functions that were already dispatched."""
-    return function._form.implementation
-
-
-def public(name: str) -> Any:
-    """Return the public function of that name, of any family; for use at call time, not at import."""
-    return getattr(sys.modules["tensorlike"], name)
-
-
-@primitive(namespace="tensorlike._internal", method=False)
+@internal()
 def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = False) -> Tensor:
     """Return the elements of `input` at `index` along `dim`; `repeats` says that an index may come twice."""
     return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()
 
 
-@primitive(namespace="tensorlike._internal", method=False)
+@internal()
 def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repeats: bool = False) -> Tensor:
     """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed over equal indices."""
     if not input.ndim:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.reduced import comparable, nonempty, one_axis, unsupported, whole
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
+from ..reductions.common import comparable, nonempty, one_axis, unsupported, whole
 from .selection import place_along, place_picked
 
 __all__ = ["argsort", "kthvalue", "msort", "sort", "topk"]

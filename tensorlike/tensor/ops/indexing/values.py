@@ -70,7 +70,8 @@ def as_written(value: Any, dtype: Any) -> Any:
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return converted_number(value, dtype)
     if value.dtype.kind == "c" and dtype.kind != "c":
-        return value.real
+        # True is what is not zero: the imaginary part counts.
+        return value != 0 if dtype.kind == "b" else value.real
     return value
 
 

@@ -216,17 +216,19 @@ def check_phase(function: str, what: str, diagonal: Any) -> None:
 # ----------------------------------------------------------------------------------------------------------- composites
 
 
-def into(function: str, out: Any, result: Any, *operands: Any) -> Any:
-    """Return the result of a composite, written to `out=` if there is one."""
-    return result if out is None else write_out(function, out, result._tl_data, *operands)
+def into(function: str, out: Any, result: Any, *operands: Any, exact: bool = True) -> Any:
+    """Return the result of a composite, written to `out=` if there is one: of the same dtype if `exact`."""
+    if out is None:
+        return result
+    return write_out(function, out, result._tl_data, *operands, rule="exact" if exact else "cast")
 
 
-def into_each(function: str, out: Any, results: Any, *operands: Any) -> Any:
+def into_each(function: str, out: Any, results: Any, *operands: Any, exact: bool = True) -> Any:
     """Return the several results of a composite, written to the tensors in `out=` if there are some."""
     if out is None:
         return results
     if not isinstance(out, (tuple, list)) or len(out) != len(results):
         wrong_type(function, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):
-        write_out(function, target, result._tl_data, *operands)
+        write_out(function, target, result._tl_data, *operands, rule="exact" if exact else "cast")
     return type(results)(out)

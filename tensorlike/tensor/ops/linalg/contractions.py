@@ -31,7 +31,7 @@ def _interleaved(shape: tuple[int, ...], other: tuple[int, ...], *, first: bool)
     return [n for size in own for n in ((size, 1) if first else (1, size))]
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
 
@@ -130,7 +130,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
             )
     sizes = [matrices[0]._tl_data.shape[0], *(m._tl_data.shape[1] for m in matrices)]
     result = _product_of(matrices, _best_splits(sizes), 0, len(matrices) - 1)
-    return result if out is None else write_out("chain_matmul", out, result._tl_data, *matrices)
+    return result if out is None else write_out("chain_matmul", out, result._tl_data, *matrices, rule="exact")
 
 
 @composite(method=True)
@@ -164,7 +164,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
             f"{shape[-2]} by {shape[-1]} matrices"
         )
     result = _power(input, exponent)
-    return result if out is None else write_out("matrix_power", out, result._tl_data, input)
+    return result if out is None else write_out("matrix_power", out, result._tl_data, input, rule="exact")
 
 
 def _power(matrix: Any, exponent: int) -> Any:

@@ -192,7 +192,7 @@ derivatives(cholesky_ex, A=lambda grads, L, upper: cholesky_gradient(grads[0], L
 # ---------------------------------------------------------------------------------------------------------- older names
 
 
-@primitive(name="cholesky", out=True)
+@primitive(name="cholesky", out="cast")
 def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 
@@ -209,7 +209,7 @@ def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
 derivatives(_cholesky, input=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def cholesky_solve(xp: Any, B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
 
@@ -261,7 +261,7 @@ derivatives(
 )
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def cholesky_inverse(xp: Any, L: Tensor, upper: bool = False) -> Tensor:
     """Return the inverse of a matrix from its Cholesky factor L, which is lower triangular, or `upper`.
 

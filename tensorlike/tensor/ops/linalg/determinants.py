@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.ops.elementwise.complexes import complex
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.tensor import Tensor
 
@@ -73,7 +73,7 @@ def _slogdet_gradient(grads: Any, A: Any, sign: Any) -> Any:
     if is_complex(A):
         # The imaginary part of the logarithm is the phase of the sign.
         turned = (grads[0] * sign.conj()).imag
-        factor = sys.modules["tensorlike"].complex(factor, turned)
+        factor = complex(factor, turned)
     return inv_ex(A)[0].mH * factor.unsqueeze(-1).unsqueeze(-1)
 
 

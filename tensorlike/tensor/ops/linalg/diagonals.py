@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import backend_for
-from tensorlike.tensor.declare import composite, derivatives, factory, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, factory, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import one_dim
@@ -17,7 +17,7 @@ from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
-from ..indexing.basic import INTERNAL, direct, writable
+from ..indexing.basic import writable
 from ..indexing.values import converted_number
 from ..shape.reshaping import clone, reshape
 
@@ -163,7 +163,7 @@ def diagonal(xp: Any, input: Tensor, offset: int = 0, dim1: int = 0, dim2: int =
     return _diagonals(xp, input, offset, *_two_dims(input.ndim, dim1, dim2))
 
 
-@primitive(namespace=INTERNAL, method=False)
+@internal()
 def diagonal_place(xp: Any, input: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
     """Return zeros of the given shape with `input` on the diagonals."""
     result = xp.zeros(shape, input.dtype)
@@ -173,7 +173,9 @@ def diagonal_place(xp: Any, input: Tensor, shape: tuple[int, ...], offset: int, 
 
 derivatives(
     diagonal,
-    input=lambda grad, input_shape, offset, dim1, dim2: direct(diagonal_place)(grad, input_shape, offset, dim1, dim2),
+    input=lambda grad, input_shape, offset, dim1, dim2: undispatched(diagonal_place)(
+        grad, input_shape, offset, dim1, dim2
+    ),
 )
 derivatives(diagonal_place, input=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
@@ -203,7 +205,7 @@ def diag_embed(xp: Any, input: Tensor, offset: int = 0, dim1: int = -2, dim2: in
 
 derivatives(diag_embed, input=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
-_diagonal, _diag_embed = direct(diagonal), direct(diag_embed)
+_diagonal, _diag_embed = undispatched(diagonal), undispatched(diag_embed)
 
 
 @composite(guard=False, method=True)
@@ -222,8 +224,8 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     ndim = _checked(input, "diag")._tl_data.ndim
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    result = _diag_embed(input, diagonal) if ndim == 1 else direct(clone)(_diagonal(input, diagonal))
-    return result if out is None else write_out("diag", out, result._tl_data, input)
+    result = _diag_embed(input, diagonal) if ndim == 1 else undispatched(clone)(_diagonal(input, diagonal))
+    return result if out is None else write_out("diag", out, result._tl_data, input, rule="exact")
 
 
 @composite(guard=False, method=True)
@@ -237,7 +239,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return _diag_embed(direct(reshape)(_checked(input, "diagflat"), (input._tl_data.size,)), offset)
+    return _diag_embed(undispatched(reshape)(_checked(input, "diagflat"), (input._tl_data.size,)), offset)
 
 
 @primitive()
@@ -261,7 +263,7 @@ def trace(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(
     trace,
-    input=lambda grad, input_shape: direct(diagonal_place)(grad.expand(min(input_shape)), input_shape, 0, 0, 1),
+    input=lambda grad, input_shape: undispatched(diagonal_place)(grad.expand(min(input_shape)), input_shape, 0, 0, 1),
 )
 
 

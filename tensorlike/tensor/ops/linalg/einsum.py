@@ -20,7 +20,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import backend_for, device_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
@@ -188,7 +188,7 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
     return product(xp, first, second).reshape(pair.shape)
 
 
-@primitive(name="_einsum", namespace="tensorlike._internal", method=False)
+@internal(name="_einsum")
 def _einsum(xp: Any, operands: Sequence[Tensor], inputs: tuple[Labels, ...], output: Labels) -> Tensor:
     """Return the sum over all labels that are not in `output` of the operands' products."""
     arrays: list[Any] = list(operands)
@@ -519,4 +519,4 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     if result._tl_data.dtype.kind in "iu" and result._tl_data.dtype != a._tl_data.dtype:
         # An operand summed alone, against a size of 1, has 64 bits.
         result = result.to(a.dtype)
-    return result if out is None else write_out("tensordot", out, result._tl_data, a, b)
+    return result if out is None else write_out("tensordot", out, result._tl_data, a, b, rule="exact")

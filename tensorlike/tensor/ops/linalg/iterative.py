@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import backend_of
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random import randn
 from tensorlike.tensor.runtime import dtype_name
@@ -55,7 +55,7 @@ def _each(array: Any, count: int) -> Any:
     return np.broadcast_to(host, (count, *host.shape[1:]))
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=("eigenvalues", "eigenvectors"))
+@internal(several=("eigenvalues", "eigenvectors"))
 def outer_eigenpairs(
     xp: Any,
     A: Tensor,

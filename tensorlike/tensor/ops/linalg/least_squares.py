@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
@@ -45,7 +45,7 @@ def _pseudoinverse(xp: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> An
     return xp.matmul(right * inverses[..., None, :], xp.swapaxes(left, -1, -2).conj())
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out="cast")
 def pinv(
     xp: Any,
     A: Tensor,
@@ -104,7 +104,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=("solution", "rank", "singular_values"))
+@internal(several=("solution", "rank", "singular_values"))
 def least_squares(xp: Any, A: Tensor, B: Tensor, rcond: Any, full_rank: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Return the least squares solution X of A X = B of minimal norm, the rank of A and its singular values."""
     left, values, right = converging("torch.linalg.lstsq", xp.linalg.svd, A, full_matrices=False)
@@ -201,4 +201,4 @@ def lstsq(
             values if driver in ("gelsd", "gelss") else values.detach().new_empty((0,)),
         )
     )
-    return into_each("lstsq", out, found, A, B)  # type: ignore[no-any-return]
+    return into_each("lstsq", out, found, A, B, exact=False)  # type: ignore[no-any-return]

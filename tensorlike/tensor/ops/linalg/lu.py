@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import backend_of, scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
@@ -107,7 +107,7 @@ def _cat() -> Any:
     return cat
 
 
-@primitive(namespace="tensorlike._internal", method=False, differentiable=False)
+@internal(differentiable=False)
 def permutation_of(xp: Any, pivots: Tensor, rows: int, dtype: Any) -> Tensor:
     """Return the matrices that undo the exchanges of rows `pivots`, as LAPACK counts them."""
     from tensorlike.tensor.dtypes import as_numpy_dtype
@@ -180,7 +180,8 @@ def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor
 derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pivots))
 
 
-@composite(namespace=NAMESPACE)
+# `tl.lu` returns the packed factors.
+@composite(namespace=NAMESPACE, namesakes=False)
 def lu(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -285,7 +286,7 @@ def _lu(
     found = lu_factor_ex(A, pivot=pivot)
     if not get_infos:
         found = found[:2]
-    return into_each("lu", out, found, A)  # type: ignore[no-any-return]
+    return into_each("lu", out, found, A, exact=False)  # type: ignore[no-any-return]
 
 
 @composite

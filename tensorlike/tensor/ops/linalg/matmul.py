@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, primitive, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
 from tensorlike.tensor.fast_paths import LINEAR, MATMUL
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
@@ -256,7 +256,7 @@ raw_derivatives(
 )
 
 
-@tensor_method(operator_of="__matmul__", name="__rmatmul__")
+@tensor_method(reflects=matmul, name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     """Return `other @ self`, for an `other` whose `@` does not take this tensor.
 
@@ -437,7 +437,7 @@ derivatives(
 )
 
 
-@primitive(out=True, promotion="arithmetic", aliases=("ger",))
+@primitive(out="cast", promotion="arithmetic", aliases=("ger",))
 def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
     """Return the matrix of the products of each element of one vector with each element of another.
 
@@ -527,7 +527,7 @@ def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-@primitive(name="_linear_weight", namespace="tensorlike._internal", method=False, own_layout=True)
+@internal(name="_linear_weight", own_layout=True)
 def _linear_weight(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the sum over all rows of the outer products of `input` with the conjugate of `other`.
 

@@ -11,10 +11,10 @@ import numpy as np
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
-from tensorlike.tensor.reduced import reduced_axes
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
+from ..reductions.common import reduced_axes
 from .common import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
 from .solving import inv_ex
 from .spectral import svdvals
@@ -193,7 +193,7 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     else:
         check_square("linalg.cond", A._tl_data)
         result = _matrix_norm(A, p, (-2, -1), False, None) * _matrix_norm(inv_ex(A)[0], p, (-2, -1), False, None)
-    return into("cond", out, result, A)  # type: ignore[no-any-return]
+    return into("cond", out, result, A, exact=False)  # type: ignore[no-any-return]
 
 
 def _dtype_of(dtype: Any) -> Any:
@@ -222,7 +222,7 @@ def check_tolerances(function: str, atol: Any, rtol: Any) -> None:
             raise RuntimeError(f"{function}: {name} tensor of complex type is not supported.")
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, differentiable=False)
+@primitive(namespace=NAMESPACE, method=False, out="cast", differentiable=False)
 def matrix_rank(
     xp: Any,
     A: Tensor,

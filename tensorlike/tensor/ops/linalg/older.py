@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.reduced import one_axis
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
+from ..reductions.common import one_axis
 from .common import into, require_tensor
 from .norms import matrix_norm, vector_norm
 

@@ -138,7 +138,7 @@ derivatives(
 )
 
 
-@primitive(out=True, inplace=True, promotion="arithmetic", promoted=("input", "vec1", "vec2"))
+@primitive(out="cast", inplace=True, promotion="arithmetic", promoted=("input", "vec1", "vec2"))
 def addr(
     xp: Any, input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,13 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.ops.linalg.contractions import chain_matmul
+from tensorlike.tensor.ops.linalg.contractions import cross as _cross
 from tensorlike.tensor.ops.linalg.contractions import matrix_power as _matrix_power
 from tensorlike.tensor.ops.linalg.diagonals import diagonal as _diagonal
 from tensorlike.tensor.ops.linalg.matmul import c_name
 from tensorlike.tensor.ops.linalg.matmul import matmul as _matmul
+from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
@@ -91,7 +93,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 
     Same as PyTorch's function of that name.
     """
-    return into("cross", out, sys.modules["tensorlike"].cross(input, other, dim), input, other)  # type: ignore[no-any-return]
+    return into("cross", out, _cross(input, other, dim), input, other)  # type: ignore[no-any-return]
 
 
 @composite(namespace=NAMESPACE)
@@ -158,7 +160,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
                 f"multi_dot(): tensors {index} and {index + 1} with shapes {list(tensors[index].shape)} and "
                 f"{list(tensors[index + 1].shape)} cannot be multiplied"
             )
-    result = sys.modules["tensorlike"].chain_matmul(*matrices)
+    result = chain_matmul(*matrices)
     if row:
         result = result.squeeze(0)
     if column:
@@ -203,7 +205,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
             "linalg.tensorinv(): Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(columns)} != {size}"
         )
-    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A)  # type: ignore[no-any-return]
+    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A, exact=False)  # type: ignore[no-any-return]
 
 
 @composite(namespace=NAMESPACE)
@@ -232,7 +234,7 @@ def tensorsolve(
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(moved.shape[: B.ndim])}"
         )
     found = solve(moved.reshape((size, size)), B.reshape((-1,)))
-    return into("tensorsolve", out, found.reshape(shape), A, B)  # type: ignore[no-any-return]
+    return into("tensorsolve", out, found.reshape(shape), A, B, exact=False)  # type: ignore[no-any-return]
 
 
 def _powers(x: Any, count: int) -> Any:
@@ -242,10 +244,11 @@ def _powers(x: Any, count: int) -> Any:
     if count <= 1:
         return ones
     rest = x.unsqueeze(-1).expand((*x.shape, count - 1)).cumprod(-1)
-    return sys.modules["tensorlike"].cat((ones, rest), -1)
+    return cat((ones, rest), -1)
 
 
-@composite(namespace=NAMESPACE, name="vander")
+# The columns of `tl.vander` are in opposite order.
+@composite(namespace=NAMESPACE, name="vander", namesakes=False)
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Return the powers from 0 to N - 1 of each element of `x` as a last dimension; N is `x.shape[-1]` if left out.
 
@@ -330,7 +333,6 @@ def matrix_exp(xp: Any, A: Tensor) -> Tensor:
 
 def _matrix_exp_gradient(grad: Any, A: Any) -> Any:
     """Return the derivative as the corner of one larger exponential (Mathias, 1996)."""
-    cat = sys.modules["tensorlike"].cat
     transposed, size = A.mH, A.shape[-1]
     upper = cat((transposed, grad), -1)
     lower = cat((A.new_zeros(A.shape), transposed), -1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.tensor import Tensor
 
@@ -118,7 +118,7 @@ derivatives(inv_ex, A=lambda grads, inverse: -(inverse.mH @ (grads[0] @ inverse.
 # -------------------------------------------------------------------------------------------------------------- systems
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=("solution", "info"))
+@internal(several=("solution", "info"))
 def solve_matrices(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -> tuple[Tensor, Tensor]:
     """Return the matrices X with A X = B, and for each matrix A the number of a pivot that is zero, or 0."""
     batch = common_batch(function, A, B)

@@ -229,7 +229,7 @@ def _check_finite(xp: Any, function: str, A: Any) -> None:
         raise RuntimeError(f"torch.{function}: input tensor should not contain infs or NaNs.")
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("eigenvalues", "eigenvectors"))
+@primitive(namespace=NAMESPACE, method=False, out="cast", several=("eigenvalues", "eigenvectors"))
 def eig(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
 
@@ -264,7 +264,7 @@ derivatives(
 )
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out="cast")
 def eigvals(xp: Any, A: Tensor) -> Tensor:
     """Return the eigenvalues of a square matrix, or of each of a batch, as complex numbers in no particular order.
 

@@ -11,7 +11,7 @@ from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
 from tensorlike.tensor.dims import checked_size
 from tensorlike.tensor.layouts import (
     channels_last,
@@ -26,9 +26,10 @@ from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, sto
 from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
-from ..indexing.basic import INTERNAL, declared
+from ..indexing.basic import declared
 from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
+from ..shape.resizing import resize, resize_as
 
 __all__ = ["copy_into", "fill", "restructure", "zero_"]
 
@@ -68,7 +69,7 @@ def zeros_like_gradient(grad: Any) -> Any:
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 
-@composite(guard=False)
+@composite(guard=False, inplace_of=fill)
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
@@ -112,7 +113,7 @@ def _copy(xp: Any, input: Any, src: Any) -> None:
     input[...] = as_written(src, input.dtype)
 
 
-@primitive(name="copy", namespace=INTERNAL, method=False, write=_copy)
+@internal(name="copy", write=_copy)
 def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
     """Return the elements of `src` in the shape and dtype of `input`."""
     result = xp.empty(input.shape, input.dtype)
@@ -172,11 +173,10 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
         self._tl_view_base = None
         self._tl_counter = None
     self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
-    bump(self)
     return self
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=resize)
 def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
     """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are uninitialised.
 
@@ -194,7 +194,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_of=resize_as)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
@@ -275,7 +275,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         original = wrap(array)
         original._tl_edge = edge_of(self)
         original._tl_tracked = self._tl_tracked
-        node = declaration.recording()[1](original, *args)
+        node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
     if node is not None:

@@ -9,8 +9,9 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import edge_of
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.attributes import data_ptr, stride
-from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
 from tensorlike.tensor.runtime import wrong_type
@@ -19,7 +20,6 @@ from tensorlike.tensor.storage import TypedStorage, UntypedStorage, is_shared, o
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import detached
 
-from ..indexing.basic import direct
 from .inplace import copy_, set_
 
 __all__ = ["is_inference"]
@@ -68,7 +68,8 @@ def storage_type(self: Tensor) -> type:
 
     Same as PyTorch's method of that name, which has a class for each dtype.
     """
-    warnings.warn("TypedStorage is deprecated; use tensor.untyped_storage()", UserWarning, stacklevel=3)
+    message = "TypedStorage is deprecated; use tensor.untyped_storage()"
+    warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
     return TypedStorage
 
 
@@ -83,7 +84,7 @@ def const_data_ptr(self: Tensor) -> int:
 
     Source: PyTorch's method of that name.
     """
-    return direct(data_ptr)(self)  # type: ignore[no-any-return]
+    return undispatched(data_ptr)(self)  # type: ignore[no-any-return]
 
 
 @tensor_method(composite=False)
@@ -106,7 +107,7 @@ def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
             f"{ambiguity_check!r}"
         )
     array = self._tl_data
-    steps = direct(stride)(self)
+    steps = undispatched(stride)(self)
     if ambiguity_check is not False and (1 in array.shape or any(a == b for a, b in pairwise(steps))):
         fitting = [f for f in formats if is_arranged(array, format_name(f, "dim_order"))]
         if len(fitting) != 1:
@@ -179,7 +180,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """
     if not isinstance(other, TensorBase):
         wrong_type("module_load", "other", 1, other)
-    return detached(other if assign else direct(copy_)(self, other))
+    return detached(other if assign else undispatched(copy_)(self, other))
 
 
 @tensor_method(name="__setstate__", composite=False)
@@ -201,4 +202,4 @@ def _setstate(self: Tensor, state: Any) -> None:
     if not isinstance(state, tuple) or len(state) != 4:
         raise TypeError(f"__setstate__(): expected (storage, storage_offset, size, stride) or a dict, got {state!r}")
     with recording_block(False):
-        direct(set_)(self, *state)
+        undispatched(set_)(self, *state)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.declare import derivatives, primitive, undispatched
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, read_view, scatter_view, write_view
-
-from ..indexing.basic import direct
 
 __all__ = ["read_strided", "scatter_strided", "write_strided"]
 
@@ -37,16 +35,16 @@ def _retyped(geometry: Geometry, layout: Layout, dtype: Any) -> Geometry:
 
 derivatives(
     read_strided,
-    input=lambda grad, layout, geometry: direct(scatter_strided)(grad, layout, geometry),
+    input=lambda grad, layout, geometry: undispatched(scatter_strided)(grad, layout, geometry),
 )
 derivatives(
     scatter_strided,
-    input=lambda grad, layout, geometry: direct(read_strided)(grad, layout, geometry),
+    input=lambda grad, layout, geometry: undispatched(read_strided)(grad, layout, geometry),
 )
 derivatives(
     write_strided,
-    input=lambda grad, value_shape, layout, geometry: direct(write_strided)(
+    input=lambda grad, value_shape, layout, geometry: undispatched(write_strided)(
         grad, grad._tl_zeros(value_shape, geometry.dtype), layout, geometry
     ),
-    value=lambda grad, layout, geometry: direct(read_strided)(grad, layout, geometry),
+    value=lambda grad, layout, geometry: undispatched(read_strided)(grad, layout, geometry),
 )

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal_pointwise, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
@@ -16,11 +16,9 @@ from .common import (
     chosen,
     functional,
     inplace_form,
-    internal_pointwise,
     narrowed,
     need_float,
     overwritten,
-    raw,
     warn,
     widened,
     written_out,
@@ -114,7 +112,7 @@ derivatives(
     upstream=lambda grad, input, approximate: gelu_backward(grad, input, approximate),
     input=lambda grad, upstream, input, approximate: grad * upstream * _gelu_curvature(input, approximate),
 )
-_gelu = raw(_gelu_op)
+_gelu = undispatched(_gelu_op)
 
 
 @functional
@@ -154,7 +152,7 @@ def _elu_backward(grad: Any, input: Any, alpha: float, scale: float, input_scale
 
 
 derivatives(_elu_op, input=_elu_backward)
-_elu = raw(_elu_op)
+_elu = undispatched(_elu_op)
 _elu_into = inplace_form(_elu_op)
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -176,7 +174,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1)
 
 
-@functional
+@functional(inplace_of=elu)
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `elu(input, alpha)` into `input`, and return it.
 
@@ -206,7 +204,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)
 
 
-@functional
+@functional(inplace_of=celu)
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `celu(input, alpha)` into `input`, and return it.
 
@@ -216,7 +214,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return celu.__wrapped__(input, alpha, True)
+    return undispatched(celu)(input, alpha, True)
 
 
 @functional
@@ -232,7 +230,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
 
-@functional
+@functional(inplace_of=selu)
 def selu_(input: Tensor) -> Tensor:
     """Write `selu(input)` into `input`, and return it.
 
@@ -264,7 +262,7 @@ def _silu_backward(grad: Any, input: Any) -> Any:
 
 
 derivatives(_silu_op, input=_silu_backward)
-_silu = raw(_silu_op)
+_silu = undispatched(_silu_op)
 _silu_into = inplace_form(_silu_op)
 
 
@@ -292,7 +290,7 @@ def _logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(_logsigmoid_op, input=lambda grad, input: grad * (-input).sigmoid())
-_logsigmoid = raw(_logsigmoid_op)
+_logsigmoid = undispatched(_logsigmoid_op)
 
 
 @functional
@@ -324,7 +322,7 @@ def _softplus_backward(grad: Any, input: Any, beta: float, threshold: float) -> 
 
 
 derivatives(_softplus_op, input=_softplus_backward)
-_softplus = raw(_softplus_op)
+_softplus = undispatched(_softplus_op)
 
 
 @functional
@@ -354,7 +352,7 @@ def _mish_backward(grad: Any, input: Any) -> Any:
 
 
 derivatives(_mish_op, input=_mish_backward)
-_mish = raw(_mish_op)
+_mish = undispatched(_mish_op)
 _mish_into = inplace_form(_mish_op)
 
 
@@ -549,7 +547,7 @@ def rrelu(
     return overwritten(input, compute) if inplace else compute(input)
 
 
-@functional(guard=True)
+@functional(guard=True, inplace_of=rrelu)
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, formatted, functional, internal, narrowed, need_float, raw, widened, written_out
+from .common import array_of, formatted, functional, narrowed, need_float, widened, written_out
 from .pooling import Windows, check_pool_input, pool_windows
 from .windows import Sizes, crop, padded, places, positions, sizes
 
@@ -83,7 +83,7 @@ derivatives(
         grad, windows, count_include_pad, override
     ),
 )
-_average_pool = raw(average_pool)
+_average_pool = undispatched(average_pool)
 
 
 def _pool(

@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, narrowed, need_float, raw, reduction_of, widened
+from .common import array_of, functional, narrowed, need_float, reduction_of, widened
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -163,7 +163,7 @@ def cross_entropy_terms(
     return _terms(xp, input.shape, input.dtype, target, weight, ignore_index, reduction, smoothing)
 
 
-_fused = raw(cross_entropy_grad)
+_fused = undispatched(cross_entropy_grad)
 
 
 def _cross_entropy_input(
@@ -179,7 +179,7 @@ def _cross_entropy_input(
 
 
 derivatives(_cross_entropy_op, input=_cross_entropy_input)
-_cross_entropy = raw(_cross_entropy_op)
+_cross_entropy = undispatched(_cross_entropy_op)
 
 
 # ---------------------------------------------------------------------------------------------------------------- nll
@@ -228,7 +228,7 @@ derivatives(
         grad, target, weight, ignore_index, reduction
     ),
 )
-_nll = raw(_nll_op)
+_nll = undispatched(_nll_op)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
 

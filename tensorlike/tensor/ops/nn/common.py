@@ -11,8 +11,8 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.dispatch.core import _outside_stacklevel
-from tensorlike.tensor.declare import composite, pointwise, primitive
+from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.tensor.declare import composite
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
@@ -20,7 +20,6 @@ from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
 
 __all__ = [
     "FUNCTIONAL",
-    "INTERNAL",
     "array_of",
     "broadcast_shape",
     "check_parameters",
@@ -29,14 +28,11 @@ __all__ = [
     "functional",
     "in_dtype_of",
     "inplace_form",
-    "internal",
-    "internal_pointwise",
     "masked",
     "masked_at_most",
     "narrowed",
     "need_float",
     "overwritten",
-    "raw",
     "reduced",
     "reduction_of",
     "warn",
@@ -47,8 +43,6 @@ __all__ = [
 
 #: The namespace of these functions, under which overriding types see them.
 FUNCTIONAL = "tensorlike.nn.functional"
-#: The namespace of their internal operations: recorded and differentiated, not overridable.
-INTERNAL = "tensorlike._internal"
 
 
 Declare = Callable[[Callable[..., Any]], Any]
@@ -63,31 +57,17 @@ def functional(function: Callable[..., Any] | None = None, *, guard: bool = Fals
     return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
 
 
-def internal(**options: Any) -> Declare:
-    """Declare an internal operation, a part of a public function or a derivative."""
-    return primitive(namespace=INTERNAL, method=False, **options)
-
-
-def internal_pointwise(**options: Any) -> Declare:
-    """Declare an internal elementwise operation, a part of a public function or a derivative."""
-    options.setdefault("promotion", "arithmetic")
-    return pointwise(None, namespace=INTERNAL, method=False, inplace=False, out=False, **options)
-
-
-def raw(function: Any) -> Any:
-    """Return what runs when nobody overrides `function`: for calls by a function that was dispatched itself."""
-    return function.__wrapped__
-
-
 def inplace_form(function: Any) -> Any:
     """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
     d = function.operation
-    return implementation_of(d, d.parameters, d.name + "_", d.name + "_", inplace=True)
+    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
-def written_out(name: str, result: Any, out: Any, *operands: Any) -> Any:
-    """Return `result`, written to `out` if that is given."""
-    return result if out is None else write_out(name, out, result._tl_data, *operands)
+def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = True) -> Any:
+    """Return `result`, or `out` with the result in it where it is given: of the same dtype if `exact`."""
+    if out is None:
+        return result
+    return write_out(name, out, result._tl_data, *operands, rule="exact" if exact else "cast")
 
 
 def formatted(result: Any, *operands: Any) -> Any:
@@ -106,7 +86,7 @@ def formatted(result: Any, *operands: Any) -> Any:
 
 def warn(message: str) -> None:
     """Warn at the line that called the library."""
-    warnings.warn(message, UserWarning, stacklevel=_outside_stacklevel())
+    warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
 
 
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:

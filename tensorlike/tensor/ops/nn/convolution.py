@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import formatted, functional, internal, narrowed, raw, widened
+from .common import formatted, functional, narrowed, widened
 from .windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
 
 __all__ = [
@@ -173,8 +173,8 @@ derivatives(
     ),
 )
 
-_convolution = raw(convolution)
-_conv_transpose = raw(conv_transpose)
+_convolution = undispatched(convolution)
+_conv_transpose = undispatched(conv_transpose)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
 

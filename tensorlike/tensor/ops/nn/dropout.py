@@ -9,23 +9,24 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import device_of, namespace_of
+from tensorlike.tensor.declare import undispatched
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.ops.elementwise.arithmetic import add, mul
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, narrowed, need_float, raw, warn
+from .common import array_of, functional, narrowed, need_float, warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 # The negative of selu's limit for large negative elements.
 _ALPHA = 1.7580993408473766
 
-_mul = raw(mul)
-_add = raw(add)
-_mul_into = raw(TensorType.mul_)
-_add_into = raw(TensorType.add_)
+_mul = undispatched(mul)
+_add = undispatched(add)
+_mul_into = undispatched(TensorType.mul_)
+_add_into = undispatched(TensorType.add_)
 
 
 def _check(p: float) -> None:

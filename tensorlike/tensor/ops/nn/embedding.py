@@ -8,11 +8,11 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor.backends import scatter_add
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, raw
+from .common import array_of, functional
 
 __all__ = ["embedding", "embedding_bag"]
 
@@ -100,7 +100,7 @@ derivatives(
         grad, indices, upstream_shape[0], padding_idx, scale_grad_by_freq
     ),
 )
-looked_up = raw(_embedding_op)
+looked_up = undispatched(_embedding_op)
 
 
 def check_indices(function: str, indices: Any, name: str = "indices") -> None:

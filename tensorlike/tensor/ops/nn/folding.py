@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, raw
+from .common import array_of, functional
 from .convolution import Geometry
 from .windows import accumulate_windows, crop, output_size, padded, sizes, windows
 
@@ -43,8 +43,8 @@ derivatives(
     columns_to_windows,
     input=lambda grad, window, geometry, spatial: windows_to_columns(grad, window, geometry, spatial),
 )
-_unfold = raw(windows_to_columns)
-_fold = raw(columns_to_windows)
+_unfold = undispatched(windows_to_columns)
+_fold = undispatched(columns_to_windows)
 
 
 def _geometry(

@@ -11,11 +11,11 @@ import numpy as np
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.creation import linspace
-from tensorlike.tensor.declare import composite, derivatives
+from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, need_float, raw, warn
+from .common import array_of, functional, need_float, warn
 
 __all__ = [
     "affine_grid",
@@ -85,7 +85,7 @@ derivatives(
     grid=lambda grad, grid, size, padding_mode, align_corners: grad
     * sample_slopes(grid, size, padding_mode, align_corners),
 )
-_places = raw(sample_places)
+_places = undispatched(sample_places)
 
 # ------------------------------------------------------------------------------------------------------------- sampling
 

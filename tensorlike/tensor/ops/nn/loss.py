@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, internal_pointwise, undispatched
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
@@ -16,11 +16,8 @@ from .common import (
     counted,
     functional,
     in_dtype_of,
-    internal,
-    internal_pointwise,
     narrowed,
     need_float,
-    raw,
     reduced,
     reduction_of,
     warn,
@@ -93,7 +90,7 @@ derivatives(
     input=lambda grad, input, target, reduction: _mse_slope(grad, input, target, reduction),
     target=lambda grad, input, target, reduction: _mse_slope(grad, target, input, reduction),
 )
-_mse = raw(_mse_op)
+_mse = undispatched(_mse_op)
 
 
 @functional(guard=True)

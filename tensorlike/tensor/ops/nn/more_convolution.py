@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import convolution as functions
-from .common import array_of, functional, raw
+from .common import array_of, functional
 
 __all__ = ["conv_tbc", "convolution"]
 
-_conv1d = raw(functions.conv1d)
+_conv1d = undispatched(functions.conv1d)
 
 
 def _ints(name: str, position: int, value: Any) -> tuple[int, ...]:

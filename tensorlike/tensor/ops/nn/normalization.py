@@ -11,14 +11,14 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.elementwise.arithmetic import div
 from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
-from .common import array_of, check_parameters, formatted, functional, internal, narrowed, need_float, raw, widened
+from .common import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
 from .padding import pad_with
 
 __all__ = [
@@ -114,8 +114,8 @@ def layer_norm_weight_grad(
     return xp.einsum("ij,ij->j", g, standard).reshape(shape)
 
 
-_layer_input_fused = raw(layer_norm_input_grad)
-_layer_weight_fused = raw(layer_norm_weight_grad)
+_layer_input_fused = undispatched(layer_norm_input_grad)
+_layer_weight_fused = undispatched(layer_norm_weight_grad)
 
 
 def _standard(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
@@ -151,7 +151,7 @@ derivatives(
     weight=_layer_weight,
     bias=lambda grads: grads[0],
 )
-_layer_norm = raw(_layer_norm_op)
+_layer_norm = undispatched(_layer_norm_op)
 
 
 def _normalized_shape(function: str, input: Any, normalized_shape: Any, marks: str) -> tuple[int, ...]:
@@ -315,8 +315,8 @@ def batch_norm_weight_grad(xp: Any, upstream: Tensor, input: Tensor, mean: Tenso
     return _channel_dot(xp, widened(upstream), standard)
 
 
-_batch_input_fused = raw(batch_norm_input_grad)
-_batch_weight_fused = raw(batch_norm_weight_grad)
+_batch_input_fused = undispatched(batch_norm_input_grad)
+_batch_weight_fused = undispatched(batch_norm_weight_grad)
 
 
 def _batch_dims(input: Any) -> tuple[int, ...]:
@@ -355,7 +355,7 @@ derivatives(
     weight=_batch_weight,
     bias=lambda grads: grads[0].sum(_batch_dims(grads[0])),
 )
-_batch_norm = raw(_batch_norm_op)
+_batch_norm = undispatched(_batch_norm_op)
 
 
 def _check_channels(function: str, channels: int, **operands: Any) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
-from tensorlike.tensor.declare import composite, derivatives
+from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import array_of, functional, internal, raw
+from .common import array_of, functional
 from .windows import Pads, padded
 
 __all__ = ["pad", "pad_with"]
@@ -27,7 +27,7 @@ def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
 derivatives(
     constant_pad, input=lambda grad, pads: constant_pad(grad, tuple((-before, -after) for before, after in pads), 0)
 )
-_constant = raw(constant_pad)
+_constant = undispatched(constant_pad)
 pad_with = constant_pad
 
 
@@ -71,7 +71,7 @@ def pad_from_backward(xp: Any, upstream: Tensor, pads: Pads, mode: str) -> Tenso
 
 derivatives(pad_from, input=lambda grad, pads, mode: pad_from_backward(grad, pads, mode))
 derivatives(pad_from_backward, upstream=lambda grad, pads, mode: pad_from(grad, pads, mode))
-_from = raw(pad_from)
+_from = undispatched(pad_from)
 
 
 def _pairs(pad: Any) -> Pads:

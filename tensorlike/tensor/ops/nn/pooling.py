@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, formatted, functional, internal, masked, need_float, raw, written
+from .common import array_of, formatted, functional, masked, need_float, written
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 __all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
@@ -107,7 +107,7 @@ derivatives(
 derivatives(max_pool_scatter, upstream=lambda grad, where, windows: max_pool_gather(grad, where, windows))
 derivatives(max_pool_gather, input=lambda grad, where, windows: max_pool_scatter(grad, where, windows))
 
-_max_pool = raw(max_pool)
+_max_pool = undispatched(max_pool)
 
 
 @internal(differentiable=False)
@@ -130,8 +130,8 @@ def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
     return index
 
 
-_positions = raw(max_pool_positions)
-_indices = raw(max_pool_indices)
+_positions = undispatched(max_pool_positions)
+_indices = undispatched(max_pool_indices)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite, derivatives, pointwise
+from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
@@ -14,12 +14,10 @@ from .common import (
     chosen,
     functional,
     inplace_form,
-    internal_pointwise,
     masked,
     masked_at_most,
     narrowed,
     need_float,
-    raw,
     written_out,
 )
 
@@ -72,11 +70,11 @@ def relu(xp: Any, input: Tensor) -> Tensor:
 
 derivatives(relu, input=lambda grad, result: threshold_backward(grad, result, 0))
 
-_relu = raw(relu)
-_relu_into = raw(TensorType.relu_)
+_relu = undispatched(relu)
+_relu_into = undispatched(TensorType.relu_)
 
 
-@composite(guard=False, name="relu_")
+@composite(guard=False, name="relu_", inplace_of=relu)
 def _relu_inplace(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
@@ -105,7 +103,7 @@ def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _relu_into(input) if inplace else _relu(input)
 
 
-@functional(name="relu_")
+@functional(name="relu_", inplace_of=_functional_relu)
 def _functional_relu_(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
@@ -130,7 +128,7 @@ def _threshold_op(xp: Any, input: Tensor, threshold: Number, value: Number) -> T
 
 
 derivatives(_threshold_op, input=lambda grad, input, threshold: threshold_backward(grad, input, threshold))
-_threshold = raw(_threshold_op)
+_threshold = undispatched(_threshold_op)
 _threshold_into = inplace_form(_threshold_op)
 
 
@@ -147,7 +145,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return (_threshold_into if inplace else _threshold)(input, threshold, value)
 
 
-@functional
+@functional(inplace_of=threshold)
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """Write `threshold(input, threshold, value)` into `input`, and return it.
 
@@ -194,7 +192,7 @@ derivatives(
     _hardtanh_op,
     input=lambda grad, input, min_val, max_val: outside_backward(grad, input, min_val, max_val, False),
 )
-_hardtanh = raw(_hardtanh_op)
+_hardtanh = undispatched(_hardtanh_op)
 _hardtanh_into = inplace_form(_hardtanh_op)
 
 
@@ -215,7 +213,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return (_hardtanh_into if inplace else _hardtanh)(input, min_val, max_val)
 
 
-@functional
+@functional(inplace_of=hardtanh)
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
 
@@ -225,7 +223,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
     Same as PyTorch's function of that name.
     """
-    return hardtanh.__wrapped__(input, min_val, max_val, True)
+    return undispatched(hardtanh)(input, min_val, max_val, True)
 
 
 @functional
@@ -266,7 +264,7 @@ def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
 derivatives(
     _leaky_relu_op, input=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope)
 )
-_leaky_relu = raw(_leaky_relu_op)
+_leaky_relu = undispatched(_leaky_relu_op)
 _leaky_relu_into = inplace_form(_leaky_relu_op)
 
 
@@ -285,7 +283,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)
 
 
-@functional
+@functional(inplace_of=leaky_relu)
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
 
@@ -308,8 +306,12 @@ def _hardsigmoid_op(xp: Any, input: Tensor) -> Tensor:
     return narrowed(xp.clip(input + 3, 0, 6) / 6, input)
 
 
-derivatives(_hardsigmoid_op, input=lambda grad, input: outside_backward(grad / 6, input, -3, 3, False))
-_hardsigmoid = raw(_hardsigmoid_op)
+# The gradient of nan is 0, as in PyTorch, which hardtanh lets through.
+derivatives(
+    _hardsigmoid_op,
+    input=lambda grad, input: outside_backward(grad / 6, input.nan_to_num(nan=3.0), -3, 3, False),
+)
+_hardsigmoid = undispatched(_hardsigmoid_op)
 _hardsigmoid_into = inplace_form(_hardsigmoid_op)
 
 
@@ -346,7 +348,7 @@ derivatives(
     input=lambda grad, upstream, input: outside_backward(grad * upstream / 3, input, -3, 3, False),
 )
 derivatives(_hardswish_op, input=lambda grad, input: hardswish_backward(grad, input))
-_hardswish = raw(_hardswish_op)
+_hardswish = undispatched(_hardswish_op)
 _hardswish_into = inplace_form(_hardswish_op)
 
 
@@ -381,7 +383,7 @@ def shrink_backward(xp: Any, upstream: Tensor, input: Tensor, lambd: Number) -> 
 
 derivatives(shrink_backward, upstream=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
 derivatives(_hardshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
-_hardshrink = raw(_hardshrink_op)
+_hardshrink = undispatched(_hardshrink_op)
 
 
 @functional
@@ -406,7 +408,7 @@ def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
 
 
 derivatives(_softshrink_op, input=lambda grad, input, lambd: shrink_backward(grad, input, lambd))
-_softshrink = raw(_softshrink_op)
+_softshrink = undispatched(_softshrink_op)
 
 
 @functional

@@ -13,13 +13,13 @@ from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.functions import grad as gradients
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives
+from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.ops.linalg.matmul import times
 from tensorlike.tensor.ops.shape.joining import cat, stack
 from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from .common import internal, narrowed, raw
+from .common import narrowed
 from .dropout import dropout as dropout_function
 from .recurrent_kernels import CELL, FORWARD, GATES, Weights, backward
 from .recurrent_steps import cell_by_operations, layer_by_operations
@@ -82,8 +82,8 @@ def recurrent_layer_grad(
     return backward(xp, kind, Weights(names, operands), grads, results, sizes, reverse, of_input)
 
 
-_layer = raw(recurrent_layer)
-_layer_grad = raw(recurrent_layer_grad)
+_layer = undispatched(recurrent_layer)
+_layer_grad = undispatched(recurrent_layer_grad)
 
 
 def _layer_backward(
@@ -138,8 +138,8 @@ def _cell_gradients(operands: list[Any], *arguments: Any) -> list[Any]:
     return found
 
 
-_rnn_cell = raw(rnn_cell)
-_gated_cell = raw(gated_cell)
+_rnn_cell = undispatched(rnn_cell)
+_gated_cell = undispatched(gated_cell)
 
 
 def _cell_backward(grads: Any, operands: Any, results: Any, kind: str, names: tuple[str, ...]) -> list[Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
-from .common import internal, narrowed, raw, widened
+from .common import narrowed, widened
 
 __all__ = ["along_dims", "apply_along_dims"]
 
@@ -40,4 +40,4 @@ def _transposed(matrices: Matrices) -> Matrices:
 
 derivatives(along_dims, input=lambda grad, matrices: along_dims(grad, _transposed(matrices)))
 
-apply_along_dims = raw(along_dims)
+apply_along_dims = undispatched(along_dims)

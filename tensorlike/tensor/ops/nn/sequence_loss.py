@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives
+from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, internal, reduction_of
+from .common import array_of, functional, reduction_of
 from .toplevel_losses import reduction_named
 
 __all__ = ["ctc_loss"]

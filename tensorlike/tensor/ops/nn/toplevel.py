@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import activation, average_pooling, convolution, more_convolution, normalization, rectifier, resampling
@@ -15,25 +15,24 @@ from .common import written_out
 __all__ = ["celu", "rrelu", "selu", "threshold"]
 
 
-def _again(function: Any, *, guard: bool = False) -> None:
+def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> None:
     """Publish `function` in `tensorlike`, as a function of its own."""
-    source = function.__wrapped__
+    source: Any = undispatched(function)
     copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
-    composite(copy, guard=guard)
+    composite(copy, guard=guard, inplace_of=inplace_of)
 
 
 for _function in (
     convolution.conv1d, convolution.conv2d, convolution.conv3d, convolution.conv_transpose1d,
     convolution.conv_transpose2d, convolution.conv_transpose3d, average_pooling.avg_pool1d, adaptive_avg_pool1d,
-    rectifier.hardshrink, rectifier.threshold_, activation.celu_, activation.selu_,
+    rectifier.hardshrink,
 ):  # fmt: skip
     _again(_function)
 for _function in (
-    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, activation.rrelu_,
-    more_convolution.conv_tbc,
+    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, more_convolution.conv_tbc,
 ):  # fmt: skip
     _again(_function, guard=True)
 
@@ -48,8 +47,8 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
 
     Same as PyTorch's function of that name.
     """
-    found = rectifier.threshold.__wrapped__(input, threshold, value)
-    return written_out("threshold", found, out, input)
+    found = undispatched(rectifier.threshold)(input, threshold, value)
+    return written_out("threshold", found, out, input, exact=False)
 
 
 @tensor_method(composite=False)
@@ -62,7 +61,7 @@ def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    return rectifier.hardshrink.__wrapped__(self, lambd)
+    return undispatched(rectifier.hardshrink)(self, lambd)
 
 
 @composite(guard=False)
@@ -75,7 +74,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return activation.celu.__wrapped__(input, alpha)
+    return undispatched(activation.celu)(input, alpha)
 
 
 @composite(guard=False)
@@ -88,7 +87,7 @@ def selu(input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return activation.selu.__wrapped__(input)
+    return undispatched(activation.selu)(input)
 
 
 @composite
@@ -101,4 +100,10 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
     Same as PyTorch's function of that name.
     """
-    return activation.rrelu.__wrapped__(input, lower, upper, training)
+    return undispatched(activation.rrelu)(input, lower, upper, training)
+
+
+_again(rectifier.threshold_, inplace_of=threshold)
+_again(activation.celu_, inplace_of=celu)
+_again(activation.selu_, inplace_of=selu)
+_again(activation.rrelu_, guard=True, inplace_of=rrelu)

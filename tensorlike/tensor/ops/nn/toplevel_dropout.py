@@ -48,7 +48,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _elements("dropout", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, inplace_of=dropout)
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `dropout(input, p, train)` into `input`, and return it.
 
@@ -77,7 +77,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, inplace_of=feature_dropout)
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `feature_dropout(input, p, train)` into `input`, and return it.
 
@@ -106,7 +106,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, inplace_of=alpha_dropout)
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `alpha_dropout(input, p, train)` into `input`, and return it.
 
@@ -135,7 +135,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _channels("feature_alpha_dropout", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, inplace_of=feature_alpha_dropout)
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
 

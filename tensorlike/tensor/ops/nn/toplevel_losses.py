@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import loss, ranking
-from .common import array_of, broadcast_shape, raw, reduced
+from .common import array_of, broadcast_shape, reduced
 from .distance import pairwise_distance
 
 __all__ = [
@@ -26,10 +26,10 @@ __all__ = [
     "triplet_margin_loss",
 ]
 
-_hinge = raw(ranking.hinge_embedding_loss)
-_margin = raw(ranking.margin_ranking_loss)
-_cosine = raw(ranking.cosine_embedding_loss)
-_poisson = raw(loss.poisson_nll_loss)
+_hinge = undispatched(ranking.hinge_embedding_loss)
+_margin = undispatched(ranking.margin_ranking_loss)
+_cosine = undispatched(ranking.cosine_embedding_loss)
+_poisson = undispatched(loss.poisson_nll_loss)
 
 
 def reduction_named(function: str, position: int, reduction: Any) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import adaptive_pooling, pooling
-from .common import raw
 
 __all__ = ["adaptive_max_pool1d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"]
 
-_adaptive = raw(adaptive_pooling.adaptive_max_pool1d)
+_adaptive = undispatched(adaptive_pooling.adaptive_max_pool1d)
 
 
 @composite(guard=False)
@@ -90,7 +89,8 @@ def max_pool3d(
     )
 
 
-@composite
+# It returns the indices too.
+@composite(namesakes=False)
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """Return the maxima of `output_size` windows along the last dimension, and their indices.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -76,7 +77,7 @@ def cov(
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
         freedom = 0.0 if weights is None else freedom * 0
     away = rows - mean

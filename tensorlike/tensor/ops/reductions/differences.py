@@ -8,11 +8,11 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.reduced import one_axis, whole
 from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
+from .common import one_axis, whole
 
 __all__ = ["diff", "gradient"]
 
@@ -170,7 +170,7 @@ def gradient(
     return tuple(found)
 
 
-@primitive(promotion="arithmetic", out=True)
+@primitive(promotion="arithmetic", out="cast")
 def diff(
     xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import primitive
-from tensorlike.tensor.reduced import nonempty, reduced_axes
 from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented
+from .common import nonempty, reduced_axes
 
 __all__ = ["hash_tensor"]
 

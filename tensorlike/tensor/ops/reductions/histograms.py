@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.reduced import is_half, unsupported, whole
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented
+from .common import is_half, unsupported, whole
 
 __all__ = ["bincount", "histc", "histogram", "histogramdd"]
 
@@ -196,7 +196,7 @@ derivatives(
 )
 
 
-@primitive(namespace="tensorlike._internal", method=False, several=True)
+@internal(several=True)
 def _of_points(
     xp: Any, input: Tensor, counts: Sequence[int] | None, edges: Sequence[Tensor], range: Any, weight: Tensor | None,
     density: bool,

@@ -17,11 +17,11 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.reduced import reduced_axes
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
+from .common import reduced_axes
 from .norms import vector_norm as _vector_norm
 from .softmax import log_softmax as _log_softmax
 from .softmax import logsumexp as _logsumexp

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive
-from tensorlike.tensor.reduced import nonempty, one_axis, reduced_axes, restored, unsupported
+from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import kernel_of, place_picked
+from ..indexing.selection import place_picked
+from .common import nonempty, one_axis, reduced_axes, restored, unsupported
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 
@@ -33,7 +33,7 @@ def _extreme(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: 
     return ufunc.reduce(input, reduced_axes(dim, input.ndim, function), None, None, keepdim)
 
 
-@primitive(namespace="tensorlike._internal", method=False, differentiable=False)
+@internal(differentiable=False)
 def ties(xp: Any, input: Tensor, value: Tensor) -> Tensor:
     """Return where `input` equals `value`, NaN being equal to NaN."""
     found = xp.asarray(input == value)
@@ -163,25 +163,25 @@ def _extreme_along(
     return ufunc.reduce(input, dim, None, None, keepdim), indices
 
 
-@primitive(name="max", namespace="tensorlike._internal", method=False, several=("values", "indices"), out=True)
+@internal(name="max", several=("values", "indices"), out=True)
 def _max_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the largest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.maximum, "argmax", "max", input, dim, keepdim)
 
 
-@primitive(name="min", namespace="tensorlike._internal", method=False, several=("values", "indices"), out=True)
+@internal(name="min", several=("values", "indices"), out=True)
 def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the smallest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)
 
 
-@primitive(name="max_all", namespace="tensorlike._internal", method=False, out=True)
+@internal(name="max_all", out="cast")
 def _max_all(xp: Any, input: Tensor) -> Tensor:
     """Return the largest element."""
     return _extreme(xp, xp.maximum, "max", input, None, False)
 
 
-@primitive(name="min_all", namespace="tensorlike._internal", method=False, out=True)
+@internal(name="min_all", out="cast")
 def _min_all(xp: Any, input: Tensor) -> Tensor:
     """Return the smallest element."""
     return _extreme(xp, xp.minimum, "min", input, None, False)
@@ -196,8 +196,8 @@ for _all in (_max_all, _min_all):
     derivatives(_all, input=lambda grad, input, result: evenly(grad, input, result))
 
 _KERNELS = {
-    "max": (kernel_of(_max_all), kernel_of(_max_along), "tensorlike.maximum"),
-    "min": (kernel_of(_min_all), kernel_of(_min_along), "tensorlike.minimum"),
+    "max": (undispatched(_max_all), undispatched(_max_along), "tensorlike.maximum"),
+    "min": (undispatched(_min_all), undispatched(_min_along), "tensorlike.minimum"),
 }
 
 
@@ -213,7 +213,7 @@ def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, other: Any, 
                 f"{function}() received an invalid combination of arguments: with another tensor it takes neither dim "
                 f"nor keepdim (got dim={dim!r}, keepdim={keepdim!r})"
             )
-        kernel = kernel_of(DECLARATIONS[pairwise].function)
+        kernel = undispatched(DECLARATIONS[pairwise].function)
         return kernel(input, other) if out is None else kernel(input, other, out=out)
     if dim is None:
         if keepdim:

@@ -9,16 +9,22 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import (
+    DECLARATIONS,
+    composite,
+    derivatives,
+    internal,
+    tensor_method,
+    undispatched,
+)
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.reduced import converted, is_half, reduced_axes, restored
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
-from ..indexing.selection import kernel_of
+from .common import converted, is_half, reduced_axes, restored
 from .minmax import ties
 
 __all__ = ["dist", "norm", "renorm", "vector_norm"]
@@ -48,7 +54,7 @@ def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
     return target
 
 
-@primitive(name="linalg_vector_norm", namespace="tensorlike._internal", method=False)
+@internal(name="linalg_vector_norm")
 def vector_norm(
     xp: Any,
     input: Tensor,
@@ -132,7 +138,7 @@ derivatives(
 )
 
 
-_vector_norm = kernel_of(vector_norm)
+_vector_norm = undispatched(vector_norm)
 
 
 @composite(method=True)
@@ -161,7 +167,7 @@ def norm(
         raise RuntimeError(f"norm(): linalg.matrix_norm: Order {p} not supported; use a number, 'fro' or 'nuc'")
     else:
         result = _vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
-    return result if out is None else write_out("norm", out, result._tl_data, input)
+    return result if out is None else write_out("norm", out, result._tl_data, input, rule="exact")
 
 
 def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
@@ -231,10 +237,10 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
-    return found if out is None else write_out("renorm", out, found._tl_data, input)
+    return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method
+@tensor_method(inplace_of=renorm)
 def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
 

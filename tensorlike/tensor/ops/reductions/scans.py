@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.creation import arange, eye
+from tensorlike.tensor.declare import derivatives, internal, primitive
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import converted, is_half, one_axis, unsupported
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import place_along, public
+from ..indexing.selection import place_along
+from .common import converted, is_half, one_axis, unsupported
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 
@@ -41,7 +42,7 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------- sums
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out="dtype")
 def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running sums along `dim`.
 
@@ -56,7 +57,7 @@ def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> T
     return _scanned(xp, "cumsum", input, dim, dtype)
 
 
-@primitive(namespace="tensorlike._internal", method=False)
+@internal()
 def cumsum_backwards(xp: Any, input: Tensor, dim: int) -> Tensor:
     """Return the running sums along `dim` from the last element to the first."""
     if not input.ndim:
@@ -71,7 +72,7 @@ derivatives(cumsum_backwards, input=lambda grad, dim: grad.cumsum(dim))
 # ------------------------------------------------------------------------------------------------------- products
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out="dtype")
 def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running products along `dim`.
 
@@ -114,10 +115,10 @@ def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
 def _cumprod_backward_by_pairs(grad: Any, input: Any, dim: int) -> Any:
     line = input.movedim(dim, -1)
     count = line.shape[-1]
-    left_out = public("eye")(count, dtype=input.dtype, device=input.device) != 0
+    left_out = eye(count, dtype=input.dtype, device=input.device) != 0
     # Row j: the running products of the line whose j-th element is replaced by one.
     products = line.unsqueeze(-2).expand((*line.shape, count)).masked_fill(left_out, 1).cumprod(-1)
-    number = public("arange")(count, device=input.device)
+    number = arange(count, device=input.device)
     later = number.unsqueeze(0) >= number.unsqueeze(1)
     terms = grad.movedim(dim, -1).unsqueeze(-2) * conj(products.masked_fill(later.logical_not(), 0))
     return terms.sum(-1).movedim(-1, dim)

@@ -13,9 +13,9 @@ from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.fast_paths import SOFTMAX
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from tensorlike.tensor.types import Tensor
 
+from .common import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -23,7 +23,7 @@ __all__ = ["log_softmax", "logsumexp", "softmax"]
 _FLOAT32 = np.dtype(np.float32)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 

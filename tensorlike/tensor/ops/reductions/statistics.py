@@ -10,8 +10,14 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.reduced import (
+from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
+from tensorlike.tensor.from_data import tensor as make_tensor
+from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
+from tensorlike.tensor.types import Tensor
+
+from ..indexing.selection import pick_along, place_picked
+from .common import (
     comparable,
     converted,
     count_of,
@@ -23,10 +29,6 @@ from tensorlike.tensor.reduced import (
     restored,
     unsupported,
 )
-from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
-from tensorlike.tensor.types import Tensor
-
-from ..indexing.selection import kernel_of, pick_along, place_picked, public
 from .minmax import evenly
 
 __all__ = ["median", "mode", "nanmedian", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
@@ -73,7 +75,7 @@ def _variance(
             f"{function}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel): {taken} is not less than {count}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
     mean = xp.add.reduce(input, axes, None, None, True) / count
     away = input - mean
@@ -112,7 +114,7 @@ def _mean_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool
     return expanded(grad / count_of(shape, dim), shape, dim, keepdim)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def var(
     xp: Any,
     input: Tensor,
@@ -141,7 +143,7 @@ def var(
 derivatives(var, input=_variance_backward)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def std(
     xp: Any,
     input: Tensor,
@@ -284,25 +286,25 @@ def _median_all(xp: Any, function: str, input: Any, skip_nan: bool) -> Any:
     return line[_middle(xp, line, skip_nan)].reshape(())
 
 
-@primitive(name="median", namespace="tensorlike._internal", method=False, several=("values", "indices"), out=True)
+@internal(name="median", several=("values", "indices"), out=True)
 def _median_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the medians along `dim` and their indices."""
     return _median_along(xp, "median", input, dim, keepdim, False)
 
 
-@primitive(name="nanmedian", namespace="tensorlike._internal", method=False, several=("values", "indices"), out=True)
+@internal(name="nanmedian", several=("values", "indices"), out=True)
 def _nanmedian_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the medians of the elements along `dim` that are not NaN, and their indices."""
     return _median_along(xp, "nanmedian", input, dim, keepdim, True)
 
 
-@primitive(name="median_all", namespace="tensorlike._internal", method=False, out=True)
+@internal(name="median_all", out=True)
 def _median_of_all(xp: Any, input: Tensor) -> Tensor:
     """Return the median of all elements."""
     return _median_all(xp, "median", input, False)
 
 
-@primitive(name="nanmedian_all", namespace="tensorlike._internal", method=False, out=True)
+@internal(name="nanmedian_all", out=True)
 def _nanmedian_of_all(xp: Any, input: Tensor) -> Tensor:
     """Return the median of all elements that are not NaN."""
     return _median_all(xp, "nanmedian", input, True)
@@ -312,8 +314,8 @@ for _one in (_median_of_all, _nanmedian_of_all):
     derivatives(_one, input=lambda grad, input, result: evenly(grad, input, result))
 
 _KERNELS = {
-    "median": (kernel_of(_median_of_all), kernel_of(_median_dim)),
-    "nanmedian": (kernel_of(_nanmedian_of_all), kernel_of(_nanmedian_dim)),
+    "median": (undispatched(_median_of_all), undispatched(_median_dim)),
+    "nanmedian": (undispatched(_nanmedian_of_all), undispatched(_nanmedian_dim)),
 }
 
 
@@ -464,7 +466,7 @@ def _quantile(
     elif isinstance(q, (int, float)) and not isinstance(q, bool):
         outside = not 0 <= q <= 1
         if not outside:
-            q = public("tensor")(q, dtype=input.dtype, device=input.device)
+            q = make_tensor(q, dtype=input.dtype, device=input.device)
     else:
         raise TypeError(
             f"{function}() received an invalid combination of arguments: q must be Tensor or float, not "
@@ -507,7 +509,7 @@ def _quantile(
         result = result.squeeze(-1)
     if keepdim and shape:
         result = result.unsqueeze(axis + many) if axis is not None else result.reshape((*q.shape, *[1] * len(shape)))
-    return result if out is None else write_out(function, out, result._tl_data, input)
+    return result if out is None else write_out(function, out, result._tl_data, input, rule="exact")
 
 
 @composite(method=True)

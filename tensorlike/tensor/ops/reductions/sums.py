@@ -7,13 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, primitive, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import (
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    raw_derivatives,
+    tensor_method,
+    undispatched,
+)
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.fast_paths import MEAN, SUM
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.reduced import (
+from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
+from tensorlike.tensor.types import Tensor
+
+from ..shape.joining import cat
+from .common import (
     converted,
     count_of,
     expanded,
@@ -23,10 +35,6 @@ from tensorlike.tensor.reduced import (
     reduced_axes,
     restored,
 )
-from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
-from tensorlike.tensor.types import Tensor
-
-from ..indexing.selection import kernel_of, public
 from .row_kernels import summed
 
 __all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum", "sum_to_size"]
@@ -61,7 +69,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(hot=SUM, out=True, own_layout=True)
+@primitive(hot=SUM, out="dtype", own_layout=True)
 def sum(
     xp: Any,
     input: Tensor,
@@ -105,7 +113,7 @@ derivatives(
 raw_derivatives(sum, input=raw_expanded)
 
 
-@primitive(out=True)
+@primitive(out="cast")
 def nansum(
     xp: Any,
     input: Tensor,
@@ -144,7 +152,7 @@ derivatives(
 )
 
 
-@primitive(hot=MEAN, out=True, own_layout=True)
+@primitive(hot=MEAN, out="cast", own_layout=True)
 def mean(
     xp: Any,
     input: Tensor,
@@ -227,7 +235,7 @@ def nanmean(
 # ------------------------------------------------------------------------------------------------------ products
 
 
-@primitive(out=True)
+@primitive(out="dtype")
 def prod(
     xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Dtype | None = None
 ) -> Tensor:
@@ -274,7 +282,6 @@ def products_of_others(input: Any, product: Any, dim: int) -> Any:
         return (product / others).where(input != 0, others.prod(dim, keepdim=True))
     one = input.narrow(dim, 0, 1) * 0 + 1
     count = input.shape[dim] - 1
-    cat = public("cat")
     before = cat([one, input.narrow(dim, 0, count)], dim).cumprod(dim)
     after = cat([one, input.flip(dim).narrow(dim, 0, count)], dim).cumprod(dim).flip(dim)
     return before * after
@@ -300,7 +307,7 @@ def _truth(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bo
     return xp.asarray(result).astype(_UINT8) if input.dtype == _UINT8 else result
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out="truth")
 def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
 
@@ -315,7 +322,7 @@ def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
     return _truth(xp, xp.logical_and, "all", input, dim, keepdim)
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out="truth")
 def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
 
@@ -346,7 +353,7 @@ def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None
 # --------------------------------------------------------------------------------------------- undoing broadcasting
 
 
-@primitive(name="sum_to_size", namespace="tensorlike._internal", method=False, own_layout=True)
+@internal(name="sum_to_size", own_layout=True)
 def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Return the tensor summed to the shape `size`."""
     before = input.shape
@@ -375,7 +382,7 @@ derivatives(
     input=lambda grad, input_shape: grad.expand(input_shape),
 )
 
-_sum_to = kernel_of(_summed_to)
+_sum_to = undispatched(_summed_to)
 
 
 @tensor_method(composite=False)

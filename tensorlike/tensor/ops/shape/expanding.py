@@ -11,12 +11,12 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded, spelled
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.basic import direct, writable
+from ..indexing.basic import writable
 from .reshaping import reshape, sizes
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "tile",
 ]
 
-_reshape = direct(reshape)
+_reshape = undispatched(reshape)
 
 
 def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
 
 derivatives(expand, input=lambda grad: grad)
 
-_expand = direct(expand)
+_expand = undispatched(expand)
 
 
 @tensor_method(composite=False)
@@ -189,7 +189,7 @@ def _repeated_sum(grad: Any, shape: tuple[int, ...], repeats: Any) -> Any:
 
 derivatives(repeat, input=lambda grad, input_shape, repeats: _repeated_sum(grad, input_shape, repeats))
 
-_repeat = direct(repeat)
+_repeat = undispatched(repeat)
 
 
 def _tiled(input: Any, dims: Any) -> Any:
@@ -273,7 +273,8 @@ def repeat_interleave(
         counts = operator.index(repeats)
         if counts < 0:
             raise RuntimeError(f"repeat_interleave(): Repeats must be non-negative, got {counts}")
-    return direct(index_select)(tensor, where, wrap(_sized(_repeated(tensor._tl_data, size, counts), output_size)))
+    places = _sized(_repeated(tensor._tl_data, size, counts), output_size)
+    return undispatched(index_select)(tensor, where, wrap(places))
 
 
 def _sized(indices: Any, output_size: int | None) -> Any:
@@ -378,8 +379,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(x._tl_data.shape)}")
     if len(found) == 1:
         return found[0]
-    grids = direct(meshgrid)(*found, indexing="ij")
-    return direct(stack)([_reshape(g, (-1,) if g._tl_data.size else (0,)) for g in grids], 1)
+    grids = undispatched(meshgrid)(*found, indexing="ij")
+    return undispatched(stack)([_reshape(g, (-1,) if g._tl_data.size else (0,)) for g in grids], 1)
 
 
 @composite(guard=False)

@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.basic import INTERNAL, along, direct, part, slice_view
+from ..indexing.basic import along, part, slice_view
 from .expanding import atleast_1d, atleast_2d, atleast_3d
 from .reshaping import reshape
 
 __all__ = ["block_diag", "cat", "chunk", "column_stack", "dstack", "hstack", "split", "stack", "unbind", "vstack"]
 
-_reshape = direct(reshape)
+_reshape = undispatched(reshape)
 
 
 # -------------------------------------------------------------------------------------------------------------- joining
@@ -30,7 +30,7 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
     return shape == (0,)
 
 
-@primitive(hot=CAT, method=False, out=True, aliases=("concat", "concatenate"))
+@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"))
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
@@ -94,10 +94,10 @@ def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]
 
 derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_shape, dim))
 
-_cat = direct(cat)
+_cat = undispatched(cat)
 
 
-@primitive(hot=STACK, method=False, out=True)
+@primitive(hot=STACK, method=False, out="cast")
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 
@@ -130,7 +130,7 @@ def _arranged(tensors: Any, function: str, at_least: Any) -> list[Any]:
     many(function, "tensors", 1, tensors)
     if not tensors:
         raise RuntimeError(f"{function} expects a non-empty TensorList")
-    return list(direct(at_least)(list(tensors)))
+    return list(undispatched(at_least)(list(tensors)))
 
 
 @composite(guard=False)
@@ -193,7 +193,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     return _cat(columns, 1, out=out)
 
 
-@primitive(name="block_diag", namespace=INTERNAL, method=False)
+@internal(name="block_diag")
 def _block_diag(xp: Any, tensors: Sequence[Tensor]) -> Tensor:
     """Return a matrix with matrices along its diagonal."""
     arrays = promote_arithmetic("block_diag", xp, list(tensors))
@@ -241,14 +241,14 @@ def block_diag(*tensors: Tensor) -> Tensor:
     if not tensors:
         from tensorlike.tensor.creation import zeros
 
-        return direct(zeros)(1, 0)
-    return direct(_block_diag)(direct(atleast_2d)(list(tensors)))
+        return undispatched(zeros)(1, 0)
+    return undispatched(_block_diag)(undispatched(atleast_2d)(list(tensors)))
 
 
 # ----------------------------------------------------------------------------------------------------------- splitting
 
 
-@primitive(name="split", namespace=INTERNAL, method=False, several=True, view=True)
+@internal(name="split", several=True, view=True)
 def _split(xp: Any, input: Tensor, sizes: Sequence[int], dim: int) -> Tensor:
     """Return the parts of `input` of the given sizes along a dimension, as views."""
     start = 0
@@ -259,9 +259,9 @@ def _split(xp: Any, input: Tensor, sizes: Sequence[int], dim: int) -> Tensor:
     return parts
 
 
-derivatives(_split, input=lambda grads, dim: direct(cat)(grads, dim))
+derivatives(_split, input=lambda grads, dim: undispatched(cat)(grads, dim))
 
-_split_view: Callable[..., tuple[Any, ...]] = direct(_split)
+_split_view: Callable[..., tuple[Any, ...]] = undispatched(_split)
 
 
 def _checked(value: Any, function: str, argument: str = "input") -> Any:
@@ -398,7 +398,7 @@ def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple([input[(*lead, i, Ellipsis)] for i in range(input.shape[where])])
 
 
-derivatives(unbind, input=lambda grads, dim: direct(stack)(grads, dim))
+derivatives(unbind, input=lambda grads, dim: undispatched(stack)(grads, dim))
 
 
 def _sections(value: Any, function: str) -> Any:

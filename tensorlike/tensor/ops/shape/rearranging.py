@@ -10,14 +10,14 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.storage import bytes_of, owner_of
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
-from ..indexing.basic import INTERNAL, along, direct, part, select_view, slice_view, writable
+from ..indexing.basic import along, part, select_view, slice_view, writable
 from ..memory.views import scatter_strided
 from .reshaping import sizes
 
@@ -143,13 +143,13 @@ derivatives(
 )
 
 
-@primitive(name="as_strided", namespace=INTERNAL, method=False, view=True)
+@internal(name="as_strided", view=True)
 def _as_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry, array: Any) -> Tensor:
     """Return a view of the memory of `input` with the given geometry, which is that of `array`."""
     return array
 
 
-derivatives(_as_strided, input=lambda grad, layout, geometry: direct(scatter_strided)(grad, layout, geometry))
+derivatives(_as_strided, input=lambda grad, layout, geometry: undispatched(scatter_strided)(grad, layout, geometry))
 
 
 def _storage(array: Any) -> Any:
@@ -199,7 +199,7 @@ def as_strided(
     view = strided_view(
         namespace_of(storage), storage, shape, array.dtype, start, tuple(s * width for s in steps)
     )
-    return direct(_as_strided)(tensor, layout_of(array), geometry_of(view, array), writable(view, storage))
+    return undispatched(_as_strided)(tensor, layout_of(array), geometry_of(view, array), writable(view, storage))
 
 
 @tensor_method(composite=False)
@@ -216,7 +216,7 @@ def as_strided_(
     """
     from ..memory.inplace import restructure
 
-    view = direct(as_strided)(self.detach(), size, stride, storage_offset)._tl_data
+    view = undispatched(as_strided)(self.detach(), size, stride, storage_offset)._tl_data
     array = self._tl_data
     return restructure(self, "as_strided_", _as_strided, layout_of(array), geometry_of(view, array), view)
 
@@ -244,7 +244,7 @@ def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
 
 derivatives(flip, input=lambda grad, dims: grad.flip(dims))
 
-_flip = direct(flip)
+_flip = undispatched(flip)
 
 
 @composite(guard=False, method=True)

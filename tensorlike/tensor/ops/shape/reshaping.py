@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, tensor_property
+from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.tensor.declare import (
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    tensor_method,
+    tensor_property,
+    undispatched,
+)
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
@@ -18,7 +27,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.basic import INTERNAL, along, direct
+from ..indexing.basic import along
 
 __all__ = ["clone", "flatten", "movedim", "permute", "reshape", "squeeze", "t", "transpose", "unflatten", "unsqueeze"]
 
@@ -42,7 +51,7 @@ def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 derivatives(clone, input=lambda grad: grad)
 
-_clone = direct(clone)
+_clone = undispatched(clone)
 
 
 @tensor_method(composite=False)
@@ -120,10 +129,10 @@ def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
 
 derivatives(reshape, input=lambda grad, input_shape: grad.reshape(input_shape))
 
-_reshape = direct(reshape)
+_reshape = undispatched(reshape)
 
 
-@primitive(name="view", namespace=INTERNAL, method=False, view=True)
+@internal(name="view", view=True)
 def _view(xp: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return a view of another shape."""
     result = input.reshape(shape)
@@ -138,7 +147,7 @@ def _view(xp: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 derivatives(_view, input=lambda grad, input_shape: grad.reshape(input_shape))
 
-_view_as_shape = direct(_view)
+_view_as_shape = undispatched(_view)
 
 
 def _view_as_dtype(self: Any, dtype: Any) -> Any:
@@ -340,7 +349,7 @@ def permute(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
 
 derivatives(permute, input=lambda grad, dims: grad.permute(_inverse(dims, grad._tl_data.ndim)))
 
-_permute = direct(permute)
+_permute = undispatched(permute)
 
 
 @primitive(view=True)
@@ -359,7 +368,7 @@ def transpose(xp: Any, input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 derivatives(transpose, input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 
-_transpose = direct(transpose)
+_transpose = undispatched(transpose)
 
 
 @composite(method=True, guard=False)
@@ -409,7 +418,7 @@ derivatives(t, input=lambda grad: grad.t())
 
 
 def _conj(tensor: Any) -> Any:
-    return direct(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
+    return undispatched(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
 @tensor_property()
@@ -421,7 +430,7 @@ def T(self: Tensor) -> Tensor:
             f"x.T is deprecated for tensors of other than 2 dimensions (this one has {ndim}): use x.mT to transpose "
             "batches of matrices, or x.permute(*range(x.ndim)[::-1]) to reverse the dimensions",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside_stacklevel(),
         )
     return _permute(self, tuple(range(ndim))[::-1])
 
@@ -432,7 +441,7 @@ def _matrices(self: Any, name: str) -> Any:
         warnings.warn(
             f"tensor.{name} is deprecated for tensors without dimensions, where it changes nothing",
             UserWarning,
-            stacklevel=4,
+            stacklevel=outside_stacklevel(),
         )
         return self
     if ndim == 1:

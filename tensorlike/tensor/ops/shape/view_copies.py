@@ -20,7 +20,7 @@ __all__: list[str] = []
 def _copied(name: str, shown: Any, out: Any, input: Any) -> Any:
     if out is None:
         return shown.clone(memory_format=contiguous_format)
-    return write_out(name, out, shown.detach()._tl_data.copy(), input)
+    return write_out(name, out, shown.detach()._tl_data.copy(), input, rule="exact")
 
 
 def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:

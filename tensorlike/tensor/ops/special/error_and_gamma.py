@@ -7,10 +7,8 @@ import operator
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import composite, derivatives, pointwise
+from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.types import Tensor
-
-from ..indexing.selection import kernel_of
 
 __all__ = ["compute", "digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
 
@@ -123,7 +121,7 @@ derivatives(digamma, input=lambda grad, input: grad * input.polygamma(1))
 
 
 # The public function takes the order first, so that only the methods come from the declaration.
-@pointwise(None, namespace="tensorlike._internal", name="polygamma", promotion="real float")
+@internal_pointwise(name="polygamma", promotion="real float", method=True, inplace=True, out=True)
 def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
     """Return the n-th derivative of the digamma function of each element.
 
@@ -175,4 +173,4 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    return kernel_of(_polygamma)(input, n, out=out)
+    return undispatched(_polygamma)(input, n, out=out)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .base import TensorBase
-from .edges import GradientEdge
-from .node import RELEASED, AccumulateGrad, Node, Packed, edge_of
+from .node import RELEASED, AccumulateGrad, GradientEdge, Node, Packed, edge_of
 
 __all__ = ["GraphMemory", "MemoryRow", "Saved", "graph_nodes", "memory", "saved_by", "shown_bytes"]
 

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .backends import namespace_of
-from .dims import dim_tuple, one_dim
-from .dtypes import dtype_of
-from .runtime import dtype_name
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.dims import dim_tuple, one_dim
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.runtime import dtype_name
 
 __all__ = [
     "comparable",

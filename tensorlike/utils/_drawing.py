@@ -6,10 +6,11 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .base import TensorBase
-from .kept import graph_nodes, saved_by, shown_bytes
-from .layered import Box, Link, svg_of
-from .node import AccumulateGrad, Node
+from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.graph_memory import graph_nodes, saved_by, shown_bytes
+from tensorlike.autograd.node import AccumulateGrad, Node
+
+from ._layered import Box, Link, svg_of
 
 __all__ = ["Drawing", "draw"]
 
