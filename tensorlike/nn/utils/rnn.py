@@ -160,7 +160,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Pack a padded batch of variable-length sequences, dropping the padding.
 
-    Sequence i has `lengths[i]` rows. Sequence i has `lengths[i]` rows. `input` has the shape (steps, batch, ...), or
+    Sequence i has `lengths[i]` rows. `input` has the shape (steps, batch, ...), or
     (batch, steps, ...) with `batch_first`. Unless `enforce_sorted` is False the longest sequence must come first.
     Raises RuntimeError for lengths that do not match.
 
