@@ -1,4 +1,4 @@
-"""Public functions, written as source from their signature when first called: see Note [Code on first call].
+"""Public functions, generated as source from their signature on the first call: see Note [Code on first call].
 
 # Note [As the caller passed them]
 Implementations are handed `args` and `kwargs` exactly as the caller wrote them, and a plain call must not pay for it.
@@ -12,10 +12,10 @@ A wrapper consists of blocks, each written by a function of that name below:
 
 - `hot`: a fast path that may return before anything else, if the operation has one;
 - `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
-- `foreign`: an operator leaves what it does not know to the other operand;
-- `known`: operands of types that were met before: they are asked (500 ns less than behind the collector), and
+- `foreign`: an operator returns NotImplemented for a foreign operand;
+- `known`: operands of types that were met before: dispatch to them (500 ns less than behind the collector), and
   elementwise operations give a result its subclass at once (300 ns less than behind `dispatch`);
-- `collect`: the rest is handed to the function's `collector`, which all functions share.
+- `collect`: all other calls go to the function's `collector`, which all functions share.
 
 `tests/golden` has wrappers of six kinds of operations, so that a change of a block is seen as what it generates.
 """
@@ -106,7 +106,7 @@ def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[s
     """
     names = [p.name for p in parameters if p.kind == POSITIONAL]
     variadic = ["*" + p.name for p in parameters if p.kind == VARIADIC]
-    # An absent operand is not plain. What else is absent, the implementation complains of.
+    # An absent operand is not plain. Other missing arguments are errors of the implementation.
     sure = next((i for i, p in enumerate(parameters) if not p.operand or p.default is not MISSING), len(names))
     sure = len(names) if variadic else min(sure, len(names))
     calls = _choice(names, sure, "implementation({})", *variadic)
@@ -240,7 +240,7 @@ def public_function(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
     known: bool = True,
 ) -> Callable[..., Any]:
-    """Return the public function of `form`, which it enters there: it looks at the operands and runs or dispatches.
+    """Make the public function of `form` and store it there: it tests the operands and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
     `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict` and `known` are
