@@ -1,6 +1,6 @@
-"""`DualTensor`: a value and the direction it moves in, and who answers for the two.
+"""`DualTensor`: a value with a tangent, and the implementation of functions on it.
 
-A function's forward derivative is given (`FORWARD`), or follows from what is known of the operation: linear functions
+A function's forward derivative is given (`FORWARD`), or follows from the facts about the operation: linear functions
 map the tangent as they map the value; elementwise functions of real numbers have a diagonal Jacobian, which is its own
 transpose, so that the reverse formula gives it; functions made of others are followed into these. For the rest,
 # Note [Forward from reverse]
@@ -69,7 +69,7 @@ class DualTensor(TransformTensor):
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
-            # The level is over and its tangents with it: what is left is the value.
+            # The level is over, and its tangents with it: only the value is left.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
         row = form_of(func)
         if row is not None and not row.of_library:
@@ -113,7 +113,7 @@ class DualTensor(TransformTensor):
 
 
 def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    """Run the code of a function made of other public functions, each of which is dispatched in turn."""
     try:
         return follow(row, args, kwargs)
     except NoArray:
@@ -122,7 +122,7 @@ def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
 
 
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
-    """Return `primal` moving along `tangent` at `level`."""
+    """Return the dual tensor of `primal` with `tangent` at `level`."""
     result: Any = _new(DualTensor)
     set_no_state(result)
     result._primal = primal
@@ -137,7 +137,7 @@ def is_dual(value: Any, level: Level) -> bool:
 
 
 def primal_of(value: Any, level: Level) -> Any:
-    """Return what `value` is without its tangent at `level`."""
+    """Return `value` without its tangent at `level`."""
     return value._primal if is_dual(value, level) else value
 
 
@@ -171,13 +171,13 @@ def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: d
         return _paired(result, func(*_moved(args, level), **_moved(kwargs, level)), level)
     first, rest = (args[0], args[1:]) if args else (kwargs.pop(next(iter(kwargs))), ())
     if not any(is_dual(v, level) for v in leaves(first)):
-        # It is linear in its first operand alone: the others say how, or where.
+        # It is linear in its first operand alone: the others are parameters or indices.
         return result
     return _paired(result, func(_moved(first, level), *primals(rest, level), **primals(kwargs, level)), level)
 
 
 def _moved(value: Any, level: Level) -> Any:
-    """Return the tangents of nested operands: zeros for those that stand still."""
+    """Return the tangents of nested operands: zeros for those without."""
 
     def one(tensor: Any) -> Any:
         if is_dual(tensor, level):
@@ -240,10 +240,10 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
 
 
 def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute what the in-place function writes, and write it into value and tangent."""
+    """Compute the result of the in-place function, and write it into value and tangent."""
     target = args[0] if args else kwargs[row.parameters[0].name]
     if grad_enabled() and any(t.requires_grad for t in physical(target)):
-        # What is overwritten may be saved for the function's own derivative.
+        # The overwritten value may be saved for the function's own derivative.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
     with below(level):
@@ -253,7 +253,7 @@ def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwar
 
 
 def _on_a_copy(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what an in-place function computes, as one that leaves its operand alone."""
+    """Return a function with the result of an in-place one that does not change its operand."""
 
     def computed(input: Any, *args: Any, **kwargs: Any) -> Any:
         level = _top((input, args, kwargs))
@@ -274,7 +274,7 @@ def _top(value: Any) -> Level:
 
 
 def write(level: Level, target: Any, value: Any, tangent: Any) -> None:
-    """Overwrite `target` with a value and its tangent, None for one that stands still."""
+    """Overwrite `target` with a value and its tangent, None for a constant."""
     if is_dual(target, level):
         target._primal.copy_(value)
         if tangent is None:
@@ -302,7 +302,7 @@ def become_dual(target: Any, tangent: Any, level: Level) -> None:
 
 
 def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """See Note [Forward from reverse]."""
+    """Compute the tangent from the reverse formula: see Note [Forward from reverse]."""
     outside = grad_enabled() and any(t.requires_grad for t in physical((args, kwargs)))
     values = primals((args, kwargs), level)
     levels = tuple(v for v in STATE.get().levels if v.kind is DualTensor or _has_level(values, v))
@@ -323,7 +323,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
         moves: dict[int, Any] = {}
         inputs = list(aliases.values())
         for output in outputs:
-            # Any point will do where the formula is linear; at zero a formula may take a logarithm of the gradient.
+            # Any point serves where the formula is linear, but zero: a formula may take a logarithm of the gradient.
             start = output.detach().new_ones(output.shape).requires_grad_()
             back = autograd_grad(output, inputs, start, create_graph=True, allow_unused=True)
             pairs = [(b, t) for b, t in zip(back, tangents, strict=True) if b is not None and b.requires_grad]
@@ -365,14 +365,16 @@ FORWARD["__repr__"] = _shown
 
 @forward("requires_grad_")
 def _requires_grad(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Have the value recorded; the tensor itself is what the method returns."""
+    """Make the value require grad; return the tensor itself."""
     args[0]._primal.requires_grad_(*args[1:], **kwargs)
     return args[0]
 
 
 @forward("matmul", "mm", "mv", "bmm", "dot", "inner", "outer", "vdot", "__rmatmul__")
 def _bilinear(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Product rule: one product more for each operand that moves, where the way through reverse mode takes four."""
+    """Apply the product rule: one more product for each operand with a tangent, where the way through reverse mode
+    takes four.
+    """
     if kwargs or len(args) != 2:
         return NotImplemented
     first, second = primals(args, level)

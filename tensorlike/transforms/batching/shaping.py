@@ -24,7 +24,7 @@ from .common import (
 
 __all__: list[str] = []
 
-#: Elementwise in spirit: what they do to one example they do to all of them at once.
+#: Treated as elementwise: applied to a batch, they do the same to every example.
 rule(
     "to", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble",
     "type_as", "clone", "contiguous", "detach", "alias", "conj", "conj_physical", "resolve_conj", "resolve_neg",
