@@ -1,4 +1,4 @@
-"""Public functions that no type can override, beside the factories, which say so where they are declared."""
+"""Public functions that no type can override, besides the factories, which are declared so."""
 
 from __future__ import annotations
 
