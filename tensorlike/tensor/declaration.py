@@ -192,7 +192,7 @@ class Declaration(Operation):
         return self._recorded
 
     def late(self, function: Any) -> None:
-        """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
+        """Rebind `record` in `function`'s globals once it is compiled (saves 250 ns a recorded call).
 
         Its globals are told then: the detour through `Declaration.record` costs 250 ns a recorded call.
         """

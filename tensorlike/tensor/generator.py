@@ -119,7 +119,7 @@ class Generator:
     def drawing(self) -> AbstractContextManager[Any]:
         """Return a context in which this thread alone draws from `source()`.
 
-        On the CPU it is the lock itself, whose entering and leaving no interrupt can cut in two.
+        On the CPU it is the lock itself, whose entering and leaving an interrupt cannot split.
         """
         return self._lock if self._on_host else self._on_device()
 
