@@ -18,20 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+from tensorlike.dispatch.provided import Provided
 
 __all__ = [
+    "PROVIDED",
     "STATE_SLOTS",
     "AutogradMeta",
     "TensorBase",
-    "add_arrays",
-    "array_guard",
-    "copy_array",
     "is_view",
     "move_state",
     "new_tensor_source",
     "no_history",
-    "register_arithmetic",
     "version_counter",
     "wrap",
     "wrap_as",
@@ -182,25 +181,36 @@ def version_counter(tensor: TensorBase) -> list[int]:
     return counter
 
 
-def _no_addition(*arrays: Any) -> Any:
-    raise RuntimeError("tensorlike.autograd is used without tensorlike.tensor, which tells it how arrays are added")
+class ProvidedToGraph(Provided):
+    """What the graph is told by the packages above: see Note [Provided from above] in dispatch/provided.py."""
+
+    __slots__ = (
+        "add_arrays", "apply_transformed", "array_guard", "batched_grad", "copy_array", "grad_of_root", "refresh_view",
+        "root_edge", "views",
+    )  # fmt: skip
+
+    #: `add_arrays(a, b, out)` adds raw arrays without a floating-point warning, into the third if it is given.
+    add_arrays: Callable[..., Any]
+    #: `copy_array(a)` copies a raw array on the device that it is on.
+    copy_array: Callable[[Any], Any]
+    #: `array_guard(a)` is the context in which `a` is computed with: its device is the current one there.
+    array_guard: Callable[[Any], AbstractContextManager[Any]]
+    #: `root_edge(tensor)` checks a root of backward.
+    root_edge: Callable[[Any], Any]
+    #: `grad_of_root(tensor, gradient)` makes the gradient that backward starts with.
+    grad_of_root: Callable[[Any, Any], Any]
+    #: `refresh_view(tensor)` rebuilds the edge of a view whose base got a new history.
+    refresh_view: Callable[[Any], tuple[Any, int] | None]
+    #: The module that knows views and in-place writes.
+    views: Any
+    #: Answer `Function.apply` of tensors of a transform, and `grad` of batches of gradients; None until transforms are
+    #: used.
+    apply_transformed: Callable[[Any, tuple[Any, ...]], Any] | None
+    batched_grad: Callable[..., list[Any]] | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.apply_transformed = self.batched_grad = None
 
 
-#: `add_arrays[0](a, b, out)` adds raw arrays without a floating-point warning.
-add_arrays: list[Callable[..., Any]] = [_no_addition]
-
-
-#: `array_guard[0](a)` is the context in which `a` is computed with: its device is the current one there.
-array_guard: list[Callable[[Any], AbstractContextManager[Any]]] = [_no_addition]
-
-#: `copy_array[0](a)` copies a raw array on the device that it is on.
-copy_array: list[Callable[..., Any]] = [_no_addition]
-
-
-def register_arithmetic(
-    add: Callable[..., Any], copy: Callable[[Any], Any], guard: Callable[[Any], AbstractContextManager[Any]]
-) -> None:
-    """Name the functions that add two raw arrays, into a third if given, that copy one, and that go to its device."""
-    add_arrays[0] = add
-    copy_array[0] = copy
-    array_guard[0] = guard
+PROVIDED: Final = ProvidedToGraph()

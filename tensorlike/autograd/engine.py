@@ -22,7 +22,7 @@ from typing import Any
 from tensorlike.dispatch.state import STATE
 
 from .anomaly import check_gradients, warn_of_failure
-from .base import add_arrays, wrap
+from .base import PROVIDED, wrap
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import AccumulateGrad, Edge, Node
 
@@ -304,9 +304,9 @@ def _add_recorded(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
 
 def _add_arrays(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
     if key in owned:
-        add_arrays[0](before._tl_data, grad._tl_data, before._tl_data)
+        PROVIDED.add_arrays(before._tl_data, grad._tl_data, before._tl_data)
         return before
-    total = add_arrays[0](before._tl_data, grad._tl_data)
+    total = PROVIDED.add_arrays(before._tl_data, grad._tl_data)
     if type(total) is not type(before._tl_data):
         return before + grad  # NumPy adds zero-dimensional arrays to a scalar.
     owned.add(key)

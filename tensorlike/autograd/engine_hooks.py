@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import TensorBase, copy_array, wrap
+from .base import PROVIDED, TensorBase, wrap
 from .grad_mode import grad_enabled
 from .node import Node, accumulating, as_caller, edge_of
 
@@ -76,7 +76,7 @@ def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
             if tensor._tl_grad_value is not None:
                 tensor._tl_grad_value = tensor._tl_grad_value + value
             else:
-                tensor._tl_grad_value = value if grad_enabled() else wrap(copy_array[0](value._tl_data))
+                tensor._tl_grad_value = value if grad_enabled() else wrap(PROVIDED.copy_array(value._tl_data))
     return values[0] if single else values
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from tensorlike.dispatch.core import PLAIN, STATE
 
-from .base import TensorBase, version_counter, wrap
+from .base import PROVIDED, TensorBase, version_counter, wrap
 from .function_node import (
     FLOATING,
     NOTHING,
@@ -25,26 +25,6 @@ from .node import Node, edge_of, next_sequence_number
 from .observing import observed
 
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
-
-#: The module that knows views and in-place writes; the tensor package names it, which stands above this one.
-memory_rules: Any = None
-
-
-def register_memory_rules(rules: Any) -> None:
-    """Name what a custom Function asks about views and in-place writes."""
-    global memory_rules
-    memory_rules = rules
-
-
-#: Answers `apply` for operands that a transform made; set when transforms are first used.
-transform_apply: Callable[[Any, tuple[Any, ...]], Any] | None = None
-
-
-def register_transforms(apply: Callable[[Any, tuple[Any, ...]], Any]) -> None:
-    """Name what answers `Function.apply` inside of transforms."""
-    global transform_apply
-    transform_apply = apply
-
 
 class FunctionMeta(type):
     """The metaclass of Function: makes the node class of each one, named after it.
@@ -144,8 +124,8 @@ class Function(metaclass=FunctionMeta):
         splits = cls.setup_context is not Function.setup_context
         if kwargs or splits:
             args = _bound(cls, args, kwargs, splits)
-        if transform_apply is not None and not PLAIN.issuperset(map(type, args)):
-            answer = transform_apply(cls, args)
+        if PROVIDED.apply_transformed is not None and not PLAIN.issuperset(map(type, args)):
+            answer = PROVIDED.apply_transformed(cls, args)
             if answer is not NotImplemented:
                 return answer
         output, node = cls._recorded(args, splits)
@@ -242,7 +222,7 @@ def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any],
                 UserWarning,
                 stacklevel=5,
             )
-        memory_rules.bump(tensor)
+        PROVIDED.views.bump(tensor)
 
 
 def _finish_single(node: FunctionNode, args: tuple[Any, ...], output: Any) -> bool:
@@ -298,7 +278,7 @@ def _finish(
     if len(own) > 1:
         for number in own:
             if results[number]._tl_view_base is not None:
-                results[number]._tl_view_refuses = memory_rules.OF_MANY
+                results[number]._tl_view_refuses = PROVIDED.views.OF_MANY
     if needed and node._to_save is not None:
         node._saved = tuple([_saved(tensor, args, outputs, results, own, dirty, place) for tensor in node._to_save])
     node._to_save = None
@@ -310,7 +290,7 @@ def _output(node: FunctionNode, number: int, tensor: Any) -> Any:
     """Make `tensor` an output of the node."""
     if tensor._tl_view_base is not None:
         # A view made inside forward is an output like any other, but must not be written to.
-        tensor._tl_view_refuses = memory_rules.OF_FUNCTION
+        tensor._tl_view_refuses = PROVIDED.views.OF_FUNCTION
         tensor._tl_view_version = version_counter(tensor)[0]
     tensor._tl_edge = (node, number)
     tensor._tl_requires_grad = False
@@ -320,7 +300,7 @@ def _output(node: FunctionNode, number: int, tensor: Any) -> Any:
 
 def _handed_back(tensor: Any) -> Any:
     """Return an input that is also an output as another tensor, a view, so that the graph distinguishes the two."""
-    view = memory_rules.view_of(tensor, tensor._tl_data, memory_rules.OF_FUNCTION)
+    view = PROVIDED.views.view_of(tensor, tensor._tl_data, PROVIDED.views.OF_FUNCTION)
     kind = type(tensor)
     return view if kind is TensorBase._tl_plain else as_kind(view, kind)
 
@@ -329,12 +309,12 @@ def _constant(tensor: Any, given: bool, dirty: Sequence[Any]) -> Any:
     """Return an output that no gradient goes through."""
     if given:
         if _requires_grad(tensor):
-            alias = memory_rules.detached(tensor)
+            alias = PROVIDED.views.detached(tensor)
             return alias if type(tensor) is TensorBase._tl_plain else as_kind(alias, type(tensor))
         return tensor if _among(tensor, dirty) else _handed_back(tensor)
     if tensor._tl_tracked:
         if tensor._tl_view_base is not None:
-            tensor._tl_view_refuses = memory_rules.OF_FUNCTION
+            tensor._tl_view_refuses = PROVIDED.views.OF_FUNCTION
         else:
             tensor._tl_edge, tensor._tl_requires_grad, tensor._tl_tracked = None, False, False
     return tensor
@@ -344,7 +324,7 @@ def _rebase(
     cls: type[Function], node: FunctionNode, number: int, tensor: Any, args: Sequence[Any], count: int
 ) -> Any:
     """Give an input that forward modified in place its new history; for a view, return a function that finds it."""
-    memory_rules.check_inplace(tensor, f"{cls.__name__}.apply")
+    PROVIDED.views.check_inplace(tensor, f"{cls.__name__}.apply")
     if tensor._tl_view_base is not None and count > 1:
         raise RuntimeError(
             f"{cls.__name__}: If your Function modifies inplace an input that is a view of another Tensor, your "
@@ -352,7 +332,7 @@ def _rebase(
             "example), or make the Function return one Tensor."
         )
     position = next(n for n, i in enumerate(node._positions) if args[i] is tensor)
-    return memory_rules.rebase_function(tensor, node, number, position)
+    return PROVIDED.views.rebase_function(tensor, node, number, position)
 
 
 def _saved(

@@ -10,31 +10,10 @@ from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.core import PLAIN
 
 from . import engine
-from .base import TensorBase
+from .base import PROVIDED, TensorBase
 from .node import GradientEdge, edge_of
 
 __all__ = ["backward", "grad"]
-
-#: Set by the tensor package: makes the first gradient of backward.
-root_edge: Any = None
-grad_of_root: Any = None
-
-
-def register_roots(edge: Any, gradient: Any) -> None:
-    """Name the functions that check a root and make its first gradient."""
-    global root_edge, grad_of_root
-    root_edge, grad_of_root = edge, gradient
-
-
-#: Answers `grad` for gradients that are batches; set when transforms are first used.
-batched_grad: Any = None
-
-
-def register_batched(answer: Any) -> None:
-    """Name what answers `grad` with `is_grads_batched`."""
-    global batched_grad
-    batched_grad = answer
-
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     """Return a value, or the values of any iterable of several, as a tuple."""
@@ -67,7 +46,7 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
     if len(gradients) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
     return [
-        (tuple(t[:2]) if isinstance(t, GradientEdge) else root_edge(t), grad_of_root(t, g))
+        (tuple(t[:2]) if isinstance(t, GradientEdge) else PROVIDED.root_edge(t), PROVIDED.grad_of_root(t, g))
         for t, g in zip(tensors, gradients, strict=True)
     ]
 
@@ -252,14 +231,14 @@ def _batched(
             "grad(): is_grads_batched=True: Expected all tensors to have the same size in the mapped dimension, got "
             f"sizes {sizes} for the mapped dimension"
         )
-    if batched_grad is None:
+    if PROVIDED.batched_grad is None:
         # Written with the operations, which stand above this package.
         importlib.import_module("tensorlike.transforms.gradients")
     keep = create_graph if retain_graph is None else retain_graph
-    roots = [tuple(o[:2]) if isinstance(o, GradientEdge) else root_edge(o) for o in outputs]
+    roots = [tuple(o[:2]) if isinstance(o, GradientEdge) else PROVIDED.root_edge(o) for o in outputs]
     edges = [_input_edge(t, i) for i, t in enumerate(inputs)]
-    found: list[Any] = batched_grad(roots, edges, gradients, keep, create_graph)
-    return found
+    assert PROVIDED.batched_grad is not None
+    return PROVIDED.batched_grad(roots, edges, gradients, keep, create_graph)
 
 
 def _shape_of(output: Any) -> Any:

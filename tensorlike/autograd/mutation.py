@@ -10,7 +10,7 @@ from typing import Any
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.state import STATE
 
-from .base import TensorBase, array_guard, copy_array, version_counter, wrap
+from .base import PROVIDED, TensorBase, version_counter, wrap
 from .node import Packed, unpack_raw
 from .saved import saved_tensors_hooks
 
@@ -28,8 +28,8 @@ class _Kept:
     def copy(self) -> None:
         """Copy the value to new memory."""
         array = self.saved[0]
-        with array_guard[0](array):
-            self.saved = (copy_array[0](array), [0], 0)
+        with PROVIDED.array_guard(array):
+            self.saved = (PROVIDED.copy_array(array), [0], 0)
 
 
 class _Allowing(saved_tensors_hooks):

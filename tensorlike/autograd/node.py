@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
-from .base import AutogradMeta, TensorBase, add_arrays, copy_array, is_view, wrap
+from .base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
 
@@ -236,11 +236,11 @@ class AccumulateGrad(Node):
                 if recording or _stealable(grad):
                     meta.grad_value = grad if recording else _detached(grad)
                 else:
-                    meta.grad_value = wrap(copy_array[0](grad._tl_data))
+                    meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data))
             elif recording:
                 meta.grad_value = before + grad
             elif before._tl_data.dtype is grad._tl_data.dtype and before._tl_edge is None and not is_view(before):
-                add_arrays[0](before._tl_data, grad._tl_data, before._tl_data)
+                PROVIDED.add_arrays(before._tl_data, grad._tl_data, before._tl_data)
                 if before._tl_counter is not None:
                     before._tl_counter[0] += 1
             else:
@@ -336,16 +336,6 @@ def leaf_edge(leaf: Any) -> Edge:
     return edge
 
 
-#: Set by the tensor package: rebuilds the edge of a view whose base got a new history.
-_refresh_view: Callable[[Any], Edge | None] | None = None
-
-
-def register_view_refresh(refresh: Callable[[Any], Edge | None]) -> None:
-    """Name the function that gives a stale view its edge."""
-    global _refresh_view
-    _refresh_view = refresh
-
-
 def _no_leaf() -> None:
     return None
 
@@ -374,7 +364,7 @@ def edge_of(tensor: Any) -> Edge | None:
     if base is not None and (edge is not None or base._tl_edge is not None or base._tl_requires_grad):
         counter = tensor._tl_counter
         if counter is not None and counter[0] != meta.view_version:
-            return _refresh_view(tensor)  # type: ignore[misc]
+            return PROVIDED.refresh_view(tensor)
         if edge is None and not meta.requires_grad:
             return _nowhere(tensor)
     if edge is None and meta.requires_grad:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from . import core
 from .core import (
     MISSING,
     OPTIONAL_TENSORS,
     PLAIN,
+    PROVIDED,
     STATE,
     TENSORS,
     Plan,
@@ -168,7 +168,7 @@ def collector(
                     if entry.plain is not None:
                         return entry.plain(*args)
                 elif plan.default is not None and entry.inherited is None:
-                    return core._propagate(entry, plan.default, args, keywords)  # type: ignore[misc]
+                    return PROVIDED.propagate(entry, plan.default, args, keywords)
             return dispatch(entry, (), given[:leading] if first else collect(given, None), args, keywords, plan)
         if not keywords:
             found = collect(given, None)

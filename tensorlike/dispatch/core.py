@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from .operation import Form, undispatched
+from .provided import Provided
 from .state import (
     CLEAR,
     OPTIONAL_TENSORS,
@@ -29,6 +30,7 @@ __all__ = [
     "MISSING",
     "OPTIONAL_TENSORS",
     "PLAIN",
+    "PROVIDED",
     "STATE",
     "TENSORS",
     "Missing",
@@ -42,8 +44,6 @@ __all__ = [
     "overriding_types",
     "passed",
     "plan_for",
-    "register_default",
-    "register_pairwise",
     "register_plain",
     "undispatched",
 ]
@@ -95,46 +95,39 @@ _PLANS: dict[tuple[type, ...], Plan] = {}
 #: `known_plan(types)` is the plan for these types, None before the first call.
 known_plan = _PLANS.get
 _PLANS_KEPT = 4096
-_default_implementation: Any = None
-_disabled_implementation: Any = None
-_propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any] | None = None
-_settle: Callable[..., Any] | None = None
-_rules_for: Callable[..., Sequence[Any]] | None = None
 _warned: set[type] = set()
 
 
-def register_default(
-    implementation: Any,
-    disabled: Any,
-    propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any],
-) -> None:
-    """Name the default and the disabled implementation, and the shortcut that stands for calling the default."""
-    global _default_implementation, _disabled_implementation, _propagate
-    _default_implementation = implementation
-    _disabled_implementation = disabled
-    _propagate = propagate
-    _PLANS.clear()
+class ProvidedToDispatch(Provided):
+    """What dispatch is told by the packages above: see Note [Provided from above]."""
+
+    __slots__ = ("default_implementation", "disabled_implementation", "propagate", "rules_for", "settle")
+
+    #: `Tensor.__torch_function__` as a plain function, and what switches the protocol off for a type.
+    default_implementation: Any
+    disabled_implementation: Any
+    #: `propagate(form, cls, args, kwargs)` does at once what calling the default implementation of `cls` does.
+    propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any]
+    #: `settle(function, types, operands, args, kwargs)` is asked when every type returned NotImplemented.
+    settle: Callable[[Any, tuple[type, ...], Sequence[Any], tuple[Any, ...], dict[str, Any]], Any] | None
+    #: `rules_for(function, types, operands)` returns the rules that `settle` would follow.
+    rules_for: Callable[[Any, tuple[type, ...], Sequence[Any]], Sequence[Any]] | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settle = self.rules_for = None
 
 
-def register_pairwise(
-    settle: Callable[[Any, tuple[type, ...], Sequence[Any], tuple[Any, ...], dict[str, Any]], Any],
-    rules_for: Callable[[Any, tuple[type, ...], Sequence[Any]], Sequence[Any]],
-) -> None:
-    """Register the pairwise rules, consulted when every type returned NotImplemented: their dispatch, and their
-    listing.
+PROVIDED: Final = ProvidedToDispatch()
 
-    Both get the function, the overriding types and the operands; the first also the arguments.
-    """
-    global _settle, _rules_for
-    _settle = settle
-    _rules_for = rules_for
+
 
 
 def _overrides(kind: type) -> bool:
     implementation = getattr(kind, "__torch_function__", None)
     if implementation is None or kind in PLAIN_TYPES:
         return False
-    return getattr(implementation, "__func__", implementation) is not _disabled_implementation
+    return getattr(implementation, "__func__", implementation) is not PROVIDED.disabled_implementation
 
 
 def _warn_plain_method(kind: type) -> None:
@@ -184,7 +177,8 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
     if types:
         default = None
         # Calls of a type that declares attributes pass the default implementation, which propagates them.
-        if all(getattr(t.__torch_function__, "__func__", None) is _default_implementation for t in types) and not any(  # type: ignore[attr-defined]
+        inherited = PROVIDED.default_implementation
+        if all(getattr(t.__torch_function__, "__func__", None) is inherited for t in types) and not any(  # type: ignore[attr-defined]
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
@@ -256,7 +250,7 @@ def dispatch(
             result = form.inherited(plan.default, args)
             if result is not NotImplemented:
                 return result
-        return _propagate(form, plan.default, args, kwargs)  # type: ignore[misc]
+        return PROVIDED.propagate(form, plan.default, args, kwargs)
     return ask_types(form.key, plan, operands, args, kwargs)
 
 
@@ -327,8 +321,8 @@ def ask_types(
         from .errors import runaway
 
         raise runaway(function, types, ask_types.__code__) from None
-    if _settle is not None:
-        result = _settle(function, types, operands, args, kwargs)
+    if PROVIDED.settle is not None:
+        result = PROVIDED.settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:
             return result
     from .errors import no_implementation

@@ -158,7 +158,8 @@ def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequenc
     """Return the pairwise rules that apply when all `types` return NotImplemented, the most specific first."""
     from . import core
 
-    return () if core._rules_for is None else core._rules_for(function, tuple(types), operands)
+    rules_for = core.PROVIDED.rules_for
+    return () if rules_for is None else rules_for(function, tuple(types), operands)
 
 
 def no_rule(name: str, types: Sequence[type]) -> str:
@@ -183,7 +184,7 @@ def inherits_default(kind: type) -> bool:
     """Return whether a type has the `__torch_function__` of Tensor itself."""
     from . import core
 
-    return getattr(kind.__torch_function__, "__func__", None) is core._default_implementation  # type: ignore[attr-defined]
+    return getattr(kind.__torch_function__, "__func__", None) is core.PROVIDED.default_implementation  # type: ignore[attr-defined]
 
 
 def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeType) -> RecursionError:

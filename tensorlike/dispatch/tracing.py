@@ -200,4 +200,4 @@ def _inherited(form: Form, default: type, args: tuple[Any, ...], kwargs: dict[st
         result = form.inherited(default, args)
         if result is not NotImplemented:
             return result
-    return core._propagate(form, default, args, kwargs)  # type: ignore[misc]
+    return core.PROVIDED.propagate(form, default, args, kwargs)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar, cast
 
-from tensorlike.dispatch.core import Missing, register_pairwise
+from tensorlike.dispatch.core import PROVIDED, Missing
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.operation import Form
@@ -265,4 +265,4 @@ def _runaway(function: Any, rule: _Rule) -> RecursionError:
     return found
 
 
-register_pairwise(_settle, _rules_for)
+PROVIDED.settle, PROVIDED.rules_for = _settle, _rules_for

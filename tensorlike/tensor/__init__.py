@@ -14,17 +14,15 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tensorlike.autograd import base as _base
-from tensorlike.autograd import function as _function
-from tensorlike.autograd import functions as _functions
+from tensorlike.autograd.base import PROVIDED as _PROVIDED
 
 from . import declare, history, runtime, views
 from .tensor import Tensor
 
 history.install(declare.tensor_method)
-_function.register_memory_rules(views)
-_functions.register_roots(history.root_edge, history.grad_of_root)
-_base.register_arithmetic(runtime.add_arrays, runtime.copied, runtime.device_guard)
+_PROVIDED.add_arrays, _PROVIDED.copy_array = runtime.add_arrays, runtime.copied
+_PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
+_PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
 from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random, strided_creation  # noqa: E402, I001
 from .from_data import tensor as _tensor  # noqa: E402

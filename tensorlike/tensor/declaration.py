@@ -32,6 +32,7 @@ from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 
 if TYPE_CHECKING:
+    from .call_data import CallData
     from .generate_recording import Recorded
 
 __all__ = ["DECLARATIONS", "Declaration"]
@@ -66,7 +67,6 @@ class Declaration(Operation):
         "_recorders",
         "annotations",
         "constant",
-        "differentiable",
         "doc",
         "hot",
         "kernel",
@@ -102,7 +102,6 @@ class Declaration(Operation):
         spread: str | None,
         weak_numbers: bool,
         out: bool | str,
-        differentiable: bool,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
@@ -124,7 +123,6 @@ class Declaration(Operation):
         self.spread = spread
         self.weak_numbers = weak_numbers
         self.out = out
-        self.differentiable = differentiable
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
@@ -190,6 +188,12 @@ class Declaration(Operation):
 
             self._recorded = Recorded(self)
         return self._recorded
+
+    def call_data(self) -> CallData:
+        """Return all that a call needs, for a reader that runs no generated code."""
+        from .call_data import call_data  # Nothing of the library itself reads it yet.
+
+        return call_data(self)
 
     def late(self, function: Any) -> None:
         """Rebind `record` in `function`'s globals once it is compiled (saves 250 ns a recorded call).

@@ -113,12 +113,11 @@ def primitive(
             spread=spread,
             weak_numbers=weak_numbers,
             out=out,
-            differentiable=differentiable and not plain_result,
             write=write,
             hot=hot,
             own_layout=own_layout,
         )
-        d.declare(**facts)
+        d.declare(differentiable=differentiable and not plain_result, **facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,

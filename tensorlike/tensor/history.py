@@ -205,7 +205,7 @@ def install(method: Decorator) -> None:
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach(self: Any) -> Any:
         """Return a tensor on the same memory without history.
 
@@ -217,7 +217,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 
@@ -239,7 +239,7 @@ def install(method: Decorator) -> None:
         self._tl_tracked = False
         return self
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
         """Set whether gradients are computed for this leaf; return the tensor.
 

@@ -79,11 +79,12 @@ class _OperandCheck:
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None, **facts: Any,
+    deleter: Callable[[Any], None] | None = None, linear: bool = False, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types receive `Tensor.shape.__get__`.
 
-    `deleter` implements `del`, which is not overridable.
+    `deleter` implements `del`, which is not overridable. What a property returns has no derivative unless it is
+    `linear` in the tensor.
     """
 
     def declare(getter: Callable[[Any], Any]) -> property:
@@ -91,7 +92,7 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
-        operation.declare(**facts)
+        operation.declare(linear_in=("self",) if linear else (), differentiable=linear, **facts)
 
         def accessor(
             kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
@@ -129,7 +130,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
 
     `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
     needs no guard. A method that `reflects` another is an operator that returns NotImplemented for foreign operands.
-    `hot` is source that runs before anything else and may return.
+    `hot` is source that runs before anything else and may return. `facts` are those of `Operation.declare`.
     """
     return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
 
@@ -214,7 +215,8 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
     `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
-    which records as the declaration `hot_for`. `mutates` names what it writes: see Note [What a call writes].
+    which records as the declaration `hot_for`. `mutates` names what it writes: see Note [What a call writes]. `facts`
+    are those of `Operation.declare`.
     """
     return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
 
@@ -295,12 +297,16 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
 
 
-def _factory(function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None) -> Any:
+def _factory(
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False
+) -> Any:
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name
+    operation = Operation(name, namespace, parameters)
+    operation.declare(random=random)
     form = Form(
-        Operation(name, namespace, parameters), "factory", function,
+        operation, "factory", function,
         namespace=namespace, name=name, parameters=parameters, overridable=False,
     )  # fmt: skip
     public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorlike.autograd.base import TensorBase, move_state
-from tensorlike.dispatch.core import STATE, register_default, register_plain
+from tensorlike.dispatch.core import PROVIDED, STATE, register_plain
 from tensorlike.dispatch.operation import Form
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
@@ -214,5 +214,7 @@ def _propagate(form: Form, cls: type, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 TensorBase._tl_plain = Tensor
+PROVIDED.default_implementation = Tensor.__dict__["__torch_function__"].__func__
+PROVIDED.disabled_implementation = disabled_torch_function
+PROVIDED.propagate = _propagate
 register_plain(Tensor, tensors=True)
-register_default(Tensor.__dict__["__torch_function__"].__func__, disabled_torch_function, _propagate)

@@ -17,14 +17,13 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import AutogradMeta, TensorBase, version_counter, wrap
+from tensorlike.autograd.base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
     Node,
     edge_of,
     next_sequence_number,
-    register_view_refresh,
 )
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
@@ -253,7 +252,7 @@ def _follow(tensor: Any) -> Any:
     return tensor._tl_edge
 
 
-register_view_refresh(_refresh)
+PROVIDED.refresh_view = _refresh
 
 
 def refuse(tensor: Any, what: str) -> NoReturn:

@@ -98,7 +98,7 @@ class TensorlikeFunctions(CoveredFunctions):
 
     def inherited(self, kind: Any) -> Callable[..., Any]:
         ask = super().inherited(kind)
-        if getattr(kind.__torch_function__, "__func__", None) is not core._default_implementation:
+        if getattr(kind.__torch_function__, "__func__", None) is not core.PROVIDED.default_implementation:
             return ask
         if kind.__tensor_attributes__ or kind.__tensor_finalize__ is not None:
             return ask
@@ -116,7 +116,7 @@ class TensorlikeFunctions(CoveredFunctions):
                 result = form.inherited(kind, args)
                 if result is not NotImplemented:
                     return result
-            return core._propagate(form, kind, args, kwargs or {})  # type: ignore[misc]
+            return core.PROVIDED.propagate(form, kind, args, kwargs or {})
 
         return as_dispatch_does
 

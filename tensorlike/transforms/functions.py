@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tensorlike.autograd import function as autograd_function
+from tensorlike.autograd.base import PROVIDED
 from tensorlike.autograd.function import Function
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.tensor import Tensor
@@ -143,4 +143,4 @@ def _or_zeros(tangent: Any, value: Any) -> Any:
     return tangent
 
 
-autograd_function.register_transforms(apply)
+PROVIDED.apply_transformed = apply

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.autograd import engine, functions
+from tensorlike.autograd.base import PROVIDED
 from tensorlike.autograd.node import edge_of
 
 from .batched import BatchedTensor, apply_node, batched
@@ -84,7 +85,7 @@ def batched_grad(
     return values if create_graph else [None if g is None else g.detach() for g in values]
 
 
-functions.register_batched(batched_grad)
+PROVIDED.batched_grad = batched_grad
 
 
 def _run(roots: Sequence[Any], edges: Sequence[Any], keep_graph: bool) -> list[Any]:

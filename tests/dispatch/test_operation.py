@@ -227,3 +227,36 @@ def test_samples_write_what_is_declared_and_nothing_else(name: str) -> None:
                     seen.add(n)
         if calls and form.inplace:
             assert (names[0] in seen) != (form.full_name in ONLY_FLAGS), f"{form}: written are {seen}"
+
+
+# ------------------------------------------------------------------------------------------------------------ schemas
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (tl.add, "tensorlike.add(Tensor input, Tensor | Number other, *, Number alpha=1, Tensor(a!) | None out=None)"
+                 " -> Tensor(a!)"),
+        (tl.Tensor.add_, "tensorlike.Tensor.add_(Tensor(a!) self, Tensor | Number other, *, Number alpha=1)"
+                         " -> Tensor(a!)"),
+        (tl.Tensor.transpose, "tensorlike.Tensor.transpose(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"),
+        (tl.Tensor.__setitem__, "tensorlike.Tensor.__setitem__(Tensor(a!) self, Indices index, Tensor | Number value) -> None"),
+        (F.relu, "tensorlike.nn.functional.relu(Tensor(a!) input, bool inplace=False) -> Tensor"),
+        (tl.Tensor.permute, "tensorlike.Tensor.permute(Tensor(a) self, Sequence[int] *dims) -> Tensor(a)"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)  # fmt: skip
+def test_a_schema_reads_like_pytorchs(function: Any, text: str) -> None:
+    assert str(form_of(function).schema) == text  # type: ignore[union-attr]
+
+
+def test_every_form_has_a_schema() -> None:
+    for form in REGISTRY.values():
+        schema = form.schema
+        assert schema.parameters == form.parameters
+        names = [p.name for p in schema.parameters]
+        assert {*schema.mutates, *schema.linear_in} <= set(names)
+        assert str(schema).startswith(f"{form.full_name}(")
+        assert (schema.view_of is not None) or not schema.may_alias
+    assert tl.mul.operation.schema == form_of(tl.mul).schema  # type: ignore[union-attr]
+    assert tl.mul.operation.schema.elementwise

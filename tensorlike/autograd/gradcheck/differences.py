@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import array_guard
+from ..base import PROVIDED
 from .values import Array, Checked, host
 
 __all__ = ["along", "jacobian", "one_sided", "own_memory"]
@@ -77,7 +77,7 @@ def _write(tensor: Any, index: tuple[int, ...], value: Any) -> None:
     if index == ():
         # As a tensor, so that it lies where the other does.
         value = tensor.detach().new_tensor(np.asarray(value).astype(array.dtype))._tl_data
-    with array_guard[0](array):
+    with PROVIDED.array_guard(array):
         array[index or ...] = value
 
 

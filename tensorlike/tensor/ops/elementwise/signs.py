@@ -13,7 +13,9 @@ from ..shared import check_tensor, zeros_like
 __all__ = ["abs", "copysign", "neg", "positive", "sgn", "sign", "signbit"]
 
 
-@pointwise("negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact")
+@pointwise(
+    "negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact", linear_in=("input",)
+)
 def neg(input: Tensor) -> Tensor:
     """Return the negative of each element; unsigned integers wrap around.
 

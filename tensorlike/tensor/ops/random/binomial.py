@@ -17,7 +17,7 @@ from tensorlike.tensor.types import Tensor
 __all__ = ["binomial"]
 
 
-@primitive(method=False)
+@primitive(method=False, random=True)
 def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw binomial counts: the number of successes in `count` trials with probability `prob`, for each element.
 
