@@ -13,7 +13,8 @@ __all__ = ["uncollected"]
 def uncollected() -> Iterator[None]:
     """Disable the cyclic collector for a block, and treat the objects made there as long-lived.
 
-    An import makes a hundred thousand objects, nearly all of which stay; traversing them repeatedly takes 80 of 300 ms.
+    An import makes a hundred thousand objects, nearly all of which stay; looking through them for garbage again and
+    again takes 9 of 146 ms.
     """
     collecting = gc.isenabled()
     gc.disable()

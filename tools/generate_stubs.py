@@ -175,6 +175,7 @@ def tensor_methods(registry: dict[str, Any]) -> str:
     names.imports.add(KNOWN["Iterator"])
     names.imports.add(KNOWN["Any"])
     extra = ["    def __iter__(self) -> Iterator[Tensor]: ...", "    def __hash__(self) -> builtins.int: ...",
+             "    def as_subclass(self, cls: builtins.type) -> Any: ...",
              "    @staticmethod", "    def _make_subclass(cls: builtins.type, data: Tensor, require_grad: "
              "builtins.bool = False) -> Any: ..."]  # fmt: skip
     names.imports |= {"import builtins", KNOWN["Tensor"]}

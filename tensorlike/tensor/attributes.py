@@ -12,7 +12,15 @@ from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
-from .history import set_data, set_gradient, set_gradient_dtype, set_requires_grad
+from .history import (
+    hooks_of,
+    set_data,
+    set_gradient,
+    set_gradient_dtype,
+    set_hooks,
+    set_post_accumulate_hooks,
+    set_requires_grad,
+)
 from .layouts import format_name, is_arranged, strided
 from .layouts import layout as Layout
 from .size import Size, size_from_shape
@@ -83,7 +91,7 @@ def grad(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(setter=set_gradient, nowrap=True)
+@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
     found: Tensor | None = self._tl_grad_value
@@ -106,6 +114,30 @@ def grad_fn(self: Tensor) -> Any:
         return None
     edge = edge_of(self)
     return edge[0] if edge is not None and self._tl_edge is not None else None
+
+
+@tensor_property()
+def _grad_fn(self: Tensor) -> Any:
+    """The node of the graph that made this tensor, as `grad_fn`."""
+    return self.grad_fn
+
+
+def _delete_hooks(self: Tensor) -> None:
+    raise RuntimeError("Deletion of _backward_hooks not allowed!")
+
+
+@tensor_property(setter=set_hooks, deleter=_delete_hooks)
+def _backward_hooks(self: Tensor) -> dict[int, Any] | None:
+    """The hooks of `register_hook` by number, in the order of their calls; None before the first one."""
+    found: dict[int, Any] | None = hooks_of(self)
+    return found
+
+
+@tensor_property(setter=set_post_accumulate_hooks)
+def _post_accumulate_grad_hooks(self: Tensor) -> dict[int, Any] | None:
+    """The hooks of `register_post_accumulate_grad_hook` by number; None before the first one."""
+    found: dict[int, Any] | None = self._tl_post_accumulate_hooks
+    return found
 
 
 @tensor_property()
@@ -267,6 +299,8 @@ def element_size(self: Tensor) -> int:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return the stride of each dimension (or of `dim`), in elements.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).stride()
     (3, 1)
@@ -344,7 +378,10 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 @tensor_method(composite=False)
 def _is_view(self: Tensor) -> bool:
-    """Return whether this tensor is a view of another one."""
+    """Return whether this tensor is a view of another one.
+
+    Same as PyTorch's method of that name.
+    """
     return self._tl_view_base is not None
 
 

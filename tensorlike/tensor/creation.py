@@ -20,7 +20,8 @@ from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
 from .layouts import check_layout, empty_array, format_name
 from .runtime import device_guard, dtype_name, spelled, wanted_dtype, write_out, wrong_type
-from .tensor import Tensor
+from .size import Size
+from .tensor import Tensor, retyped
 from .types import Number
 
 __all__ = [
@@ -424,12 +425,45 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
 
 
+@tensor_method
+def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
+    """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
+
+    The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` is
+    another tensor on the memory of y. Raises TypeError for other data and for a tensor of another dtype.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
+    (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
+
+    Same as PyTorch's method of that name.
+    """
+    if len(data) == 1 and not isinstance(data[0], (int, np.integer, Size)):
+        (value,) = data
+        if isinstance(value, TensorBase):
+            if value._tl_data.dtype != self._tl_data.dtype:
+                raise TypeError(
+                    f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._tl_data.dtype)}: use "
+                    "new_tensor(), which converts"
+                )
+            return retyped(value, Tensor)  # type: ignore[no-any-return]
+        if isinstance(value, (list, tuple, range, np.ndarray)):
+            return self.new_tensor(value, device=device)
+        raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
+    sizes = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
+    return self.new_empty(tuple(sizes), device=device)
+
+
 @tensor_method(composite=False, differentiable=False)
 def new_zeros(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_zeros(2)
@@ -449,6 +483,8 @@ def new_ones(
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape `size`, of the dtype and device of this tensor.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_ones(2)
     tensor([1, 1])
@@ -466,6 +502,8 @@ def new_empty(
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_empty(2, 0).shape
@@ -485,6 +523,8 @@ def new_full(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_full((2,), 7)
     tensor([7, 7])
@@ -501,6 +541,8 @@ def new_tensor(
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a copy of `data` with the dtype and device of this tensor unless others are given.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5.0]).new_tensor([1, 2])

@@ -26,7 +26,9 @@ class Decorator(Protocol):
     def __call__(self, **options: Any) -> Callable[[F], F]: ...
 
 
-__all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
+__all__ = [
+    "hooks_of", "install", "set_data", "set_gradient", "set_hooks", "set_post_accumulate_hooks", "set_requires_grad",
+]  # fmt: skip
 
 
 def _floating(tensor: TensorBase) -> bool:
@@ -34,8 +36,8 @@ def _floating(tensor: TensorBase) -> bool:
 
 
 def set_requires_grad(self: Any, value: bool) -> None:
-    """Set whether gradients are computed for this leaf."""
-    if not isinstance(value, (bool, int)):
+    """Say whether gradients are wanted for this leaf."""
+    if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         if value:
@@ -97,6 +99,34 @@ def set_gradient_dtype(self: Any, value: Any) -> None:
         self._tl_leaf_edge[0].dtype = wanted
 
 
+def hooks_of(self: Any) -> Any:
+    """Return the hooks on the gradient of this tensor by number, or None before the first one."""
+    if self._tl_edge is None:
+        return self._tl_hooks
+    edge = edge_of(self)
+    return None if edge is None else (edge[0].tensor_hooks or {}).get(edge[1])
+
+
+def set_hooks(self: Any, value: Any) -> None:
+    """Replace the hooks on the gradient of this tensor; None takes them away."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"_backward_hooks must be a dict of hooks by number, or None, got {type(value).__name__}")
+    edge = edge_of(self) if self._tl_tracked else None
+    if self._tl_edge is None:
+        self._tl_hooks = value
+    if edge is not None:
+        add_tensor_hooks(*edge, {} if value is None else value)
+
+
+def set_post_accumulate_hooks(self: Any, value: Any) -> None:
+    """Replace the hooks that run after a gradient was accumulated into this leaf; None takes them away."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(
+            f"_post_accumulate_grad_hooks must be a dict of hooks by number, or None, got {type(value).__name__}"
+        )
+    self._tl_post_accumulate_hooks = value
+
+
 def set_data(self: Any, value: Any) -> None:
     """Replace the memory of this tensor by another one's; its history stays."""
     if not isinstance(value, TensorBase):
@@ -114,6 +144,10 @@ def set_data(self: Any, value: Any) -> None:
     self._tl_view_base = None
     self._tl_inference = value._tl_inference
     self._tl_tracked = self._tl_tracked or value._tl_inference
+    if self._tl_hooks and self._tl_requires_grad:
+        edge = edge_of(self)
+        if edge is not None:
+            add_tensor_hooks(*edge, self._tl_hooks)
 
 
 def grad_of_root(tensor: Any, gradient: Any) -> Any:

@@ -22,6 +22,7 @@ from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
 from .declaration import Declaration
+from .declaration_errors import check_options as check_declared
 from .fast_paths import FastPath
 from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, values_of
 from .generate import (
@@ -35,24 +36,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
-    """Return an argument checker that raises TypeError, for a Python function without checks of its own.
+    """Return an argument checker that raises TypeError, for a Python function that works on what it is given.
 
     It runs only for calls with an operand other than a plain tensor, so that the others do not pay for it.
     """
-    return _OperandCheck(name, parameters).run
 
-
-class _OperandCheck:
-    """Not a closure: 300 bytes less for each of 600 functions."""
-
-    __slots__ = ("name", "parameters")
-
-    def __init__(self, name: str, parameters: Sequence[Parameter]) -> None:
-        self.name = name
-        self.parameters = parameters
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        name, parameters = self.name, self.parameters
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         # The positional ones come first.
         for index, p in enumerate(parameters):
             if p.operand is None or p.operand == NESTED or p.kind != POSITIONAL:
@@ -75,6 +64,8 @@ class _OperandCheck:
             if not (numbers and runtime.is_number(value)):
                 runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
         check_options(name, parameters, args, kwargs)
+
+    return check
 
 
 def tensor_property(
@@ -128,11 +119,24 @@ def tensor_method(function: None = None, **options: Any) -> Callable[[F], F]: ..
 def tensor_method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a Python function an overridable method of Tensor.
 
-    `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
-    needs no guard. A method that `reflects` another is an operator that returns NotImplemented for foreign operands.
-    `hot` is source that runs before anything else and may return. `facts` are those of `Operation.declare`.
+    Args:
+        name: The public name, that of the function unless given.
+        composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
+        aliases: Other names of the method.
+        hot: A `FastPath`, or source that runs before anything else and may return; it calls the tensor `input`.
+        hot_values: The names that the source uses besides the wrapper's own.
+        operation: The operation that it is a form of; one of its own unless given.
+        mutates: What it writes: see Note [What a call writes].
+        facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
+
+    Raises TypeError, which names the line, for any other option.
     """
-    return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
+
+    def declare(function: Callable[..., Any]) -> Any:
+        check_declared(function, "tensor_method", options, _tensor_method, Operation.declare)
+        return _tensor_method(function, **options)
+
+    return declare if function is None else declare(function)
 
 
 def _tensor_method(
@@ -214,11 +218,27 @@ def composite(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
-    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
-    which records as the declaration `hot_for`. `mutates` names what it writes: see Note [What a call writes]. `facts`
-    are those of `Operation.declare`.
+    Args:
+        name: The public name, that of the function unless given.
+        namespace: Where it is public.
+        method: Whether there is a method as well; a string is the method's name.
+        aliases: Other names; one with a dot is a function in another namespace.
+        operands: The names of the operands; the parameters annotated with `Tensor` unless given.
+        guard: Whether types are kept from being asked about the calls that it makes; False for one that works on raw
+            arrays itself and calls nothing that dispatches.
+        hot: A fast path.
+        hot_for: The operation that the fast path records as.
+        mutates: What it writes: see Note [What a call writes].
+        facts: Those of `Operation.declare`.
+
+    Raises TypeError, which names the line, for any other option.
     """
-    return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
+
+    def declare(function: Callable[..., Any]) -> Any:
+        check_declared(function, "composite", options, _composite, Operation.declare)
+        return _composite(function, **options)
+
+    return declare if function is None else declare(function)
 
 
 def _composite(
@@ -293,8 +313,21 @@ def factory(function: F, **options: Any) -> F: ...
 @overload
 def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function without tensor operands public: modes see its calls, types do not."""
-    return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
+    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them.
+
+    Args:
+        namespace: Where it is public.
+        reason: Why types are not asked, for `get_ignored_functions` and its readers.
+        random: Whether it draws random numbers.
+
+    Raises TypeError, which names the line, for any other option.
+    """
+
+    def declare(function: Callable[..., Any]) -> Any:
+        check_declared(function, "factory", options, _factory)
+        return _factory(function, **options)
+
+    return declare if function is None else declare(function)
 
 
 def _factory(

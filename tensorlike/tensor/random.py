@@ -270,6 +270,8 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> tl.rand_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
@@ -289,6 +291,8 @@ def randn_like(
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randn_like(tl.ones(2, 3)).shape
@@ -311,6 +315,8 @@ def randint_like(
     """Return integers from `low` up to, and without, `high`, with the shape, dtype and device of `input`.
 
     `randint_like(input, high)` draws from 0 on.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randint_like(tl.ones(2), 3, 4)
@@ -383,6 +389,8 @@ def normal(
     With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
     is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`. The
     gradient of the parameters is zero.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))

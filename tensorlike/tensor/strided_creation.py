@@ -73,6 +73,8 @@ def new_empty_strided(
     """Return an uninitialised tensor of the shape `size` and the strides `stride`, of the dtype and device of this
     tensor.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype
     tensorlike.int64

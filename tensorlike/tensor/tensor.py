@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorlike.autograd.base import TensorBase, move_state
-from tensorlike.dispatch.core import PROVIDED, STATE, register_plain
+from tensorlike.dispatch.core import PROVIDED, STATE, register_plain, warn_torch_dispatch
 from tensorlike.dispatch.operation import Form
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
@@ -61,6 +61,8 @@ class Tensor(TensorBase, TensorMethods):
         from .propagation import check_declaration
 
         check_declaration(cls, Tensor)
+        if "__torch_dispatch__" in cls.__dict__:
+            warn_torch_dispatch(cls)
 
     @classmethod
     def __torch_function__(
@@ -110,6 +112,9 @@ def disabled_torch_function(
     """A `__torch_function__` for types that do not override: calls are not dispatched to them, results stay plain
     tensors.
 
+    Dispatch never calls it; an implementation of a subclass that does, with `super()`, has `func` run with subclass
+    overrides off.
+
     >>> import tensorlike as tl
     >>> class Silent(tl.Tensor):
     ...     __torch_function__ = tl.overrides.disabled_torch_function
@@ -118,7 +123,12 @@ def disabled_torch_function(
 
     Source: PyTorch's `torch._C._disabled_torch_function_impl`.
     """
-    return NotImplemented
+    state = STATE.get()
+    try:
+        STATE.set(state._silenced or state.silenced())
+        return func(*args, **(kwargs or {}))
+    finally:
+        STATE.set(state)
 
 
 _nowrap: set[Any] = set()

@@ -75,6 +75,9 @@ class BatchedTensor(TransformTensor):
     def held(self) -> tuple[Any, ...]:
         return (self._value,)
 
+    def held_as(self, cls: type) -> Any:
+        return batched(self._value.as_subclass(cls), self._level)
+
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:

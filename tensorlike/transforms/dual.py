@@ -71,6 +71,9 @@ class DualTensor(TransformTensor):
     def held(self) -> tuple[Any, ...]:
         return (self._primal, self._tangent)
 
+    def held_as(self, cls: type) -> Any:
+        return dual(self._primal.as_subclass(cls), self._tangent.as_subclass(cls), self._level)
+
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:

@@ -18,6 +18,7 @@ from .common import (
     inplace_form,
     narrowed,
     need_float,
+    other_name,
     overwritten,
     warn,
     widened,
@@ -398,9 +399,9 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-@functional(guard=True)
+@other_name
 def tanh(input: Tensor) -> Tensor:
-    """Return the hyperbolic tangent of `input`: the same as `tensorlike.tanh`.
+    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
@@ -411,9 +412,9 @@ def tanh(input: Tensor) -> Tensor:
     return input.tanh()
 
 
-@functional(guard=True)
+@other_name
 def sigmoid(input: Tensor) -> Tensor:
-    """Return the logistic function of `input`: the same as `tensorlike.sigmoid`.
+    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
