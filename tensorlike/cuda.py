@@ -1,6 +1,6 @@
 """CUDA devices: counting, selecting and synchronizing them, and seeding their generators.
 
-Nothing here imports CuPy before it is asked about a device. Tensors get to a device with `device="cuda"` or
+CuPy is not imported before a function about devices is called. Tensors get to a device with `device="cuda"` or
 `.to("cuda")`, whether this module was imported or not.
 
 Source: PyTorch's `torch.cuda`, without the functions that do not apply here.

@@ -182,7 +182,7 @@ def version_counter(tensor: TensorBase) -> list[int]:
 
 
 class ProvidedToGraph(Provided):
-    """What the graph is told by the packages above: see Note [Provided from above] in dispatch/provided.py."""
+    """The objects that packages above provide to the graph: see Note [Provided from above] in dispatch/provided.py."""
 
     __slots__ = (
         "add_arrays", "apply_transformed", "array_guard", "batched_grad", "copy_array", "grad_of_root", "refresh_view",

@@ -212,7 +212,7 @@ class set_grad_enabled(_GradContext):
         try:
             state = STATE.get()
             inner = state.recording_as(self._value)
-            # What the constructor switched is given back with what the block did.
+            # The switch of the constructor is undone together with those of the block.
             self._entered.append((state.recording_as(self._outer.recording), inner))
             STATE.set(inner)
         except BaseException:

@@ -48,7 +48,7 @@ class _Allowing(saved_tensors_hooks):
         form = form_of(func)
         if form is not None:
             if not form.of_library and not types:
-                # What it writes is said by its name at best: the calls that it makes are looked at.
+                # Its name shows its writes at best: the calls that it makes are observed instead.
                 with self:
                     return form.implementation(*args, **(kwargs or {}))
             for argument in form.written(args, kwargs or {}):

@@ -274,10 +274,10 @@ def _detached(grad: Any) -> Any:
     return wrap(grad._tl_data)
 
 
-# Note [Taking a gradient over] The first gradient that reaches a leaf may become `leaf.grad` without a copy if nobody
-# else can see its memory: the tensor is held by the engine alone, the array by the tensor alone, and the array owns its
-# memory. Reference counts show this; the number of references in the engine's own frames is measured once, by making
-# the same calls on a dummy object.
+# Note [Taking a gradient over] The first gradient that reaches a leaf may become `leaf.grad` without a copy if there is
+# no other reference to its memory: the tensor is held by the engine alone, the array by the tensor alone, and the array
+# owns its memory. Reference counts show this; the number of references in the engine's own frames is measured once, by
+# making the same calls on a dummy object.
 
 
 class _Probe:

@@ -224,7 +224,7 @@ def _collecting(
         found: list[Any] = []
         for name, place, kind, operand in places:
             if place < 0:
-                # What can only be passed as a keyword.
+                # Keyword-only parameters.
                 if not keywords or name not in keywords:
                     continue
                 value = keywords[name]

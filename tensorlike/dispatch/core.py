@@ -103,7 +103,7 @@ _warned: WeakSet[type] = WeakSet()
 
 
 class ProvidedToDispatch(Provided):
-    """What dispatch is told by the packages above: see Note [Provided from above]."""
+    """The objects that packages above provide to dispatch: see Note [Provided from above]."""
 
     __slots__ = ("default_implementation", "disabled_implementation", "propagate", "rules_for", "settle")
 

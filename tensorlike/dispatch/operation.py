@@ -339,7 +339,7 @@ class Form:
 
     @property
     def schema(self) -> Schema:
-        """What callers may rely on, as data and, by `str()`, in the words of PyTorch's schemas."""
+        """The schema: the facts that callers may rely on, as data and, by `str()`, in the form of PyTorch's schemas."""
         from .schema import schema_of  # Asked for by readers, not by calls.
 
         return schema_of(self)

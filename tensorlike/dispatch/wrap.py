@@ -1,11 +1,11 @@
 """Public functions, generated as source from their signature on the first call: see Note [Code on first call].
 
 # Note [As the caller passed them]
-Implementations are handed `args` and `kwargs` exactly as the caller wrote them, and a plain call must not pay for it.
-So a wrapper takes its positional parameters as positional-only ones whose default is MISSING, and every keyword in one
-dict: `def sum(input=MISSING, dim=MISSING, keepdim=MISSING, /, **keywords)`. An empty dict costs 12 ns a call, against
-90 to 250 for `*args, **kwargs` and a search. What the caller sees (`inspect.signature`, errors about missing and
-unknown arguments) comes from the implementation behind it, `__wrapped__`, which has the exact signature.
+Implementations get `args` and `kwargs` exactly as the caller wrote them, and a plain call must not pay for it. So a
+wrapper takes its positional parameters as positional-only ones whose default is MISSING, and every keyword in one dict:
+`def sum(input=MISSING, dim=MISSING, keepdim=MISSING, /, **keywords)`. An empty dict costs 12 ns a call, against 90 to
+250 for `*args, **kwargs` and a search. What the caller sees (`inspect.signature`, errors about missing and unknown
+arguments) comes from the implementation behind it, `__wrapped__`, which has the exact signature.
 
 # Note [Blocks of a wrapper]
 A wrapper consists of blocks, each written by a function of that name below:

@@ -48,8 +48,8 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
     """Explain the dispatch of `func(*args, **kwargs)`, the handlers, their order and the reasons, without calling any.
 
     The modes and guards that are on now count, and the pairwise rules (`overrides.register`). A property is given as
-    its `__get__` or `__set__`. A function of PyTorch's is known as such; `api`, "tensorlike" or "torch", says it all
-    the same, as it does for `trace`, and is not handed on.
+    its `__get__` or `__set__`. A function of PyTorch's is known as such; `api`, "tensorlike" or "torch", selects the
+    library explicitly, as for `trace`, and is not passed to `func`.
 
     Raises TypeError when `func` is no function that types or modes can override, ValueError for an unknown `api`, and
     ImportError when PyTorch is asked for and is not there.

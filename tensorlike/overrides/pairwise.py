@@ -3,9 +3,9 @@
 # Note [Which rule answers]
 Rules are consulted where dispatch would fail: every type returned NotImplemented. A rule for (A, B) covers a call when
 each overriding type among its operands is a subclass of A or of B and there are two different types, one for each side,
-in whichever order. Plain tensors and numbers count for a side that names them, or a class above them, and otherwise
-take no part. Of several such rules the one whose two classes are both subclasses of the others' answers. Two rules of
-which neither is more specific, though some pair of their classes fits both, are refused at registration.
+in either order. Plain tensors and numbers count for a side that names them, or a class above them, and otherwise take
+no part. Of several such rules the one whose two classes are both subclasses of the others' answers. Two rules of which
+neither is more specific, though some pair of their classes fits both, are refused at registration.
 """
 
 from __future__ import annotations

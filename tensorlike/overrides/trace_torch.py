@@ -122,8 +122,8 @@ def first_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 def watching_mode(begin: Any, ask: Any) -> Any:
     """Return a mode of PyTorch that asks the types itself: see Note [Asking in PyTorch's place].
 
-    `begin(func, types, args, kwargs)` is a context manager around each call. What it yields is handed on to
-    `ask(yielded, kind, position, implementation, *arguments)`, which calls one implementation.
+    `begin(func, types, args, kwargs)` is a context manager around each call. Its value is passed to `ask(yielded, kind,
+    position, implementation, *arguments)`, which calls one implementation.
     """
     overrides: Any = importlib.import_module("torch.overrides")
 

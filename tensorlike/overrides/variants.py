@@ -28,7 +28,7 @@ __all__ = ["NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "op
 #: The implementation for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
-#: How much a registration means a function: it names it, or covers it as a form of its own or of a namesake.
+#: The rank of a registration for a function: it names it, or covers it as a form of its own or of a namesake.
 NAMED, FORM, RELATED = 3, 2, 1
 
 # `masked.sum`, of another namespace, is another operation than `sum`.

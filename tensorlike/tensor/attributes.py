@@ -45,7 +45,7 @@ def dtype(self: Tensor) -> Dtype:
 
 @tensor_property()
 def device(self: Tensor) -> Device:
-    """Where the elements are."""
+    """The device of the elements."""
     return device_of(self._tl_data)
 
 

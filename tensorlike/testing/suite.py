@@ -105,7 +105,7 @@ class TensorLikeSuite:
     dtypes: ClassVar[Sequence[str]] = ("float32",)
     #: Globs of functions whose results are no instances of the type by design.
     plain_results: ClassVar[Sequence[str]] = ()
-    #: What the type supports. Gradients flow through `make_operand` and `to_dense`.
+    #: The features of the type. Gradients flow through `make_operand` and `to_dense`.
     gradients: ClassVar[bool] = False
     inplace: ClassVar[bool] = True
     out: ClassVar[bool] = True

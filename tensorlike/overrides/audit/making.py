@@ -297,7 +297,7 @@ def _imported_file(path: str) -> tuple[ModuleType, str]:
 
 @contextlib.contextmanager
 def _importing(what: str) -> Iterator[None]:
-    # What a module prints while it is imported must not end in the JSON on standard output.
+    # Output of a module while it is imported must not get into the JSON on standard output.
     try:
         with contextlib.redirect_stdout(sys.stderr), process_restored():
             yield

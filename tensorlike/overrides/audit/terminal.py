@@ -212,7 +212,7 @@ class _Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-        # What the audited type prints is captured: rich must not put itself in between.
+        # Output of the audited type is captured: rich must not redirect it.
         self.bar: Any = Progress(
             *columns, console=Console(file=file), transient=True, redirect_stdout=False, redirect_stderr=False
         )

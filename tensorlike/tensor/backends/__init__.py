@@ -117,7 +117,7 @@ def _import_cupy() -> CupyBackend:
 def _backend_of_type(array_type: type) -> Backend:
     own: Backend | None = getattr(array_type, "tensorlike_backend", None)
     if own is not None:
-        # What stands for an array where there is none: see transforms/description.py.
+        # The stand-in for an array where there is none: see transforms/description.py.
         _by_type[array_type] = own
         return own
     for base in array_type.__mro__:

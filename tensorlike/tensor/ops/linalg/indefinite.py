@@ -90,8 +90,8 @@ def ldl_factor(xp: Any, input: Tensor, *, hermitian: bool = False) -> tuple[Tens
     """Return the factors of A = L D L^T, by the pivoting of Bunch and Kaufman, in the compact form of LAPACK.
 
     A is symmetric, or with `hermitian` Hermitian, and then A = L D L^H; only the lower triangle is read. The unit lower
-    triangular L and the D of blocks of size 1 and 2 share `LD`, of the shape (..., n, n) of A; `pivots` (..., n) says
-    which rows changed places, negative for blocks of size 2. Raises `LinAlgError` for a zero on the diagonal of D.
+    triangular L and the D of blocks of size 1 and 2 share `LD`, of the shape (..., n, n) of A; `pivots` (..., n) are
+    the row exchanges, negative for blocks of size 2. Raises `LinAlgError` for a zero on the diagonal of D.
     `linalg.ldl_solve` takes the result. There is no derivative.
 
     >>> import tensorlike as tl
