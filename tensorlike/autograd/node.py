@@ -205,7 +205,7 @@ def _check_hook(hook: Any, method: str) -> None:
 
 
 def add_tensor_hooks(node: Node, number: int, hooks: dict[int, Any]) -> None:
-    """Have the gradient of output `number` pass through `hooks`."""
+    """Make the gradient of output `number` pass through `hooks`."""
     if node.tensor_hooks is None:
         node.tensor_hooks = {}
         node.special = True

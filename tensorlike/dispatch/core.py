@@ -279,7 +279,7 @@ def dispatch(
             if state.subclasses_disabled:
                 plan = _NOBODY
             return _ask_mode(form.key, plan, state, operands, args, kwargs, reflected=reflected)
-        plan = _NOBODY  # What is left of the guards switches the types off.
+        plan = _NOBODY  # The remaining guards switch the types off.
     if not plan.types:
         return form.run_undispatched(args, kwargs)
     if plan.default is not None:
@@ -367,7 +367,7 @@ def ask_types(
     mode: Any = None,
     reflected: str | None = None,
 ) -> Any:
-    """Ask the overriding types of a call in their order, and raise TypeError when none of them answers.
+    """Call the handlers of the overriding types in order; raise TypeError if all return NotImplemented.
 
     An operator returns NotImplemented instead where Python has another method to ask: see `is_left_to`.
     """

@@ -144,8 +144,8 @@ class Declaration(Operation):
         if self.promotion is not None and fast_kinds is None:
             # A ufunc gives integers another dtype; a kernel need not.
             self.fast_kinds = "fc" if self.promotion is Promotion.FLOAT and not self.hot else self.promotion.fast_kinds
-        #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
-        #: pays for it.
+        #: Whether the function takes a number as its first operand. The number is converted to a tensor first, at a
+        #: cost for such calls alone.
         self.number_first = number_first
         self.doc = kernel.__doc__
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}

@@ -169,7 +169,7 @@ def _promote_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]
     elif not unsure:
         names = ", ".join("_" + p.name for p in sure)
         promote = f"{names}, = promote(NAME, xp, ({names},))"
-        # Operands that agree already need no promotion: 300 ns less for a subclass, which comes this way.
+        # Operands of one dtype need no promotion: 300 ns less for a subclass, which takes this path.
         if len(sure) == 2 and d.promotion is Promotion.ARITHMETIC:
             a, b = ("_" + p.name for p in sure)
             lines.append(f"if not (type({a}) is ndarray and type({b}) is ndarray and {a}.dtype is {b}.dtype):")
@@ -341,7 +341,7 @@ def _node_line(parameters: Sequence[Parameter]) -> str:
 def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     me = parameters[0].name
     arguments = _kernel_arguments(d, parameters)
-    # What the formulas need of the overwritten tensor is saved first.
+    # Save the values of the overwritten tensor that formulas need first.
     lines = [_node_line(parameters) if d.differentiable else "node = None"]
     lines += [
         "try:",

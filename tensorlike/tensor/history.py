@@ -36,7 +36,7 @@ def _floating(tensor: TensorBase) -> bool:
 
 
 def set_requires_grad(self: Any, value: bool) -> None:
-    """Say whether gradients are wanted for this leaf."""
+    """Set whether gradients are computed for this leaf."""
     if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:

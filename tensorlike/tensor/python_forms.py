@@ -313,7 +313,7 @@ def factory(function: F, **options: Any) -> F: ...
 @overload
 def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them.
+    """Make a function without tensor operands public: modes see its calls, types do not.
 
     Args:
         namespace: Where it is public.
