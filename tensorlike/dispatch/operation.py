@@ -127,6 +127,7 @@ class Operation:
         "batching",
         "comparable",
         "composite",
+        "deprecated_orders",
         "differentiable",
         "elementwise",
         "forms",
@@ -165,6 +166,8 @@ class Operation:
         self.random: bool | str | None = None
         #: Its results have a derivative: not those that are about the value alone, such as `numel` and `detach`.
         self.differentiable = True
+        #: Orders of all its parameters as positional arguments that PyTorch deprecates and still takes.
+        self.deprecated_orders: tuple[tuple[str, ...], ...] = ()
         #: True when the result shares memory with the first operand, "maybe" when it may.
         self.view: bool | str = False
         #: The formula of the gradient of each operand that has one, by public operations.

@@ -10,6 +10,7 @@ arguments) comes from the implementation behind it, `__wrapped__`, which has the
 # Note [Blocks of a wrapper]
 A wrapper consists of blocks, each written by a function of that name below:
 
+- `more`: too many arguments leave at once, 10 ns a call;
 - `hot`: a fast path that may return before anything else, if the operation has one;
 - `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
 - `foreign`: an operator returns NotImplemented for a foreign operand;
@@ -40,6 +41,7 @@ from .core import (
 from .deferred import deferred
 from .operation import Form
 from .options import check_options, is_checked
+from .positional import excess
 from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
 __all__ = ["public_function", "wrapper_source"]
@@ -202,6 +204,14 @@ def wrapper_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
     return list(parameters)
 
 
+def more_lines(parameters: Sequence[Parameter]) -> list[str]:
+    """Return lines for more positional arguments than there are, which Python would refuse in words of the wrapper."""
+    if any(p.kind == VARIADIC for p in parameters):
+        return []
+    names = [p.name for p in parameters if p.kind == POSITIONAL]
+    return ["if more:", f"    return excess(({', '.join([*names, '*more'])},), keywords)"]
+
+
 def wrapper_source(
     parameters: Sequence[Parameter],
     hot: str = "",
@@ -219,8 +229,9 @@ def wrapper_source(
     """
     head = ", ".join(f"{p.name}=MISSING" for p in parameters if p.kind == POSITIONAL)
     parts = [f"{head}, /"] if head else []
-    parts += [f"*{p.name}" for p in parameters if p.kind == VARIADIC]
+    parts += [f"*{p.name}" for p in parameters if p.kind == VARIADIC] or ["*more"]
     blocks = [
+        more_lines(parameters),
         hot.splitlines(),
         plain_lines(parameters, strict),
         foreign_lines(foreign) if foreign else [],
@@ -295,6 +306,7 @@ def _written(
     )
     values: dict[str, Any] = {
         "entry": entry,
+        "excess": partial(excess, form),
         "implementation": form.implementation,
         "MISSING": MISSING,
         "OPTIONAL_TENSORS": OPTIONAL_TENSORS,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from tensorlike.autograd.base import TensorBase, no_history, version_counter
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import Node, edge_of
 
 from .backends import device_of
 from .declare import tensor_method, tensor_property
@@ -108,7 +108,7 @@ def grad_dtype(self: Tensor) -> Dtype | None:
 
 
 @tensor_property(comparable=False)
-def grad_fn(self: Tensor) -> Any:
+def grad_fn(self: Tensor) -> Node | None:
     """The node of the graph that made this tensor; None for a leaf."""
     if not self._tl_tracked:
         return None
@@ -237,6 +237,10 @@ def is_meta(self: Tensor) -> bool:
     return bool(device_of(self._tl_data).type == "meta")
 
 
+@overload
+def size(self: Tensor, dim: None = None) -> Size: ...
+@overload
+def size(self: Tensor, dim: int) -> int: ...
 @tensor_method(composite=False, differentiable=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
@@ -295,6 +299,10 @@ def element_size(self: Tensor) -> int:
     return int(self._tl_data.dtype.itemsize)
 
 
+@overload
+def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(self: Tensor, dim: int) -> int: ...
 @tensor_method(composite=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return the stride of each dimension (or of `dim`), in elements.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from .dtypes import dtype as Dtype
 from .layouts import format_name, is_arranged
 from .runtime import dtype_name
 from .tensor import Tensor as TensorType
-from .types import Tensor
+from .types import DtypeLike, Tensor
+
+if TYPE_CHECKING:
+    from .layouts import memory_format as MemoryFormat
 
 __all__: list[str] = []
 
@@ -84,6 +87,34 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: An
     return result
 
 
+@overload
+def to(
+    self: Tensor,
+    dtype: DtypeLike | None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    dtype: DtypeLike | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
 @tensor_method(linear_in=("self",))
 def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
@@ -195,6 +226,10 @@ def cuda(
     return _converted(self, None, where, False, memory_format, "cuda")
 
 
+@overload
+def type(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: ...
+@overload
+def type(self: Tensor, dtype: DtypeLike | str, non_blocking: bool = False) -> Tensor: ...
 @tensor_method(linear_in=("self",))
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
@@ -228,7 +263,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @tensor_method(composite=False, differentiable=False)
-def item(self: Tensor) -> Any:
+def item(self: Tensor) -> int | float | bool:
     """Return the one element as a Python number.
 
     Raises RuntimeError when there is not exactly one.
@@ -251,7 +286,7 @@ def _host(self: Any) -> np.ndarray[Any, Any]:
 
 
 @tensor_method(composite=False, differentiable=False)
-def tolist(self: Tensor) -> Any:
+def tolist(self: Tensor) -> list[Any]:
     """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
 
     >>> import tensorlike as tl
@@ -260,7 +295,8 @@ def tolist(self: Tensor) -> Any:
 
     Same as PyTorch's method of that name.
     """
-    return _host(self).tolist()
+    found: list[Any] = _host(self).tolist()  # A number, of a tensor without dimensions.
+    return found
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -327,6 +363,7 @@ def _python_number(name: str, what: str, convert: Any) -> None:
 
     method.__doc__ = f"Return the one element as a Python {what}.\n\n    Same as PyTorch's method of that name.\n    "
     method.__name__ = name
+    method.__annotations__["return"] = what
     tensor_method(method, name=name, composite=False, differentiable=False)
 
 

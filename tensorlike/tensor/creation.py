@@ -77,7 +77,8 @@ def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> A
     if isinstance(out, TensorBase):
         where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
-    return write_out(name, out, array)
+    # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
 
 
 # ---------------------------------------------------------------------------------------------------- filled

@@ -188,7 +188,11 @@ class Declaration(Operation):
         With "dtype" they compute in the dtype of `out`.
         """
         rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
-        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
+        return {
+            "rule": "exact" if rule == "dtype" else rule,
+            "recorded": self.differentiable,
+            "pointwise": self.elementwise,
+        }
 
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
@@ -297,12 +301,16 @@ class Declaration(Operation):
             return self._record_several(result, operands)
         return self.recording()(result, *operands)
 
+    @property
+    def result_name(self) -> str:
+        """The name of the type of `return_types` that several results come in."""
+        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
+
     def _pack(self, tensors: list[Any]) -> Any:
         if self.several is True:
             return tuple(tensors)
-        # Functions of `linalg` such as `svd` share names with older functions that have other fields.
-        name = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
-        return return_type(name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        return return_type(self.result_name, tuple(self.several))(tensors)  # type: ignore[arg-type]
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]

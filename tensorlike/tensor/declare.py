@@ -41,6 +41,7 @@ __all__ = [
     "Declaration",
     "Promotion",
     "composite",
+    "deprecated_orders",
     "derivatives",
     "factory",
     "internal",
@@ -209,6 +210,14 @@ def zero_derivatives(function: Any) -> None:
     if d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=True: give it derivatives")
     d.constant = True
+
+
+def deprecated_orders(function: Any, *orders: str) -> None:
+    """Say in which orders an operation takes all its parameters by position, with PyTorch's warning.
+
+    An order is the names of the parameters, between spaces: "input alpha other".
+    """
+    function.operation.deprecated_orders = tuple(tuple(order.split()) for order in orders)
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

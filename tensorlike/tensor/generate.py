@@ -312,6 +312,8 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         # 30 ns where the tensor has no view.
         lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
+    if d.out == "dtype":
+        lines += ["if dtype is None:", f"    dtype = dtype_of({me}._tl_data.dtype)"]
     lines += _space_lines(d, parameters, inplace=True)
     if d.write is None:
         lines.append(f"former = _{me}")

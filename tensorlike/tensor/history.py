@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
 
 from .dtypes import as_numpy_dtype, dtype_of
 from .views import detached, retain
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -240,7 +243,7 @@ def install(method: Decorator) -> None:
         )
 
     @method(composite=False, differentiable=False)
-    def detach(self: Any) -> Any:
+    def detach(self: Any) -> Tensor:
         """Return a tensor on the same memory without history.
 
         >>> import tensorlike as tl
@@ -249,7 +252,7 @@ def install(method: Decorator) -> None:
 
         Same as PyTorch's method of that name.
         """
-        return detached(self)
+        return detached(self)  # type: ignore[no-any-return]
 
     @method(composite=False, differentiable=False)
     def detach_(self: Any) -> Any:

@@ -18,6 +18,7 @@ from .declare import tensor_method
 from .dtypes import default_complex, default_float, dtype_of
 from .parameter import Parameter
 from .tensor import Tensor, retyped
+from .types import Subclass
 
 __all__ = ["describe"]
 
@@ -183,7 +184,7 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
     return reduce_tensor(self)
 
 
-def as_subclass(self: Any, cls: type) -> Any:
+def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
     No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
@@ -203,11 +204,11 @@ def as_subclass(self: Any, cls: type) -> Any:
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
     if self._tl_transformed:
         # It has no array of its own: what it holds changes its type.
-        return self.held_as(cls)  # type: ignore[attr-defined]
+        return self.held_as(cls)  # type: ignore[attr-defined, no-any-return]
     result = retyped(self, cls)
     if self._tl_inference:  # The mode that marks inference tensors does not see this call.
         result._tl_inference = True
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 as_subclass.__qualname__ = "Tensor.as_subclass"

@@ -66,7 +66,8 @@ def _drawn(
         source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
     if out is not None:
-        return write_out(name, out, array)
+        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
     return finish(array, requires_grad)
 
 

@@ -45,7 +45,7 @@ from tensorlike.dispatch.options import fitting
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
-from .views import check_overlap, check_shared
+from .views import READ_APART, check_overlap, check_shared
 
 __all__ = [
     "again",
@@ -517,12 +517,15 @@ _TYPE_ERRORS = frozenset((
 ))  # fmt: skip
 
 
-def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True) -> Any:
+def write_out(
+    name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True,
+    pointwise: bool = False,
+) -> Any:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
-    By `rule` the result is cast, if it can be ("cast") or always ("any"), or `out` must be of its dtype ("exact"),
-    booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands may require
-    grad.
+    By `rule` the result is cast, if it can be ("cast") or whatever it loses ("any"), or `out` must be of its dtype
+    ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands
+    may require grad. A `pointwise` operation does not resize its operands.
     """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
@@ -552,7 +555,14 @@ def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cas
             f"{dtype_name(target.dtype)}"
         )
     check_overlap(target, name)
+    if name in READ_APART:
+        check_shared(out, operands, name)
     if target.shape != result.shape:
+        if pointwise and any(o is out for o in operands):
+            raise RuntimeError(
+                f"{name}(): output with shape {list(target.shape)} doesn't match the broadcast shape "
+                f"{list(result.shape)}: an operand cannot be resized while it is read"
+            )
         if target.size:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "

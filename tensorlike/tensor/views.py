@@ -336,7 +336,7 @@ def _refuse_shared(name: str) -> Any:
 READ_APART = frozenset((
     "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "put_",
     "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
-    "index_select", "masked_select", "kthvalue",
+    "index_select", "masked_select", "kthvalue", "gather",
 ))  # fmt: skip
 
 
@@ -356,8 +356,10 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
             elif counter is not None and value._tl_counter is counter:
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
         elif apart and isinstance(value, (list, tuple)):
-            # A mask may be the tensor itself: it is read before.
-            check_shared(tensor, [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"], name)
+            if name == "index_put_":
+                # A mask may be the tensor itself: it is read before.
+                value = [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"]
+            check_shared(tensor, value, name)
 
 
 #: Methods that may have overlapping elements: they write one value to all elements, or change only the shape or the

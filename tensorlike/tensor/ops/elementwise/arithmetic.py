@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise, raw_derivatives, tensor_method
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
@@ -33,6 +33,7 @@ def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     return xp.add(input, scaled(xp, other, alpha))
 
 
+deprecated_orders(add, "input alpha other")
 derivatives(
     add,
     input=lambda grad: grad,
@@ -62,6 +63,7 @@ def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     return xp.subtract(input, scaled(xp, other, alpha))
 
 
+deprecated_orders(sub, "input alpha other")
 derivatives(
     sub,
     input=lambda grad: grad,

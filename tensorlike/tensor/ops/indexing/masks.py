@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -164,6 +165,12 @@ def _places(input: Any, function: str) -> Any:
     return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
 
 
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(
+    input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
+) -> tuple[Tensor, ...]: ...
 @composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.

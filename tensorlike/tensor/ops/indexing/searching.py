@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
@@ -61,6 +61,22 @@ def _distinct_axis(function: str, input: Any, dim: Any) -> int:
     return axis
 
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
 @composite(method=True, guard=False)
 def unique(
     input: Tensor,
@@ -107,6 +123,17 @@ def _unique(array: Any, return_inverse: bool, return_counts: bool, dim: int | No
     return values, inverse, counts
 
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Tensor, ...]: ...
 @composite(method=True, guard=False)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -418,6 +418,10 @@ def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:
     return found[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else tuple(found)
 
 
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(guard=False, linear_in=("tensors",))
 def atleast_1d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least one dimension.
@@ -431,6 +435,10 @@ def atleast_1d(*tensors: Tensor) -> Any:
     return _at_least(tensors, "atleast_1d", lambda x, shape: x if shape else _reshape(x, (1,)))
 
 
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(guard=False, linear_in=("tensors",))
 def atleast_2d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least two dimensions; new ones come first.
@@ -448,6 +456,10 @@ def atleast_2d(*tensors: Tensor) -> Any:
     )
 
 
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(guard=False, linear_in=("tensors",))
 def atleast_3d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector becomes the second of the

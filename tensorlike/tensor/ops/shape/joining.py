@@ -10,6 +10,7 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
+from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
@@ -242,7 +243,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
         from tensorlike.tensor.creation import zeros
 
         return undispatched(zeros)(1, 0)
-    return undispatched(_block_diag)(undispatched(atleast_2d)(list(tensors)))
+    # Tensors without dimensions give way to others, which they no longer do as matrices.
+    dtype = result_type(*[x._tl_data for x in tensors])
+    kept = [x if x._tl_data.dtype == dtype else x._tl_cast(dtype) for x in tensors]
+    return undispatched(_block_diag)(undispatched(atleast_2d)(kept))
 
 
 # ----------------------------------------------------------------------------------------------------------- splitting

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
@@ -170,6 +170,12 @@ def _view_as_dtype(self: Any, dtype: Any) -> Any:
     return result
 
 
+@overload
+def view(self: Tensor, dtype: Dtype) -> Tensor: ...
+@overload
+def view(self: Tensor, *size: int) -> Tensor: ...
+@overload
+def view(self: Tensor, size: Sequence[int]) -> Tensor: ...
 @tensor_method(composite=False, linear_in=("self",))
 def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None) -> Tensor:
     """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
