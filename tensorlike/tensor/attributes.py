@@ -7,7 +7,7 @@ from typing import Any
 from tensorlike.autograd.base import TensorBase, no_history, version_counter
 from tensorlike.autograd.node import edge_of
 
-from .backends import device_of
+from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
@@ -311,8 +311,6 @@ def storage_offset(self: Tensor) -> int:
     array = self._tl_data
     if array.base is None:
         return 0
-    from .backends import data_pointer
-
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
@@ -322,8 +320,6 @@ def data_ptr(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    from .backends import data_pointer
-
     return int(data_pointer(self._tl_data))
 
 

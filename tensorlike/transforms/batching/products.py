@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..batched import rule
+from ..batched import batched, rule
 from ..levels import Level, leaves
 from .common import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
 
@@ -78,8 +78,6 @@ def _linear(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     inner = unbatched(weight, level)
     turned = inner.transpose(-1, -2)
     if is_batched(weight, level):
-        from ..batched import batched
-
         found = _product(tensor, batched(turned, level), level)
     else:
         found = unbatched(tensor, level).matmul(turned)
