@@ -166,11 +166,15 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], refle
             args = []
         elif len(args) > 4:
             args = [f"args = passed({_given(parameters)})"]
+        if len(args) == 1 and len(args[0]) < _WIDTH // 2:
+            values, args = f"{values}, {args[0].removeprefix('args = ')}", []
+        else:
+            values += ", args" if args else f", {values}"
         return [
             *lines,
             f"if _plan and {names[required - 1]} is not MISSING and _plan.asked and _state().clear:",
             *_indented(args),
-            f"    return ask_types(entry.key, _plan, {values}, {'args' if args else values}, keywords{left})",
+            f"    return ask_types(entry.key, _plan, {values}, keywords{left})",
         ]
     absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [

@@ -237,7 +237,7 @@ def is_meta(self: Tensor) -> bool:
     return bool(device_of(self._tl_data).type == "meta")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
 
@@ -254,7 +254,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
 
 
-@tensor_method(composite=False, aliases=("ndimension",))
+@tensor_method(composite=False, aliases=("ndimension",), differentiable=False)
 def dim(self: Tensor) -> int:
     """Return the number of dimensions.
 
@@ -268,7 +268,7 @@ def dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
@@ -282,7 +282,7 @@ def get_device(self: Tensor) -> int:
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def element_size(self: Tensor) -> int:
     """Return the bytes of one element.
 
@@ -295,7 +295,7 @@ def element_size(self: Tensor) -> int:
     return int(self._tl_data.dtype.itemsize)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return how many elements apart neighbours along each dimension (or along `dim`) are in memory.
 
@@ -332,7 +332,7 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def storage_offset(self: Tensor) -> int:
     """Return how many elements after the start of its memory this tensor starts.
 
@@ -350,7 +350,7 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False, comparable=False)
+@tensor_method(composite=False, comparable=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element.
 
@@ -361,7 +361,7 @@ def data_ptr(self: Tensor) -> int:
     return int(data_pointer(self._tl_data))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Return whether the elements lie in memory one after the other, in C order or as `memory_format` has them.
 
@@ -385,7 +385,7 @@ def _is_view(self: Tensor) -> bool:
     return self._tl_view_base is not None
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 

@@ -84,7 +84,7 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: An
     return result
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
@@ -142,7 +142,8 @@ def _dtype_method(name: str, dtype_text: str) -> None:
         "    Same as PyTorch's method of that name.\n    "
     )
     convert.__name__ = name
-    tensor_method(convert, name=name)
+    moves = dtype_text.startswith(("float", "bfloat", "complex"))
+    tensor_method(convert, name=name, linear_in=("self",) if moves else (), differentiable=moves)
 
 
 for _name, _text in {
@@ -162,7 +163,7 @@ for _name, _text in {
     _dtype_method(_name, _text)
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor in the host's memory; itself if it is there already.
 
@@ -175,7 +176,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     return _converted(self, None, "cpu", False, memory_format, "cpu")
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def cuda(
     self: Tensor, device: Device | int | str | None = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
@@ -194,7 +195,7 @@ def cuda(
     return _converted(self, None, where, False, memory_format, "cuda")
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
@@ -210,7 +211,7 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return _converted(self, dtype, None, False)
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Return this tensor with the dtype and on the device of `other`.
 
@@ -226,7 +227,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------------ to Python and NumPy
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def item(self: Tensor) -> Any:
     """Return the one element as a Python number.
 
@@ -249,7 +250,7 @@ def _host(self: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
 
@@ -262,7 +263,7 @@ def tolist(self: Tensor) -> Any:
     return _host(self).tolist()
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array that shares its memory.
 
@@ -286,7 +287,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     return _host(self)
 
 
-@tensor_method(name="__array__", composite=False)
+@tensor_method(name="__array__", composite=False, differentiable=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array, for `numpy.asarray`.
 
@@ -326,7 +327,7 @@ def _python_number(name: str, what: str, convert: Any) -> None:
 
     method.__doc__ = f"Return the one element as a Python {what}.\n\n    Same as PyTorch's method of that name.\n    "
     method.__name__ = name
-    tensor_method(method, name=name, composite=False)
+    tensor_method(method, name=name, composite=False, differentiable=False)
 
 
 _python_number("__float__", "float", float)
@@ -334,7 +335,7 @@ _python_number("__int__", "int", int)
 _python_number("__complex__", "complex", complex)
 
 
-@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",))
+@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",), differentiable=False)
 def _bool(self: Tensor) -> bool:
     """Return the truth of the one element.
 
@@ -351,7 +352,7 @@ def _bool(self: Tensor) -> bool:
     return bool(_host(self).reshape(-1)[0])
 
 
-@tensor_method(name="__index__", composite=False)
+@tensor_method(name="__index__", composite=False, differentiable=False)
 def _index(self: Tensor) -> int:
     """Return the one element, which must be an integer, as an index.
 

@@ -352,7 +352,7 @@ def _like(
     return finish(made, requires_grad)
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def zeros_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -368,7 +368,7 @@ def zeros_like(
     return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def ones_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -384,7 +384,7 @@ def ones_like(
     return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -400,7 +400,7 @@ def empty_like(
     return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def full_like(
     input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -456,7 +456,7 @@ def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
     return self.new_empty(tuple(sizes), device=device)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_zeros(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
@@ -476,7 +476,7 @@ def new_zeros(
     return _new("new_zeros", self, size, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_ones(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
@@ -496,7 +496,7 @@ def new_ones(
     return _new("new_ones", self, size, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
@@ -516,7 +516,7 @@ def new_empty(
     return _new("new_empty", self, size, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_full(
     self: Tensor, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
@@ -535,7 +535,7 @@ def new_full(
     return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,

@@ -239,7 +239,7 @@ def install(method: Decorator) -> None:
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach(self: Any) -> Any:
         """Return a tensor on the same memory without history.
 
@@ -251,7 +251,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 
@@ -273,7 +273,7 @@ def install(method: Decorator) -> None:
         self._tl_tracked = False
         return self
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
         """Say whether gradients are wanted for this leaf; return the tensor.
 

@@ -94,7 +94,7 @@ def _format(self: Tensor, format_spec: str) -> str:
     return object.__format__(self, format_spec)
 
 
-@tensor_method(name="__len__", composite=False)
+@tensor_method(name="__len__", composite=False, differentiable=False)
 def _len(self: Tensor) -> int:
     """Return the size of the first dimension.
 
@@ -135,7 +135,7 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0)
 
 
-@tensor_method(name="__contains__")
+@tensor_method(name="__contains__", differentiable=False)
 def _contains(self: Tensor, element: Any) -> bool:
     """Return whether an element of the tensor equals `element`, a number or a tensor.
 

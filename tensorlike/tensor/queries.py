@@ -93,7 +93,7 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
     return promotion.can_cast(as_numpy_dtype(from_, "can_cast"), as_numpy_dtype(to, "can_cast"))
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
     """Return the dtype of an arithmetic operation on two tensors or numbers.
 

@@ -106,7 +106,7 @@ def _continuous(name: str) -> Callable[[Any], None]:
 # ------------------------------------------------------------------------------------------------------ from a shape
 
 
-@factory
+@factory(random=True)
 def rand(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -130,7 +130,7 @@ def rand(
     )  # fmt: skip
 
 
-@factory
+@factory(random=True)
 def randn(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -164,7 +164,7 @@ def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[...,
     )
 
 
-@factory
+@factory(random=True)
 def randint(
     low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
     out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
@@ -217,7 +217,7 @@ def _check_permutation(count: int) -> Callable[[Any], None]:
     return check
 
 
-@factory
+@factory(random=True)
 def randperm(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -262,7 +262,7 @@ def _like(
     return result
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False, random=True)
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -284,7 +284,7 @@ def rand_like(
     )  # fmt: skip
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False, random=True)
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -306,7 +306,7 @@ def randn_like(
     )  # fmt: skip
 
 
-@composite(guard=False, operands=("input",))
+@composite(guard=False, operands=("input",), differentiable=False, random=True)
 def randint_like(
     input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -378,7 +378,7 @@ derivatives(
 )
 
 
-@composite(guard=True, operands=("mean", "std", "out"))
+@composite(guard=True, operands=("mean", "std", "out"), random=True)
 def normal(
     mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
     dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
@@ -438,7 +438,7 @@ def check_probabilities(function: str, array: Any) -> None:
         raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true: a probability is not in [0, 1]")
 
 
-@primitive(out="any")
+@primitive(out="any", random=True)
 def bernoulli(
     xp: Any, input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip
@@ -468,7 +468,7 @@ def bernoulli(
 derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
-@primitive(method=False)
+@primitive(method=False, random=True)
 def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tensor:
     """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
 
@@ -493,7 +493,7 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
 derivatives(poisson, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
-@primitive(out=True, differentiable=False)
+@primitive(out=True, differentiable=False, random=True)
 def multinomial(
     xp: Any, input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip

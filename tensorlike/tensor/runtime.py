@@ -185,12 +185,20 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
-def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise what `space` raises."""
     moved = scalars_moved(inplace, *args)
     if moved is None:
-        raise
+        return space(name, *[a._tl_data for a in args if isinstance(a, TensorBase)])
     return function(*moved, **options)
+
+
+def shared_space(name: str, *arrays: Any) -> Any:
+    """Return what `space` returns, None where it would raise because the operands are on two devices."""
+    try:
+        return space(name, *arrays)
+    except RuntimeError:
+        return None
 
 
 def run_guarded(
@@ -472,40 +480,6 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
     return promote_numeric(name, xp, operands)
 
 
-def promote_truth(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Turn operands into booleans: what is not zero is true."""
-    return tuple(
-        (o if o.dtype == _BOOL else o != 0) if hasattr(o, "astype") and not isinstance(o, np.generic)
-        else xp.asarray(bool(o))
-        for o in operands
-    )  # fmt: skip
-
-
-PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "arithmetic": promote_arithmetic,
-    "comparison": promote_arithmetic,
-    "ordering": promote_real,
-    "float": promote_float,
-    "numeric": promote_numeric,
-    "real": promote_real,
-    "real numeric": promote_real_numeric,
-    "real float": promote_only("f", "real", promote_float),
-    "floating": promote_only("f", "floating-point"),
-    "inexact": promote_only("fc", "floating-point and complex"),
-    "integers": promote_only("iu", "integer"),
-    "division": promote_real_numeric,
-    "bits": promote_bits,
-    "bounds": promote_bounds,
-    "double": promote_double,
-    "magnitude": promote_magnitude,
-    "negation": promote_negation,
-    "power": promote_power,
-    "quotient": promote_nothing,
-    "subtraction": promote_subtraction,
-    "truth": promote_truth,
-}
-
-
 # --------------------------------------------------------------------------------------------------- writing results
 
 
@@ -638,6 +612,6 @@ def result_array(value: Any) -> Any:
 
 
 __all__ += [
-    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
+    "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
     "is_number", "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
 ]  # fmt: skip

@@ -33,6 +33,7 @@ PROTOCOL = "a protocol of Python or NumPy, which objects of any type are asked f
 QUESTION = "who is asked about a call: a mode or a type"
 OTHER_FORMAT = "a key or a word of another format: JSON, Chrome's traces, rich, the names of dtypes and devices"
 TEXT = "a word of a message"
+POLICY = "the policy of that name, and the method that a type may have for it"
 KIND = "the kind of a form, one that has another name"
 
 #: The words that occur and name no operation there, by file and by what they are.
@@ -45,21 +46,25 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "autograd/multi_hooks.py": {"a mode of register_multi_grad_hook": "all any"},
     "autograd/node.py": {"the method of Node that refuses a hook": "register_hook"},
     "autograd/saved.py": {OTHER_FORMAT: "cuda"},
+    "dispatch/collect.py": {PARAMETER: "dim bool int float"},
     "dispatch/errors.py": {QUESTION: "mode type"},
     "dispatch/forks.py": {"the module": "numpy"},
+    "dispatch/generated.py": {"an argument of the command": "all"},
     "dispatch/options.py": {
-        PARAMETER: "mode requires_grad bool int float complex",
+        PARAMETER: "mode pin_memory requires_grad bool int float complex",
         PROTOCOL: "__index__ __float__ __complex__",
     },
     "dispatch/tracing.py": {QUESTION: "mode type"},
-    "dispatch/wrap.py": {PARAMETER: "dim bool int float"},
+    "overrides/__init__.py": {POLICY: "to_dense"},
     "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size", OTHER_FORMAT: "cpu"},
     "overrides/audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor"},
+    "overrides/audit/cli.py": {PARAMETER: "to_dense"},
     "overrides/audit/model.py": {OTHER_FORMAT: "name equal type"},
     "overrides/audit/run.py": {KIND: "alias"},
     "overrides/audit/terminal.py": {OTHER_FORMAT: "fold dim"},
     "overrides/audit/values.py": {OTHER_FORMAT: "bfloat16"},
     "overrides/explain_torch.py": {QUESTION: "mode type"},
+    "overrides/policies.py": {POLICY: "to_dense"},
     "overrides/trace_log.py": {QUESTION: "mode", OTHER_FORMAT: "name cat"},
     "overrides/trace_torch.py": {QUESTION: "type"},
     "overrides/variants.py": {KIND: "alias"},
@@ -70,21 +75,13 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "testing/creation.py": {OTHER_FORMAT: "cpu bool"},
     "testing/suite.py": {CHECK: "type gradient dtype"},
+    "transforms/batching/neural.py": {"how a loss is reduced": "sum mean", PARAMETER: "mode"},
+    "transforms/batching/reductions.py": {PARAMETER: "dim"},
+    "transforms/batching/shaping.py": {PARAMETER: "dim"},
+    "transforms/description.py": {OTHER_FORMAT: "cpu"},
+    "transforms/dual.py": {"what a formula of a derivative asks for": "grad"},
+    "transforms/forward_mode.py": {PARAMETER: "tensor"},
 }
-
-#: Files whose rules are found by name still. One that has no name left must be taken off this list.
-BY_NAME = {
-    "transforms/batched.py",
-    "transforms/batching/neural.py",
-    "transforms/batching/products.py",
-    "transforms/batching/reductions.py",
-    "transforms/batching/shaping.py",
-    "transforms/dual.py",
-    "transforms/levels.py",
-    "transforms/linear.py",
-    "transforms/mapping.py",
-}
-EXCEPTIONS |= {"transforms/description.py": {OTHER_FORMAT: "cpu"}, "transforms/forward_mode.py": {PARAMETER: "tensor"}}
 
 
 @functools.cache
@@ -129,9 +126,6 @@ def named_in(source: str) -> set[str]:
 @pytest.mark.parametrize("file", [str(path.relative_to(PACKAGE).as_posix()) for path in FILES])
 def test_no_string_is_the_name_of_an_operation(file: str) -> None:
     found = named_in((PACKAGE / file).read_text(encoding="utf-8"))
-    if file in BY_NAME:
-        assert found, f"{file} names no operation any more: take it off BY_NAME"
-        return
     excused = {word for words in EXCEPTIONS.get(file, {}).values() for word in words.split()}
     assert found - excused == set(), "a fact about an operation belongs on the operation: see Note [One operation ...]"
     assert excused - found == set(), "these exceptions are not needed any more"
@@ -140,7 +134,7 @@ def test_no_string_is_the_name_of_an_operation(file: str) -> None:
 def test_exceptions_are_of_files_that_are_there() -> None:
     files = {str(path.relative_to(PACKAGE).as_posix()) for path in FILES}
     assert len(files) > 80
-    assert set(EXCEPTIONS) | BY_NAME <= files
+    assert set(EXCEPTIONS) <= files
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 @pointwise(
     None,
-    promotion="division",
+    promotion="real numeric", fast_kinds="f",
     hot="floor_divide",
     own_operators=("__floordiv__",),
     inplace_operators=("__ifloordiv__",),
@@ -288,7 +288,14 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     return floor_divide(other, self)
 
 
-@pointwise(None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",))
+@pointwise(
+    None,
+    promotion="real numeric",
+    fast_kinds="f",
+    hot="remainder",
+    operators=("__mod__",),
+    inplace_operators=("__imod__",),
+)
 def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
@@ -324,7 +331,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     return remainder(other, self)
 
 
-@pointwise(None, promotion="division", hot="fmod")
+@pointwise(None, promotion="real numeric", fast_kinds="f", hot="fmod")
 def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 

@@ -105,7 +105,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
             accumulate(xp, input, index, values)
             return
         input[index] = values
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
         _explain(input, indices, dims)
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
@@ -371,6 +371,11 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
             declared(fill).write_in_place("__setitem__", view, value)
         return
     if isinstance(value, TensorBase):
+        fills = len(parsed.tensors) == 1 and parsed.tensors[0]._tl_data.dtype.kind == "b" and not value._tl_data.ndim
+        if fills and value._tl_data.dtype != array.dtype:
+            # One number for a mask is `masked_fill`, which takes it from other dtypes.
+            number: Any = value
+            value = number.to(self.dtype)
         if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "

@@ -48,6 +48,11 @@ def _distinct_axis(function: str, input: Any, dim: Any) -> int:
     if not input.ndim:
         raise IndexError(f"{function}(): Dimension specified as {dim} but tensor has no dimensions")
     axis = one_axis(dim, input.ndim, function)
+    if input.shape.count(0) > 1:
+        raise RuntimeError(
+            f"{function}(): Number of zero sized dimensions is more than one, so unique cannot be applied: the shape "
+            f"is {list(input.shape)}"
+        )
     if 0 in input.shape and input.shape[axis]:
         raise RuntimeError(
             f"{function}(): There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: the "

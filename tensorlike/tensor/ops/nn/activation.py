@@ -498,7 +498,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim), dtype=dtype)
 
 
-@functional(guard=True)
+@functional(guard=True, random=True)
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return a random draw from the Gumbel-Softmax distribution of `logits` along `dim`.
 
@@ -521,7 +521,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return one_hot - soft.detach() + soft
 
 
-@functional(guard=True)
+@functional(guard=True, random="training")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -548,7 +548,7 @@ def rrelu(
     return overwritten(input, compute) if inplace else compute(input)
 
 
-@functional(guard=True, inplace_of=rrelu)
+@functional(guard=True, inplace_of=rrelu, random="training")
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 
