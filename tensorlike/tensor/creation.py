@@ -1,4 +1,4 @@
-"""Making tensors: filled with a value, or like another tensor."""
+"""Creating tensors: filled with a value, or like another tensor."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any
 def _unset(
     shape: tuple[int, ...], dtype: Any, device: Any, name: str, memory_format: Any, like: Any = None
 ) -> Any:
-    """Return an unset array in a memory format."""
+    """Return an uninitialised array in a memory format."""
     wanted = format_name(memory_format, name)
     if like is None and wanted == "preserve_format":
         raise RuntimeError(f"{name}(): unsupported memory format Preserve: there is nothing whose format to preserve")
@@ -73,11 +73,12 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
 
 
 def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
-    """Write what was made in the host's memory into `out=`, on whatever device that is."""
+    """Write an array of the host into `out=`, on any device."""
     if isinstance(out, TensorBase):
         where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
-    return write_out(name, out, array)
+    # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
 
 
 # ---------------------------------------------------------------------------------------------------- filled
@@ -165,7 +166,7 @@ def empty(
     requires_grad: bool = False,
     **keywords: Any,
 ) -> Tensor:  # fmt: skip
-    """Return a tensor of the shape `size` whose elements are not set.
+    """Return an uninitialised tensor of the shape `size`.
 
     >>> import tensorlike as tl
     >>> tl.empty(2, 3).shape
@@ -235,7 +236,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
         wanted == np.int64 and type(first) is type(last) is type(step) is int
         and -(2**62) < first <= last < 2**62 and 0 < step < 2**62
     ):  # fmt: skip
-        # What it is called with most: without the checks below, half the time.
+        # The most common arguments: half the time without the checks below.
         return np.arange(first, last, step, dtype=wanted)
     given = (first, last, step)
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in given):
@@ -264,7 +265,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
 
 
 def _int64(value: Any) -> int:
-    """Return a number as 64 bits hold it, truncated."""
+    """Truncate a number to a 64-bit integer."""
     number = int(value) if math.isfinite(value) else 2**63
     if not -(2**63) <= number < 2**63:
         raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
@@ -307,7 +308,7 @@ def linspace(
     start: Number, end: Number, steps: int, *, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `steps` numbers from `start` to `end`, both included, the same distance apart.
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
     Raises RuntimeError when `steps` is negative.
 
@@ -389,7 +390,7 @@ def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape, dtype and device of `input`.
+    """Return an uninitialised tensor of the shape, dtype and device of `input`.
 
     >>> import tensorlike as tl
     >>> tl.empty_like(tl.ones(2, 3)).shape
@@ -501,7 +502,7 @@ def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape `size`, of the dtype and device of this tensor.
+    """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
 
     Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -555,7 +556,7 @@ def new_tensor(
     return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)
 
 
-# What the graph needs of a tensor without knowing how tensors are made: see tensorlike.autograd.
+# Functions on tensors that the graph calls through registration: see tensorlike.autograd.
 
 
 def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
@@ -566,7 +567,7 @@ def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
 
 def _ones(self: Any, shape: Any, dtype: Any) -> Any:
     if type(self._tl_data) is np.ndarray:
-        # np.ones is a Python function, 900 ns; this is 300, once a backward.
+        # np.ones is a Python function of 900 ns; this takes 300, once for each backward.
         array = np.ndarray(shape, dtype)
         array.fill(1)
         return wrap(array)
@@ -578,7 +579,7 @@ Tensor._tl_ones = _ones  # type: ignore[attr-defined]
 
 
 def _zeros_maker(self: Any) -> Any:
-    """Return what makes arrays of zeros where this tensor is, without holding on to it."""
+    """Return a function that makes arrays of zeros like this tensor, without keeping it alive."""
     where = device_of(self._tl_data)
     return np.zeros if where is cpu else lambda shape, dtype: _made("zeros", shape, dtype, where, 0)
 

@@ -1,4 +1,4 @@
-"""How a tensor behaves as a Python object: printing, iteration, copying, hashing."""
+"""Python protocols of tensors: printing, iteration, copying, hashing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .declare import tensor_method
 from .dtypes import default_complex, default_float, dtype_of
 from .parameter import Parameter
 from .tensor import Tensor, retyped
+from .types import Subclass
 
 __all__ = ["describe"]
 
@@ -25,7 +26,7 @@ _HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 
 def describe(self: Any) -> str:
-    """Return the text of a tensor, whatever its type overrides."""
+    """Return the text of a tensor without dispatch."""
     from .printing import tensor_text  # 2 ms of the import
 
     array = self._tl_data
@@ -33,7 +34,7 @@ def describe(self: Any) -> str:
         edge = edge_of(self) if self._tl_tracked else None
         grad_fn_name = None if edge is None or self._tl_edge is None else edge[0].name()
     except RuntimeError:
-        # A view whose history could not follow what was done to its base.
+        # A view whose history could not follow an in-place modification of its base.
         edge, grad_fn_name = None, "Invalid"
     where = device_of(array)
     dtype = array.dtype
@@ -55,8 +56,8 @@ def describe(self: Any) -> str:
 def _inside_handler() -> bool:
     """Return whether this thread is inside a `__torch_function__` right now.
 
-    Logging the arguments there must print them and not ask the same handler again. Walking the frames costs nothing
-    until somebody prints a tensor whose type overrides.
+    Logging the arguments there must print them and not call the same handler again. Walking the frames costs nothing
+    unless a tensor of an overriding type is printed.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -74,7 +75,7 @@ def _inside_handler() -> bool:
     hot_values={"inside_handler": _inside_handler, "describe": describe},
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    """Return the tensor as text: its elements, and what of dtype, device and history is not the default.
+    """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults.
 
     Same as PyTorch's method of that name.
     """
@@ -120,7 +121,7 @@ def _iter(self: Tensor) -> Iterator[Any]:
     return iter(self.unbind(0))
 
 
-# Not overridable itself, as in PyTorch: what it calls is.
+# Not overridable itself, as in PyTorch, but by the functions that it calls.
 Tensor.__iter__ = _iter  # type: ignore[method-assign, assignment]
 
 
@@ -174,7 +175,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @tensor_method(name="__reduce_ex__", composite=False, comparable=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
-    """Return what pickle stores: elements, requires_grad, type and attributes.
+    """Return the state for pickle: elements, requires_grad, type and attributes.
 
     Same as PyTorch's method of that name.
     """
@@ -183,7 +184,7 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
     return reduce_tensor(self)
 
 
-def as_subclass(self: Any, cls: type) -> Any:
+def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
     No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
@@ -203,11 +204,11 @@ def as_subclass(self: Any, cls: type) -> Any:
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
     if self._tl_transformed:
         # It has no array of its own: what it holds changes its type.
-        return self.held_as(cls)  # type: ignore[attr-defined]
+        return self.held_as(cls)  # type: ignore[attr-defined, no-any-return]
     result = retyped(self, cls)
     if self._tl_inference:  # The mode that marks inference tensors does not see this call.
         result._tl_inference = True
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 as_subclass.__qualname__ = "Tensor.as_subclass"

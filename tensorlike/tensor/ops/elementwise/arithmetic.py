@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise, raw_derivatives, tensor_method
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
@@ -33,6 +33,7 @@ def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     return xp.add(input, scaled(xp, other, alpha))
 
 
+deprecated_orders(add, "input alpha other")
 derivatives(
     add,
     input=lambda grad: grad,
@@ -62,6 +63,7 @@ def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     return xp.subtract(input, scaled(xp, other, alpha))
 
 
+deprecated_orders(sub, "input alpha other")
 derivatives(
     sub,
     input=lambda grad: grad,
@@ -76,7 +78,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
 @pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
            reflects=sub)  # fmt: skip
 def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """Return `other - alpha * input`, element by element: the subtraction of a tensor from something.
+    """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
     Raises RuntimeError for booleans.
 

@@ -1,8 +1,9 @@
-"""Elements by masks, and where elements are: filling, selecting, nonzero, one-hot."""
+"""Filling and selecting elements by masks, and finding elements: nonzero, one-hot."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def _check_mask(function: str, mask: Any) -> None:
 
 
 def _fits(function: str, input: Any, mask: Any) -> None:
-    """Raise unless the mask broadcasts to the tensor that is written to."""
+    """Raise unless the mask broadcasts to the shape of the written tensor."""
     shape = shared_shape(function, input, mask)
     if shape != input.shape:
         raise RuntimeError(
@@ -164,6 +165,12 @@ def _places(input: Any, function: str) -> Any:
     return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
 
 
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(
+    input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
+) -> tuple[Tensor, ...]: ...
 @composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
@@ -204,10 +211,10 @@ def argwhere(input: Tensor) -> Tensor:
 
 @composite(guard=False, namespace="tensorlike.nn.functional", differentiable=False)
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """Return, for each class number in `input`, zeros with a one at its place, as a last dimension.
+    """Return the one-hot encoding of the class indices in `input`, along a new last dimension.
 
-    `num_classes` is one more than the largest number unless given. Raises RuntimeError unless the numbers are int64,
-    not negative, and less than `num_classes`.
+    `num_classes` is one more than the largest index unless given. Raises RuntimeError unless the indices are int64, not
+    negative, and less than `num_classes`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.one_hot(tl.tensor([0, 2]))
