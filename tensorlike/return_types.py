@@ -1,14 +1,12 @@
-"""The types that operations with several results return, such as `tensorlike.return_types.sort`.
+"""The types of named results of operations, such as `tensorlike.return_types.sort`.
 
 Each is a tuple with fields: `tensorlike.sort(x)` is `(values, indices)` and has `.values` and `.indices`. Like a tuple
 it is made of one iterable: `type(result)(change(item) for item in result)`.
 
-Same as PyTorch's module of that name; what `out=` returns is of the same types.
+Same as PyTorch's module of that name; calls with `out=` return the same types.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 
 from .tensor.return_types import return_type as _return_type
 
@@ -50,11 +48,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "triangular_solve": ("solution", "cloned_coefficient"),
 }
 
+#: Fields that hold a tuple of tensors; the others hold one tensor.
+TUPLES: dict[str, tuple[str, ...]] = {"histogramdd": ("bin_edges",)}
+
 __all__ = list(FIELDS)
 
 for _name, _fields in FIELDS.items():
     globals()[_name] = _return_type(_name, _fields)
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...

@@ -1,4 +1,4 @@
-"""Who answers a call. Knows Python types; knows nothing of arrays or gradients."""
+"""Dispatch of calls to modes and overriding types. Knows Python types, not arrays or gradients."""
 
 from .api import (
     handle_torch_function,
@@ -10,11 +10,13 @@ from .api import (
 )
 from .core import MISSING, overriding_types
 from .modes import DisableTorchFunction, DisableTorchFunctionSubclass, TorchFunctionMode, current_modes
+from .protocol import SupportsTorchFunction
 
 __all__ = [
     "MISSING",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "SupportsTorchFunction",
     "TorchFunctionMode",
     "current_modes",
     "handle_torch_function",

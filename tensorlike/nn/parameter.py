@@ -1,8 +1,8 @@
-"""Tensors that modules register by themselves: parameters, and the buffers beside them."""
+"""Tensors that modules register on assignment: parameters and buffers."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import tensorlike as tl
 from tensorlike.tensor import Tensor
@@ -27,7 +27,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that becomes a buffer of the module it is assigned to.
 
     `data` is the tensor (an empty one when None); with `persistent=False` the buffer stays out of `state_dict`.
-    What the call returns is a plain tensor that shares memory with `data`.
+    The call returns a plain tensor that shares memory with `data`.
 
     >>> import tensorlike as tl
     >>> module = tl.nn.Module()
@@ -40,16 +40,16 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent: bool
 
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = tl.empty(0)
         buffer: Any = data.detach().requires_grad_(data.requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True
-        return buffer
+        return buffer  # type: ignore[no-any-return]
 
 
-#: What can be asked of a tensor without a shape: where and what it is, moving it, and copying nothing into nothing.
+#: The functions that work without a shape: attributes, moving to a device or dtype, and copying empty tensors.
 _ALLOWED = frozenset(
     ("__deepcopy__", "__hash__", "__reduce_ex__", "__repr__", "char", "copy_", "cpu", "cuda", "double", "float",
      "get_device", "half", "int", "is_complex", "is_floating_point", "long", "short", "size", "to")
@@ -57,7 +57,7 @@ _ALLOWED = frozenset(
 
 
 class UninitializedTensorMixin:
-    """A tensor whose shape is not known yet: `materialize(shape)` makes it one.
+    """A tensor whose shape is not known yet; `materialize(shape)` gives it one.
 
     Until then it can be moved between devices and dtypes; everything else raises ValueError, and its shape
     RuntimeError.
@@ -65,11 +65,11 @@ class UninitializedTensorMixin:
     Source: PyTorch's `torch.nn.parameter.UninitializedTensorMixin`.
     """
 
-    #: What `materialize` makes of it.
+    #: The class of the tensor after `materialize`.
     cls_to_become: ClassVar[type]
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become a tensor of this shape, with arbitrary values; device and dtype stay unless given.
+        """Give the tensor this shape, with uninitialised elements; device and dtype stay unless given.
 
         >>> import tensorlike as tl
         >>> weight = tl.nn.UninitializedParameter()
@@ -121,7 +121,7 @@ class UninitializedTensorMixin:
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet, as those of lazy modules before their first call.
 
     >>> import tensorlike as tl
@@ -133,14 +133,14 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
         # Made plain first: nothing may be asked of the class itself.
-        result = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
+        result: Any = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
         result.__class__ = cls
-        return result
+        return result  # type: ignore[no-any-return]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet, as those of lazy modules before their first call.
 
     >>> import tensorlike as tl
@@ -156,12 +156,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> Any:
+    ) -> Self:
         result: Any = tl.empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
         result.persistent = persistent
         result._is_buffer = True
         result.__class__ = cls
-        return result
+        return result  # type: ignore[no-any-return]
 
 
 def is_lazy(value: Any) -> bool:

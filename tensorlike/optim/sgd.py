@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor import Tensor
 
 from .blocks import in_blocks
-from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
+from .optimizer import Group, Optimizer, ParamsT, State, check_implementation, check_rate, number
 
 __all__ = ["SGD"]
 
@@ -55,7 +55,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
@@ -119,7 +119,7 @@ class SGD(Optimizer):
             gradient = gradient.add(velocity, alpha=momentum) if group["nesterov"] else velocity
         lr = group["lr"]
         if group["differentiable"] and isinstance(lr, Tensor):
-            # A copy, because the recorded product needs it unchanged and the velocity goes on.
+            # A copy: the recorded product needs it unchanged, and the velocity is updated.
             parameter.addcmul_(gradient.clone(), lr, value=-1)
         else:
             parameter.add_(gradient, alpha=-number(lr))

@@ -1,4 +1,4 @@
-"""Looking at overrides: what can be intercepted, and helpers for those who intercept."""
+"""Overrides: introspection of overridable functions, and helpers for authors of tensor-like types."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlike.dispatch import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    SupportsTorchFunction,
     TorchFunctionMode,
     handle_torch_function,
     has_torch_function,
@@ -41,6 +42,7 @@ __all__ = [
     "BaseTorchFunctionMode",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "SupportsTorchFunction",
     "TensorLike",
     "TorchFunctionMode",
     "audit",

@@ -78,7 +78,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
 @pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
            reflects=sub)  # fmt: skip
 def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """Return `other - alpha * input`, element by element: the subtraction of a tensor from something.
+    """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
     Raises RuntimeError for booleans.
 
@@ -250,7 +250,7 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 @pointwise(
     None,
-    promotion="division",
+    promotion="real numeric", fast_kinds="f",
     hot="floor_divide",
     own_operators=("__floordiv__",),
     inplace_operators=("__ifloordiv__",),
@@ -290,7 +290,14 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     return floor_divide(other, self)
 
 
-@pointwise(None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",))
+@pointwise(
+    None,
+    promotion="real numeric",
+    fast_kinds="f",
+    hot="remainder",
+    operators=("__mod__",),
+    inplace_operators=("__imod__",),
+)
 def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
@@ -326,7 +333,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     return remainder(other, self)
 
 
-@pointwise(None, promotion="division", hot="fmod")
+@pointwise(None, promotion="real numeric", fast_kinds="f", hot="fmod")
 def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -41,7 +41,7 @@ derivatives(
     other=lambda grad, condition: _choose(condition, 0, grad),
 )
 
-# The implementation behind the dispatch, which the public functions have done already.
+# The undispatched implementation: the public functions have dispatched already.
 _choose_behind = undispatched(_where)
 
 
@@ -49,6 +49,12 @@ def _choose(condition: Any, input: Any, other: Any) -> Any:
     return where(condition, input, other)
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(
+    condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor: ...
 @composite(guard=False, hot=WHERE, hot_for=_where.operation)  # type: ignore[attr-defined]
 def where(
     condition: Tensor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from .common import (
     zero_pivots,
 )
 
+if TYPE_CHECKING:
+    from tensorlike import return_types
+
 __all__ = ["inv", "inv_ex", "solve", "solve_ex", "solve_triangular"]
 
 # ------------------------------------------------------------------------------------------------------------- inverses
@@ -43,7 +46,7 @@ def singular(function: str, shape: Any, pivots: list[int]) -> None:
 
 
 def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
-    """Return the inverses of those matrices that have one, infinities for the others, and the pivots that are zero."""
+    """Return the inverses, filled with infinities where there is none, and the number of each zero pivot."""
     pivots = zero_pivots(array)
     matrices = flat_matrices(array)
     result = xp.empty_like(matrices)
@@ -61,8 +64,8 @@ def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
 def inv(xp: Any, A: Tensor) -> Tensor:
     """Return the inverse of a square matrix, or of each of a batch.
 
-    Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and
-    RuntimeError for what are no square matrices.
+    Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and RuntimeError
+    for matrices that are not square.
 
     >>> import tensorlike as tl
     >>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -202,7 +205,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 @composite(namespace=NAMESPACE)
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: tuple[Tensor, ...] | None = None
-) -> tuple[Tensor, Tensor]:
+) -> return_types.linalg_solve_ex:
     """Return the solution of `linalg.solve`, and for each matrix an integer that is 0 when there is one.
 
     Raises `LinAlgError` for a singular matrix only with `check_errors`.
@@ -301,7 +304,7 @@ derivatives(
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *,
     out: tuple[Tensor, ...] | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> return_types.triangular_solve:  # fmt: skip
     """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
     >>> import tensorlike as tl
