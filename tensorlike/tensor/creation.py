@@ -192,7 +192,8 @@ def full(
 
     Same as PyTorch's function of that name.
     """
-    fill_value = _fill_value("full", fill_value)
+    # A bool of NumPy is no bool to PyTorch, but a number.
+    fill_value = _fill_value("full", float(fill_value) if isinstance(fill_value, np.bool_) else fill_value)
     if dtype is None and out is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
     return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
