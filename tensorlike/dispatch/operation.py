@@ -29,7 +29,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .deferred import materialize
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .signature import Parameter
 
 __all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "undispatched", "written"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -363,10 +365,9 @@ def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...
     return answer
 
 
-def undispatched(function: Any) -> Callable[..., Any]:
+def undispatched(function: F) -> F:
     """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
-    implementation: Callable[..., Any] = function._form.implementation
-    return implementation
+    return function._form.implementation  # type: ignore[attr-defined, no-any-return]
 
 
 def form_of(function: Any) -> Form | None:
