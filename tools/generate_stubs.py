@@ -268,6 +268,7 @@ def tensor_methods(registry: dict[str, Any]) -> str:
             value = names.text(list(inspect.signature(setters[name]).parameters.values())[1].annotation)
             getters += [f"    @{name}.setter", f"    def {name}(self, value: {value}) -> None: ..."]
     extra = ["    def __iter__(self) -> Iterator[Tensor]: ...", "    def __hash__(self) -> builtins.int: ...",
+             "    def as_subclass(self, cls: builtins.type[Subclass]) -> Subclass: ...",
              "    @staticmethod", "    def _make_subclass(cls: builtins.type[Subclass], data: Tensor, require_grad: "
              "builtins.bool = False) -> Subclass: ..."]  # fmt: skip
     names.imports |= {"import builtins", *(KNOWN[name] for name in ("Iterator", "Subclass", "Tensor"))}

@@ -1,9 +1,10 @@
-"""What can be overridden, under which name, with which signature: all of it read from the registry.
+"""Listings of overridable functions, their names and signatures, computed from the registry.
 
 # Note [What is public]
 A row of the registry is public when its function can be found at its dotted name and no part of that name starts with
-an underscore. Dunder methods and the underscore properties that PyTorch documents for types (`_base`, `_grad`,
-`_version`) are the exceptions. Operators are listed once, through the method that types are asked about.
+an underscore. Dunder methods and what PyTorch has of that kind (`_base`, `_grad`, `_version`, `_is_view`) are the
+exceptions. `public_rows` has what types are asked about, so that operators are there once, as the method that types
+are asked about. The lists are PyTorch's, which has the operators too: see Note [The lists are PyTorch's].
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
-from tensorlike.tensor.tensor import nowrap_functions
+from tensorlike.tensor.tensor import Tensor, nowrap_functions
+
+from .ignored import asked, unlisted, without_operands
 
 __all__ = [
     "get_default_nowrap_functions",
@@ -56,7 +59,7 @@ def _module(name: str) -> Any:
 
 
 def _import_namespaces() -> None:
-    """Import what the registry names, and what those imports register in turn."""
+    """Import the modules named in the registry, and those that these register in turn."""
     seen: set[str] = set()
     while missing := {row.namespace for row in REGISTRY.values()} - seen:
         for name in missing:
@@ -76,7 +79,9 @@ def owner_of(row: Form) -> Any:
 def _is_public(row: Form) -> bool:
     if not row.overridable or any(map(_is_private, row.namespace.split("."))):
         return False
-    return row.kind in _PROPERTIES or not any(map(_is_private, row.name.split(".")))
+    if row.kind in _PROPERTIES or row.function is Tensor._is_view:
+        return True
+    return not any(map(_is_private, row.name.split(".")))
 
 
 def public_rows() -> list[tuple[Any, Form]]:
@@ -89,15 +94,31 @@ def public_rows() -> list[tuple[Any, Form]]:
         owner = owner_of(row)
         if owner is not None:
             found.append((owner, row))
-    return sorted(found, key=lambda pair: (pair[1].namespace, pair[1].name.rpartition(".")[0] != "", pair[1].name))
+    return sorted(found, key=_order)
+
+
+def _order(pair: tuple[Any, Form]) -> tuple[str, bool, str]:
+    row = pair[1]
+    return row.namespace, row.name.rpartition(".")[0] != "", row.name
+
+
+def _listed() -> list[tuple[Any, Form, Callable[..., Any]]]:
+    """Return (namespace object, row, function) of what the lists have: see Note [The lists are PyTorch's]."""
+    hidden = asked()
+    found = [pair for pair in public_rows() if pair[1].key not in hidden]
+    found += [(Tensor, row) for row in REGISTRY.values() if row.kind == "operator" and row.key is not row.function]
+    return [
+        (owner, row, row.function if row.kind == "operator" else row.key) for owner, row in sorted(found, key=_order)
+    ]
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """Return what types and modes can intercept: the functions of each namespace, sorted by name.
+    """Return the functions that types and modes can override: those of each namespace, sorted by name.
 
     The keys are the namespaces themselves, such as `tensorlike`, `tensorlike.Tensor` and `tensorlike.linalg`; the
-    values hold what `__torch_function__` receives as `func`. A property stands there as its `__get__` and, where it can
-    be set, its `__set__`. Functions that other packages declare with `overridable` are listed under their own modules.
+    values hold the `func`s that `__torch_function__` receives. A property stands there as its `__get__` and, where it
+    can be set, its `__set__`. Functions that other packages declare with `overridable` are listed under their own
+    modules.
 
     >>> import tensorlike as tl
     >>> functions = tl.overrides.get_overridable_functions()
@@ -107,8 +128,8 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     Source: PyTorch's `torch.overrides.get_overridable_functions`.
     """
     found: dict[Any, list[Callable[..., Any]]] = {}
-    for owner, row in public_rows():
-        found.setdefault(owner, []).append(row.key)
+    for owner, _, function in _listed():
+        found.setdefault(owner, []).append(function)
     # The same functions as those of the main namespace, under a second one.
     functional = importlib.import_module("tensorlike.functional")
     main = set(found[sys.modules["tensorlike"]])
@@ -132,7 +153,7 @@ def _dummy(row: Form) -> Callable[..., Any]:
     shown = inspect.signature(row.implementation).parameters.values()
     parts += ["**" + p.name for p in shown if p.kind is p.VAR_KEYWORD]
     made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
-    # The values themselves, since not every default has a text that evaluates to it.
+    # The default values themselves, since not every default has a text that evaluates to it.
     given = [p for p in row.parameters if p.default is not MISSING]
     made.__defaults__ = tuple(p.default for p in given if p.kind != KEYWORD) or None
     made.__kwdefaults__ = {p.name: p.default for p in given if p.kind == KEYWORD} or None
@@ -157,23 +178,30 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     Source: PyTorch's `torch.overrides.get_testing_overrides`.
     """
     found: dict[Callable[..., Any], Callable[..., Any]] = {}
-    for _, row in public_rows():
+    for _, row, function in _listed():
         if row.dummy is None:
             row.dummy = _dummy(row)
-        found[row.key] = row.dummy
+        found[function] = row.dummy
     return found
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Return the public functions that no type can intercept, because they take no tensors; modes see most of them.
+    """Return what PyTorch lists as functions that no type can intercept: most take no tensors, and modes see them.
+
+    Types are asked about a few of them all the same, as in PyTorch: `new_zeros` and the other methods of that kind,
+    `stride`, `Tensor.unflatten`, `as_strided`, `fill`, `normal`, `rand_like`, `randn_like`, `randint_like`,
+    `result_type`, `vander`, `nn.functional.hardsigmoid` and `hardswish`.
 
     >>> import tensorlike as tl
-    >>> tl.ones in tl.overrides.get_ignored_functions()
-    True
+    >>> ignored = tl.overrides.get_ignored_functions()
+    >>> tl.ones in ignored, tl.Tensor.as_subclass in ignored, tl.add in ignored
+    (True, True, False)
 
     Source: PyTorch's `torch.overrides.get_ignored_functions`.
     """
-    return {function for function, _ in IGNORED.values()}
+    _import_namespaces()  # Some declare their functions when they are first imported.
+    declared = {function for function, _ in IGNORED.values()}
+    return (declared - unlisted()) | asked() | without_operands()
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
@@ -205,7 +233,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def _row_named_by(func: Any) -> Form | None:
-    """Return the row of `func`, found through the names that a public function carries."""
+    """Return the row of `func`, found by the names of a public function."""
     of = getattr(getattr(func, "__self__", None), "fget", None)
     named = func if of is None else of
     name = f"{getattr(named, '__module__', None)}.{getattr(named, '__qualname__', None)}"

@@ -1,4 +1,4 @@
-"""The properties of a tensor. Each getter is overridable: a type is asked about `Tensor.shape.__get__`."""
+"""The properties of a tensor. Each getter is overridable: types receive `Tensor.shape.__get__`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
-from .history import set_data, set_gradient, set_gradient_dtype, set_requires_grad
+from .history import (
+    hooks_of,
+    set_data,
+    set_gradient,
+    set_gradient_dtype,
+    set_hooks,
+    set_post_accumulate_hooks,
+    set_requires_grad,
+)
 from .layouts import format_name, is_arranged, strided
 from .layouts import layout as Layout
 from .size import Size, size_from_shape
@@ -37,7 +45,7 @@ def dtype(self: Tensor) -> Dtype:
 
 @tensor_property()
 def device(self: Tensor) -> Device:
-    """Where the elements are."""
+    """The device of the elements."""
     return device_of(self._tl_data)
 
 
@@ -72,7 +80,7 @@ def requires_grad(self: Tensor) -> bool:
 
 
 def _delete_gradient(self: Tensor) -> None:
-    """Set the gradient to None: types are asked about that."""
+    """Set the gradient to None, by the overridable setter."""
     self.grad = None
 
 
@@ -83,7 +91,7 @@ def grad(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(setter=set_gradient, nowrap=True)
+@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
     found: Tensor | None = self._tl_grad_value
@@ -92,7 +100,7 @@ def _grad(self: Tensor) -> Tensor | None:
 
 @tensor_property(setter=set_gradient_dtype)
 def grad_dtype(self: Tensor) -> Dtype | None:
-    """The dtype that the gradients of this leaf get: its own unless another was set; None for whatever arrives."""
+    """The dtype of the gradients of this leaf: its own unless another was set; None keeps that of each gradient."""
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
     wanted = self._tl_data.dtype if self._tl_grad_dtype is False else self._tl_grad_dtype
@@ -109,6 +117,30 @@ def grad_fn(self: Tensor) -> Node | None:
 
 
 @tensor_property()
+def _grad_fn(self: Tensor) -> Any:
+    """The node of the graph that made this tensor, as `grad_fn`."""
+    return self.grad_fn
+
+
+def _delete_hooks(self: Tensor) -> None:
+    raise RuntimeError("Deletion of _backward_hooks not allowed!")
+
+
+@tensor_property(setter=set_hooks, deleter=_delete_hooks)
+def _backward_hooks(self: Tensor) -> dict[int, Any] | None:
+    """The hooks of `register_hook` by number, in the order of their calls; None before the first one."""
+    found: dict[int, Any] | None = hooks_of(self)
+    return found
+
+
+@tensor_property(setter=set_post_accumulate_hooks)
+def _post_accumulate_grad_hooks(self: Tensor) -> dict[int, Any] | None:
+    """The hooks of `register_post_accumulate_grad_hook` by number; None before the first one."""
+    found: dict[int, Any] | None = self._tl_post_accumulate_hooks
+    return found
+
+
+@tensor_property()
 def is_leaf(self: Tensor) -> bool:
     """Whether the user made this tensor, or it requires no gradient."""
     if not self._tl_tracked:
@@ -119,7 +151,7 @@ def is_leaf(self: Tensor) -> bool:
 
 @tensor_property()
 def output_nr(self: Tensor) -> int:
-    """Which output of its node this tensor is."""
+    """The index of this tensor among the outputs of its node."""
     edge = edge_of(self) if self._tl_tracked else None
     return 0 if edge is None else edge[1]
 
@@ -136,7 +168,7 @@ def _delete_data(self: Tensor) -> None:
 
 @tensor_property(setter=set_data, deleter=_delete_data)
 def data(self: Tensor) -> Tensor:
-    """The same memory without history; writing to it is not noticed by the graph."""
+    """The same memory without history; the graph does not notice writes to it."""
     from .views import untracked
 
     found: Tensor = untracked(self)
@@ -152,7 +184,7 @@ def _base(self: Tensor) -> Tensor | None:
 
 @tensor_property(comparable=False)
 def _version(self: Tensor) -> int:
-    """How often the memory of this tensor was modified in place."""
+    """The version: the number of in-place modifications of this tensor's memory."""
     if self._tl_inference:
         raise RuntimeError("Inference tensors do not track version counter.")
     return 0 if self._tl_counter is None else self._tl_counter[0]
@@ -160,19 +192,19 @@ def _version(self: Tensor) -> int:
 
 @tensor_property()
 def layout(self: Tensor) -> Layout:
-    """How the elements are stored: `tensorlike.strided`."""
+    """The layout: `tensorlike.strided`."""
     return strided
 
 
 @tensor_property()
 def name(self: Tensor) -> str | None:
-    """The name of the tensor: None, for tensors have no names."""
+    """The name of the tensor: always None."""
     return None
 
 
 @tensor_property()
 def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
-    """What other CUDA libraries need to share the memory; AttributeError for a tensor that is on no CUDA device."""
+    """The CUDA array interface, by which other libraries share the memory; AttributeError unless on a CUDA device."""
     if device_of(self._tl_data).type != "cuda":
         raise AttributeError(
             f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {dtype_of(self._tl_data.dtype)}. If CUDA "
@@ -209,7 +241,7 @@ def is_meta(self: Tensor) -> bool:
 def size(self: Tensor, dim: None = None) -> Size: ...
 @overload
 def size(self: Tensor, dim: int) -> int: ...
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
 
@@ -226,7 +258,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
 
 
-@tensor_method(composite=False, aliases=("ndimension",))
+@tensor_method(composite=False, aliases=("ndimension",), differentiable=False)
 def dim(self: Tensor) -> int:
     """Return the number of dimensions.
 
@@ -240,7 +272,7 @@ def dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
@@ -254,7 +286,7 @@ def get_device(self: Tensor) -> int:
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def element_size(self: Tensor) -> int:
     """Return the bytes of one element.
 
@@ -271,9 +303,11 @@ def element_size(self: Tensor) -> int:
 def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
 @overload
 def stride(self: Tensor, dim: int) -> int: ...
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Return how many elements apart neighbours along each dimension (or along `dim`) are in memory.
+    """Return the stride of each dimension (or of `dim`), in elements.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).stride()
@@ -294,9 +328,9 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 
 def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the steps between elements where NumPy has zeros that say nothing, in dimensions of at most one element.
+    """Return PyTorch's strides where NumPy's are arbitrary, in dimensions of at most one element.
 
-    A new dimension of size 1 spans what comes after it, and an empty tensor has the steps of a contiguous one.
+    A dimension of size 1 has the stride that spans the ones after it, and an empty tensor contiguous strides.
     """
     found = list(steps)
     empty = 0 in shape and not any(steps)
@@ -306,9 +340,9 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def storage_offset(self: Tensor) -> int:
-    """Return how many elements after the start of its memory this tensor starts.
+    """Return the offset of this tensor in its storage, in elements.
 
     >>> import tensorlike as tl
     >>> tl.arange(5)[2:].storage_offset()
@@ -324,7 +358,7 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False, comparable=False)
+@tensor_method(composite=False, comparable=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element.
 
@@ -335,9 +369,9 @@ def data_ptr(self: Tensor) -> int:
     return int(data_pointer(self._tl_data))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return whether the elements lie in memory one after the other, in C order or as `memory_format` has them.
+    """Return whether the elements are contiguous in memory, in C order or in `memory_format`.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).is_contiguous(), tl.ones(2, 3).T.is_contiguous()
@@ -352,11 +386,14 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 @tensor_method(composite=False)
 def _is_view(self: Tensor) -> bool:
-    """Return whether this tensor is a view of another one."""
+    """Return whether this tensor is a view of another one.
+
+    Same as PyTorch's method of that name.
+    """
     return self._tl_view_base is not None
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 
@@ -370,5 +407,5 @@ def is_shared(self: Tensor) -> bool:
 
 
 def same_memory(tensor: TensorBase) -> list[int]:
-    """Return the version counter that says which tensors share memory."""
+    """Return the version counter: the same object for all tensors on the same memory."""
     return version_counter(tensor)

@@ -1,4 +1,4 @@
-"""Other dtypes, other devices, and out to Python and NumPy."""
+"""Conversions to other dtypes and devices, and to Python and NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-# What `to` takes beside tensors: nothing that could override it.
+# The arguments of `to` besides tensors, of types that cannot override it.
 register_plain(Dtype, Device)
 
 
@@ -37,7 +37,7 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
     )
 
 
-# A conversion is one primitive with a derivative; the public methods decide whether anything is to be converted.
+# A conversion is one primitive with a derivative; the public methods decide whether there is anything to convert.
 
 
 @primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
@@ -49,7 +49,7 @@ def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
 derivatives(_cast, input=lambda grad: grad)
 
 
-# The device that the elements come from is an argument, so that the gradient finds back without keeping them alive.
+# The source device is an argument, so that the gradient is moved back without keeping the elements alive.
 @primitive(name="_transfer", function=False, method="_tl_move", own_layout=True)
 def _move(xp: Any, input: Tensor, device: Any, source: Any) -> Tensor:
     """Return the elements on another device."""
@@ -117,7 +117,7 @@ def to(
     *,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor: ...
-@tensor_method
+@tensor_method(linear_in=("self",))
 def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
@@ -175,7 +175,8 @@ def _dtype_method(name: str, dtype_text: str) -> None:
         "    Same as PyTorch's method of that name.\n    "
     )
     convert.__name__ = name
-    tensor_method(convert, name=name)
+    moves = dtype_text.startswith(("float", "bfloat", "complex"))
+    tensor_method(convert, name=name, linear_in=("self",) if moves else (), differentiable=moves)
 
 
 for _name, _text in {
@@ -195,7 +196,7 @@ for _name, _text in {
     _dtype_method(_name, _text)
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor in the host's memory; itself if it is there already.
 
@@ -208,7 +209,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     return _converted(self, None, "cpu", False, memory_format, "cpu")
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def cuda(
     self: Tensor, device: Device | int | str | None = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
@@ -231,7 +232,7 @@ def cuda(
 def type(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: ...
 @overload
 def type(self: Tensor, dtype: DtypeLike | str, non_blocking: bool = False) -> Tensor: ...
-@tensor_method
+@tensor_method(linear_in=("self",))
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
@@ -247,7 +248,7 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return _converted(self, dtype, None, False)
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Return this tensor with the dtype and on the device of `other`.
 
@@ -263,7 +264,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------------ to Python and NumPy
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def item(self: Tensor) -> int | float | bool:
     """Return the one element as a Python number.
 
@@ -286,7 +287,7 @@ def _host(self: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def tolist(self: Tensor) -> list[Any]:
     """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
 
@@ -300,7 +301,7 @@ def tolist(self: Tensor) -> list[Any]:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array that shares its memory.
 
@@ -324,7 +325,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     return _host(self)
 
 
-@tensor_method(name="__array__", composite=False)
+@tensor_method(name="__array__", composite=False, differentiable=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array, for `numpy.asarray`.
 
@@ -345,7 +346,7 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
     Same as PyTorch's method of that name.
     """
     found = np.asarray(array)
-    # As in PyTorch, which says so for code of before it had booleans.
+    # As in PyTorch, where comparisons returned uint8 before there were booleans.
     return wrap(found.astype(np.uint8) if found.dtype.kind == "b" else found)
 
 
@@ -365,7 +366,7 @@ def _python_number(name: str, what: str, convert: Any) -> None:
     method.__doc__ = f"Return the one element as a Python {what}.\n\n    Same as PyTorch's method of that name.\n    "
     method.__name__ = name
     method.__annotations__["return"] = what
-    tensor_method(method, name=name, composite=False)
+    tensor_method(method, name=name, composite=False, differentiable=False)
 
 
 _python_number("__float__", "float", float)
@@ -373,7 +374,7 @@ _python_number("__int__", "int", int)
 _python_number("__complex__", "complex", complex)
 
 
-@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",))
+@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",), differentiable=False)
 def _bool(self: Tensor) -> bool:
     """Return the truth of the one element.
 
@@ -390,7 +391,7 @@ def _bool(self: Tensor) -> bool:
     return bool(_host(self).reshape(-1)[0])
 
 
-@tensor_method(name="__index__", composite=False)
+@tensor_method(name="__index__", composite=False, differentiable=False)
 def _index(self: Tensor) -> int:
     """Return the one element, which must be an integer, as an index.
 

@@ -1,4 +1,4 @@
-"""Making tensors: filled with a value, or like another tensor."""
+"""Creating tensors: filled with a value, or like another tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
 from .layouts import check_layout, empty_array, format_name
 from .runtime import device_guard, dtype_name, spelled, wanted_dtype, write_out, wrong_type
-from .tensor import Tensor
+from .size import Size
+from .tensor import Tensor, retyped
 from .types import Number
 
 __all__ = [
@@ -49,7 +50,7 @@ def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any
 def _unset(
     shape: tuple[int, ...], dtype: Any, device: Any, name: str, memory_format: Any, like: Any = None
 ) -> Any:
-    """Return an unset array in a memory format."""
+    """Return an uninitialised array in a memory format."""
     wanted = format_name(memory_format, name)
     if like is None and wanted == "preserve_format":
         raise RuntimeError(f"{name}(): unsupported memory format Preserve: there is nothing whose format to preserve")
@@ -72,11 +73,12 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
 
 
 def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
-    """Write what was made in the host's memory into `out=`, on whatever device that is."""
+    """Write an array of the host into `out=`, on any device."""
     if isinstance(out, TensorBase):
         where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
-    return write_out(name, out, array)
+    # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
 
 
 # ---------------------------------------------------------------------------------------------------- filled
@@ -164,7 +166,7 @@ def empty(
     requires_grad: bool = False,
     **keywords: Any,
 ) -> Tensor:  # fmt: skip
-    """Return a tensor of the shape `size` whose elements are not set.
+    """Return an uninitialised tensor of the shape `size`.
 
     >>> import tensorlike as tl
     >>> tl.empty(2, 3).shape
@@ -234,7 +236,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
         wanted == np.int64 and type(first) is type(last) is type(step) is int
         and -(2**62) < first <= last < 2**62 and 0 < step < 2**62
     ):  # fmt: skip
-        # What it is called with most: without the checks below, half the time.
+        # The most common arguments: half the time without the checks below.
         return np.arange(first, last, step, dtype=wanted)
     given = (first, last, step)
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in given):
@@ -263,7 +265,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
 
 
 def _int64(value: Any) -> int:
-    """Return a number as 64 bits hold it, truncated."""
+    """Truncate a number to a 64-bit integer."""
     number = int(value) if math.isfinite(value) else 2**63
     if not -(2**63) <= number < 2**63:
         raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
@@ -306,7 +308,7 @@ def linspace(
     start: Number, end: Number, steps: int, *, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `steps` numbers from `start` to `end`, both included, the same distance apart.
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
     Raises RuntimeError when `steps` is negative.
 
@@ -351,7 +353,7 @@ def _like(
     return finish(made, requires_grad)
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def zeros_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -367,7 +369,7 @@ def zeros_like(
     return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def ones_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -383,12 +385,12 @@ def ones_like(
     return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape, dtype and device of `input`.
+    """Return an uninitialised tensor of the shape, dtype and device of `input`.
 
     >>> import tensorlike as tl
     >>> tl.empty_like(tl.ones(2, 3)).shape
@@ -399,7 +401,7 @@ def empty_like(
     return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def full_like(
     input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -424,12 +426,45 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
 
 
-@tensor_method(composite=False)
+@tensor_method
+def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
+    """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
+
+    The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` is
+    another tensor on the memory of y. Raises TypeError for other data and for a tensor of another dtype.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
+    (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
+
+    Same as PyTorch's method of that name.
+    """
+    if len(data) == 1 and not isinstance(data[0], (int, np.integer, Size)):
+        (value,) = data
+        if isinstance(value, TensorBase):
+            if value._tl_data.dtype != self._tl_data.dtype:
+                raise TypeError(
+                    f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._tl_data.dtype)}: use "
+                    "new_tensor(), which converts"
+                )
+            return retyped(value, Tensor)  # type: ignore[no-any-return]
+        if isinstance(value, (list, tuple, range, np.ndarray)):
+            return self.new_tensor(value, device=device)
+        raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
+    sizes = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
+    return self.new_empty(tuple(sizes), device=device)
+
+
+@tensor_method(composite=False, differentiable=False)
 def new_zeros(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_zeros(2)
@@ -442,12 +477,14 @@ def new_zeros(
     return _new("new_zeros", self, size, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_ones(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_ones(2)
@@ -460,12 +497,14 @@ def new_ones(
     return _new("new_ones", self, size, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape `size`, of the dtype and device of this tensor.
+    """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_empty(2, 0).shape
@@ -478,12 +517,14 @@ def new_empty(
     return _new("new_empty", self, size, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_full(
     self: Tensor, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_full((2,), 7)
@@ -495,12 +536,14 @@ def new_full(
     return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a copy of `data` with the dtype and device of this tensor unless others are given.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5.0]).new_tensor([1, 2])
@@ -513,7 +556,7 @@ def new_tensor(
     return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)
 
 
-# What the graph needs of a tensor without knowing how tensors are made: see tensorlike.autograd.
+# Functions on tensors that the graph calls through registration: see tensorlike.autograd.
 
 
 def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
@@ -524,7 +567,7 @@ def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
 
 def _ones(self: Any, shape: Any, dtype: Any) -> Any:
     if type(self._tl_data) is np.ndarray:
-        # np.ones is a Python function, 900 ns; this is 300, once a backward.
+        # np.ones is a Python function of 900 ns; this takes 300, once for each backward.
         array = np.ndarray(shape, dtype)
         array.fill(1)
         return wrap(array)
@@ -536,7 +579,7 @@ Tensor._tl_ones = _ones  # type: ignore[attr-defined]
 
 
 def _zeros_maker(self: Any) -> Any:
-    """Return what makes arrays of zeros where this tensor is, without holding on to it."""
+    """Return a function that makes arrays of zeros like this tensor, without keeping it alive."""
     where = device_of(self._tl_data)
     return np.zeros if where is cpu else lambda shape, dtype: _made("zeros", shape, dtype, where, 0)
 

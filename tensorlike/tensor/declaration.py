@@ -1,8 +1,8 @@
-"""`Declaration`: what one operation is, and how its results are recorded."""
+"""`Declaration`: a declared operation, and the recording of its results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,9 @@ from tensorlike.dispatch.signature import (
 )
 
 from . import runtime
+from .declaration_errors import declaration_error, unknown_word
 from .fast_paths import FastPath
+from .promotions import Promotion
 from .return_types import return_type
 from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
@@ -46,7 +48,7 @@ DECLARATIONS: dict[str, Declaration] = {}
 
 
 class ConstantNode(Node):
-    """The history of what an in-place comparison wrote: its operands get gradients of zero."""
+    """The node of an in-place comparison: its operands get gradients of zero."""
 
     __slots__ = ("inputs",)
 
@@ -66,9 +68,10 @@ class Declaration(Operation):
         "_recorded",
         "_recorders",
         "annotations",
+        "boolean",
         "constant",
-        "differentiable",
         "doc",
+        "fast_kinds",
         "hot",
         "kernel",
         "node",
@@ -95,7 +98,7 @@ class Declaration(Operation):
         namespace: str,
         ufunc: str | None,
         elementwise: bool,
-        promotion: str | None,
+        promotion: Promotion | str | None,
         promoted: Sequence[str] | None,
         view: bool | str,
         several: Sequence[str] | bool,
@@ -103,10 +106,11 @@ class Declaration(Operation):
         spread: str | None,
         weak_numbers: bool,
         out: bool | str,
-        differentiable: bool,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
+        boolean: bool = False,
+        fast_kinds: str | None = None,
     ) -> None:
         parameters = parameters_of(kernel, skip=0 if ufunc else 1)
         number_first = bool(parameters) and "Tensor | Number" in parameters[0].annotation
@@ -117,22 +121,31 @@ class Declaration(Operation):
         self.write = write
         self.ufunc = ufunc
         self.elementwise = elementwise
-        self.promotion = promotion
+        self.promotion = None if promotion is None else self._promotion(promotion)
         self.promoted = None if promoted is None else frozenset(promoted)
+        for parameter in (*(promoted or ()), *((spread,) if spread is not None else ())):
+            if all(p.name != parameter for p in parameters):
+                raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
+        #: Whether the elements of the result are booleans, whatever the dtype of the operands.
+        self.boolean = boolean
         self.view = view
         self.several = several
         self.plain_result = plain_result
         self.spread = spread
         self.weak_numbers = weak_numbers
         self.out = out
-        self.differentiable = differentiable
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
-        #: What the fast path runs: with every option at its default, the same as the kernel.
+        #: The ufunc or function that the fast path runs: the same as the kernel with every option at its default.
         self.hot = ufunc or hot
-        #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
-        #: pays for it.
+        #: The kinds of dtype that the fast path leaves to NumPy, None where there is no fast path.
+        self.fast_kinds = fast_kinds
+        if self.promotion is not None and fast_kinds is None:
+            # A ufunc gives integers another dtype; a kernel need not.
+            self.fast_kinds = "fc" if self.promotion is Promotion.FLOAT and not self.hot else self.promotion.fast_kinds
+        #: Whether the function takes a number as its first operand. The number is converted to a tensor first, at a
+        #: cost for such calls alone.
         self.number_first = number_first
         self.doc = kernel.__doc__
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
@@ -142,14 +155,44 @@ class Declaration(Operation):
         self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
 
+    def error(self, function: Callable[..., Any], message: str) -> TypeError:
+        """Return the error of what is declared in `function`: a kernel or a formula."""
+        return declaration_error(function, self.full_name, message)
+
+    def _promotion(self, promotion: Promotion | str) -> Promotion:
+        try:
+            return Promotion.named(promotion)
+        except KeyError:
+            raise self.error(self.kernel, unknown_word("promotion", promotion, (p.value for p in Promotion))) from None
+
+    def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
+        """Raise TypeError for formulas of what is no operand, or that ask for what a node does not have."""
+        names = {p.name for p in self.parameters}
+        operands = {p.name for p in self.parameters if p.operand}
+        outputs = () if isinstance(self.several, bool) else self.several
+        known = {"grad", "grads", "result", "results", *names, *outputs, *(f"{name}_shape" for name in names)}
+        for name, formula in formulas.items():
+            if name not in operands:
+                raise self.error(formula, f"derivatives(): {unknown_word('operand', name, operands)}")
+            code = formula.__code__
+            asked = code.co_varnames[: code.co_argcount]
+            if not known.issuperset(asked):
+                wrong = next(word for word in asked if word not in known)
+                what = f"the formula for {name!r} asks for what no node saves: "
+                raise self.error(formula, f"derivatives(): {what}{unknown_word('name', wrong, known)}")
+
     def out_rules(self) -> dict[str, Any]:
-        """Return how `out=` is written: see `write_out`.
+        """Return the rule for writing `out=`: see `write_out`.
 
         Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`.
         With "dtype" they compute in the dtype of `out`.
         """
         rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
-        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
+        return {
+            "rule": "exact" if rule == "dtype" else rule,
+            "recorded": self.differentiable,
+            "pointwise": self.elementwise,
+        }
 
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
@@ -185,7 +228,7 @@ class Declaration(Operation):
         return (*recording, self.node.apply, self.node.release)
 
     def recorded(self) -> Recorded:
-        """Return what the formulas ask for."""
+        """Return the names that the formulas use."""
         if self._recorded is None:
             from .generate_recording import Recorded
 
@@ -199,7 +242,7 @@ class Declaration(Operation):
         return call_data(self)
 
     def late(self, function: Any) -> None:
-        """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
+        """Rebind `record` in `function`'s globals once it is compiled (saves 250 ns a recorded call).
 
         Its globals are told then: the detour through `Declaration.record` costs 250 ns a recorded call.
         """
@@ -207,7 +250,7 @@ class Declaration(Operation):
             self._recorders.append(function.__globals__)
 
     def record_now(self) -> Callable[..., Any]:
-        """Return the compiled `record` if there is one already, and what makes it otherwise."""
+        """Return the compiled `record`, or the function that compiles it."""
         return self._record or self.record
 
     def node_class(self) -> type[Node]:
@@ -308,12 +351,12 @@ class Declaration(Operation):
         return tuple(tensors) if self.several else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
-        """Return the node of an in-place operation about to overwrite `tensor`, None where there is no gradient."""
+        """Return the node of an in-place operation that is about to overwrite `tensor`; None without a gradient."""
         if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
             return None
         recorded = self.recorded()
         name = self.parameters[0].name
-        # A formula that names the overwritten input needs it as it was.
+        # A formula that names the overwritten input needs its former value.
         original = wrap(runtime.copied(tensor._tl_data) if name in recorded.names else tensor._tl_data)
         original._tl_edge = edge_of(tensor)
         original._tl_tracked = tensor._tl_tracked
@@ -330,7 +373,7 @@ class Declaration(Operation):
         return node
 
     def make_constant(self, tensor: Any, *rest: Any) -> Any:
-        """Return the node of an in-place operation about to write what depends on nothing; None without a gradient."""
+        """Return the node of an in-place operation whose result is constant; None without a gradient."""
         if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
             return None
         operands = (tensor, *rest)
@@ -379,10 +422,10 @@ class Declaration(Operation):
 
 
 def _is_view(result: Any, array: Any) -> bool:
-    """Return whether a kernel's result is a view of its input; an empty one is what its `base` says."""
+    """Return whether a kernel's result is a view of its input; of an empty one, its `base` decides."""
     base = result.base
     if base is not None and (base is array or base is array.base):
-        return True  # What NumPy's own views look like: a third of the price of `may_share_memory`, 200 ns less.
+        return True  # A test for NumPy's own views: a third of the time of `may_share_memory`, 200 ns less.
     return bool(np.may_share_memory(result, array)) if result.size else result is array
 
 
@@ -411,7 +454,7 @@ def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
     except RuntimeError:
         result = runtime.again(formula, *values)
     except ValueError as error:
-        # NumPy's word for shapes that do not fit: a hook unpacked something else than was packed.
+        # NumPy's error for shapes that do not match: a hook unpacked another value than was packed.
         raise RuntimeError(f"backward: {error}") from None
     return wrap(result if type(result) is np.ndarray else runtime.as_array(result))
 

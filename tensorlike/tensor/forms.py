@@ -93,7 +93,7 @@ def _written(
         "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
         "write": d.write,
         "spelled": runtime.spelled,
-        "promote": runtime.PROMOTIONS.get(d.promotion or ""),
+        "promote": None if d.promotion is None else d.promotion.rule,
         "quiet": runtime.quiet,
         "again": runtime.again,
         "run_elementwise": runtime.run_elementwise,
@@ -102,6 +102,7 @@ def _written(
         "elsewhere": runtime.elsewhere,
         "run_guarded": runtime.run_guarded,
         "run_moved": runtime.run_moved,
+        "shared_space": runtime.shared_space,
         "as_array": runtime.as_array,
         "as_arrays": runtime.as_arrays,
         "contiguous_arrays": runtime.contiguous_arrays,
@@ -142,7 +143,7 @@ def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Dec
     function.__kwdefaults__ = {
         p.name: p.default for p in parameters if p.kind == KEYWORD and p.default is not MISSING
     } or None
-    # Its code is written on the first call, and its signature may be asked for before.
+    # Its code is generated on the first call; its signature may be read before.
     function.__signature__ = Signature.late(_described, d, parameters)
 
 
@@ -160,12 +161,12 @@ def _described(d: Declaration, parameters: Sequence[Parameter]) -> tuple[Sequenc
 
 
 def _namespace(d: Declaration, qualname: str) -> str:
-    """Return where a form of `d` is found: methods are `tensorlike.Tensor`'s wherever the function lives."""
+    """Return the namespace of a form of `d`: methods are `tensorlike.Tensor`'s wherever the function lives."""
     return "tensorlike" if qualname.startswith("Tensor.") else d.namespace
 
 
 def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
-    """Return the names that every fast path may use, and those of the fast path `hot`, which records as `d`."""
+    """Return the values by name for every fast path, and those of the fast path `hot`, which records as `d`."""
     return {
         "Tensor": Tensor,
         "new": _new,
@@ -233,8 +234,9 @@ def _publish(
         hot_values=values,
         foreign=foreign_test if foreign else None,
         inherited=partial(inherited_lines, d) if hot is hot_source else None,
-        # What no user calls meets no user's type in a hurry.
+        # Internal functions rarely meet an overriding type: they need no fast path for it.
         known=namespace != "tensorlike._internal",
+        reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
     )
     d.late(function)
     register(form)
@@ -262,17 +264,35 @@ FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_nump
 _TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv__"))
 
 
+#: The operators of Python whose right operand may have a method for them.
+_ARITHMETIC = frozenset(
+    ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+)
+_COMPARED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _reflected(operator: str) -> str:
+    """Return the method of the right operand that Python asks after `operator`; an in-place operator itself."""
+    bare = operator[2:-2]
+    if bare in _COMPARED:
+        return f"__{_COMPARED[bare]}__"
+    if bare in _ARITHMETIC:
+        return f"__r{bare}__"
+    return operator if bare[0] == "i" and bare[1:] in _ARITHMETIC else ""
+
+
 def foreign_test(parameters: Sequence[Parameter]) -> str:
-    """Return the test of an operator with these parameters that the other operand is unknown."""
+    """Return the test for foreign operands of an operator with these parameters."""
     return f"not acceptable({parameters[1].name})"
 
 
 def plain_but_foreign(parameters: Sequence[Parameter], qualname: str = "") -> str:
-    # None and text count as plain everywhere else. No operator takes them: `x == None` is False, as with any object.
+    # None and strings count as plain everywhere else. Operators do not accept them: `x == None` is False, as for any
+    # object.
     name = parameters[1].name
     source = f"\nif {name} is None or type({name}) is str:\n    return NotImplemented"
     if qualname in _TAKING_ARRAYS:
-        # NumPy leaves these to the tensor, which would have to leave them to NumPy; PyTorch takes the array.
+        # NumPy defers these operators to us; convert the array, as PyTorch does.
         source += f"\nif type({name}) is numpy_array:\n    {name} = of_numpy({name})"
     return source
 
@@ -353,7 +373,7 @@ def attach_operator(
     *,
     hot: HotSource = hot_source,
 ) -> None:
-    """Give Tensor an operator that leaves foreign operands to their type and reports `reports`, or itself."""
+    """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself."""
     form = _publish(
         d,
         parameters,

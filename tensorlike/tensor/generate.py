@@ -1,4 +1,4 @@
-"""Sources of the functions that a declaration stands for.
+"""Source templates of the functions generated from a declaration.
 
 One template each for: the implementation behind a public function (exact signature, checks, promotion, kernel, result),
 its in-place form, the recording of a node, and the node's class. `dispatch.deferred` compiles each distinct source
@@ -14,6 +14,7 @@ from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 
+from .promotions import Promotion
 from .views import READ_APART
 
 if TYPE_CHECKING:
@@ -28,9 +29,13 @@ __all__ = [
 ]
 
 
+#: What the operations of a promotion compute integers in.
+_COMPUTED_IN: dict[Promotion | None, str] = {
+    Promotion.FLOAT: "default_float()", Promotion.REAL_FLOAT: "default_float()", Promotion.DOUBLE: "FLOAT64",
+}  # fmt: skip
 _AS_ARRAY = "result = result if type(result) is ndarray else as_array(result)"
 
-#: The operations that PyTorch computes of numbers alone; all others need a tensor.
+#: The operations that PyTorch computes for numbers alone; all others need a tensor.
 _OF_NUMBERS = frozenset(
     f"tensorlike.{name}" for name in ("add", "sub", "mul", "div", "true_divide", "floor_divide")
 )
@@ -90,12 +95,14 @@ def _unwrap_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
 
 
 def _option_lines(parameters: Sequence[Parameter]) -> list[str]:
-    """Return tests of what no failure would reveal: see Note [Types of options] in `dispatch.options`."""
+    """Return the checks of options whose wrong types would not fail by themselves: see Note [Types of options] in
+    `dispatch.options`.
+    """
     tests, values = [], []
     for p in parameters:
         kind = p.annotation.removesuffix(" | None")
         if p.operand or p.kind == VARIADIC or kind not in ("bool", "int") or p.name.startswith("dim"):
-            continue  # Dimensions are looked at by whatever counts them.
+            continue  # Dimensions are checked where they are counted.
         wrong = f"{p.name} is not True and {p.name} is not False" if kind == "bool" else f"type({p.name}) is not int"
         tests.append(wrong if kind == p.annotation else f"{p.name} is not None and {wrong}")
         values.append(f"({p.name!r}, {p.annotation!r}, {p.name})")
@@ -129,29 +136,21 @@ def _space_lines(d: Declaration, parameters: Sequence[Parameter], inplace: bool 
         on_host = []
     # See Note [The current device] in `runtime`.
     once_more = f"__function__, {_same_call(parameters)}"
-    lines = [f"xp = space(NAME, {', '.join(raws)})"]
-    if d.elementwise and len(raws) > 1 and are_single(parameters):
-        lines = [
-            "try:",
-            f"    {lines[0]}",
-            "except RuntimeError:",
-            f"    return run_moved({inplace}, {once_more})",
-        ]
-    lines += [
+    mixed = d.elementwise and len(raws) > 1 and are_single(parameters)
+    find = f"{'shared_space' if mixed else 'space'}(NAME, {', '.join(raws)})"
+    lines = [f"xp = numpy if {' and '.join(on_host)} else {find}" if on_host else f"xp = {find}"]
+    if mixed:
+        # The operands are on two devices.
+        lines += ["if xp is None:", f"    return run_moved({inplace}, NAME, {once_more})"]
+    return [
+        *lines,
         f"if xp is not numpy and (guard := elsewhere({', '.join(raws)})) is not None:",
         f"    return run_guarded(guard, {once_more})",
     ]
-    if not on_host:
-        return lines
-    test = " and ".join(on_host)
-    if lines[0] == "try:":
-        return [f"if {test}:", "    xp = numpy", "else:", *["    " + line for line in lines]]
-    lines[0] = f"xp = numpy if {test} else space(NAME, {', '.join(raws)})"
-    return lines
 
 
 def _same_call(parameters: Sequence[Parameter]) -> str:
-    # A variadic argument has been brought into one sequence by now, which is another way to pass it.
+    # A variadic argument is one sequence by now.
     return ", ".join(f"{p.name}={p.name}" if p.kind == KEYWORD else p.name for p in parameters)
 
 
@@ -170,12 +169,12 @@ def _promote_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]
     elif not unsure:
         names = ", ".join("_" + p.name for p in sure)
         promote = f"{names}, = promote(NAME, xp, ({names},))"
-        # Operands that agree already need no promotion: 300 ns less for a subclass, which comes this way.
-        if len(sure) == 2 and d.promotion in ("arithmetic", "comparison"):
+        # Operands of one dtype need no promotion: 300 ns less for a subclass, which takes this path.
+        if len(sure) == 2 and d.promotion is Promotion.ARITHMETIC:
             a, b = ("_" + p.name for p in sure)
             lines.append(f"if not (type({a}) is ndarray and type({b}) is ndarray and {a}.dtype is {b}.dtype):")
             lines.append(f"    {promote}")
-        elif len(sure) == 1 and d.promotion == "arithmetic":
+        elif len(sure) == 1 and d.promotion is Promotion.ARITHMETIC:
             pass
         else:
             lines.append(promote)
@@ -213,7 +212,8 @@ def _call_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
             "try:",
             f"    result = quiet({kernel}, {arguments})",
             "except (RuntimeError, ValueError):",
-            # Another thread is in the quiet context, the shapes do not broadcast, or the kernel refuses: sort it out.
+            # Another thread is in the quiet context, the shapes do not broadcast, or the kernel raises: tell these
+            # apart.
             f"    result = run_elementwise(NAME, {kernel}, ({arrays},), {arguments})",
         ]
     return [
@@ -252,7 +252,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     if d.number_first and parameters[0].name != "self":
         first, *others = (p.name for p in operands_of(parameters))
         lines.append(f"if is_number({first}):")
-        wide = {"float": "default_float()", "real float": "default_float()", "double": "FLOAT64"}.get(d.promotion or "")
+        wide = _COMPUTED_IN.get(d.promotion)
         if d.full_name not in _OF_NUMBERS:
             lines += [f"    if is_number({others[0]}):", f"        wrong_type(NAME, {others[0]!r}, 2, {others[0]})"]
         lines.append(f"    {first} = number_tensor({first}, {', '.join(others)}, floating={wide})")
@@ -303,7 +303,7 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the source of the in-place form: the same computation, written into the first operand."""
     me = parameters[0].name
     lines: list[str] = [*_unwrap_lines(d, parameters), *_option_lines(parameters)]
-    # A leaf that requires grad may be written by what has no part in its history.
+    # A leaf that requires grad may be written by operations without a part in its history.
     lines.append(f"check_inplace({me}, NAME{'' if d.differentiable or d.constant else ', False'})")
     others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
     if others and d.name + "_" in READ_APART:
@@ -312,6 +312,8 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         # 30 ns where the tensor has no view.
         lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
+    if d.out == "dtype":
+        lines += ["if dtype is None:", f"    dtype = dtype_of({me}._tl_data.dtype)"]
     lines += _space_lines(d, parameters, inplace=True)
     if d.write is None:
         lines.append(f"former = _{me}")
@@ -328,20 +330,21 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         lines.append(f"    node = {'make_inplace' if d.differentiable else 'make_constant'}({me}, {rest})")
         lines += ["former[...] = result", f"return written({me}, node)"]
     else:
-        # What other operations without a derivative write leaves the history as it was.
+        # Writes of other operations without a derivative do not change the history.
         lines += ["former[...] = result", f"return written({me}, None)"]
     return _function(parameters, lines)
+
+
+def _node_line(parameters: Sequence[Parameter]) -> str:
+    made = f"make_inplace({', '.join(p.name for p in parameters)})"
+    return f"node = {made} if ({_tracked(parameters)}) and get_state().recording else None"
 
 
 def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     me = parameters[0].name
     arguments = _kernel_arguments(d, parameters)
-    # What the formulas need of the overwritten tensor is saved first.
-    lines = ["node = None"]
-    if d.differentiable:
-        rest = ", ".join(p.name for p in parameters[1:])
-        lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
-        lines.append(f"    node = make_inplace({me}, {rest})")
+    # Save the values of the overwritten tensor that formulas need first.
+    lines = [_node_line(parameters) if d.differentiable else "node = None"]
     lines += [
         "try:",
         f"    quiet(write, {arguments})",

@@ -1,10 +1,10 @@
-"""Sources of fast paths: what the generated wrappers try first.
+"""Source templates of fast paths, which the generated wrappers try first.
 
 # Note [The hot path]
 `hot_source` is the whole life of a plain call in one frame: two type tests, two attribute reads, the dtype test, the
 kernel, the wrap. A second frame would cost 40 to 70 ns, a promotion that finds nothing to do 50, five slot stores
-instead of one 40. Anything unusual (another dtype, a number NumPy would treat differently, an error) leaves the
-fast path untouched and is done again, or raised, by the implementation.
+instead of one 40. Other cases (another dtype, a number that NumPy would treat differently, an error) leave the fast
+path without effects and are computed, or raised, by the implementation.
 """
 
 from __future__ import annotations
@@ -19,34 +19,12 @@ from tensorlike.dispatch.signature import ONE, POSITIONAL, Parameter
 from . import fast_paths
 from .fast_paths import FastPath
 from .generate import allows_number, operands_of
+from .promotions import Promotion
 
 if TYPE_CHECKING:
     from .declare import Declaration
 
 __all__ = ["hot_source", "inherited_lines", "inherited_source", "inplace_hot_source"]
-
-#: The promotions that have a fast path, with the kinds of dtype that PyTorch and NumPy agree on; "" means all.
-_HOT_KINDS = {
-    "arithmetic": "",
-    "bits": "biu",
-    "bounds": "iuf",
-    "comparison": "",
-    "division": "f",
-    "float": "",
-    "floating": "f",
-    "inexact": "fc",
-    "integers": "iu",
-    "magnitude": "iuf",
-    "negation": "",
-    "numeric": "iufc",
-    "ordering": "biuf",
-    "power": "iufc",
-    "quotient": "",
-    "real": "biuf",
-    "real float": "f",
-    "real numeric": "iuf",
-    "subtraction": "iufc",
-}
 
 #: Ufuncs that give two operands of one dtype that dtype, whichever it is: nothing to test but for a scalar.
 _CLOSED = frozenset(("add", "multiply"))
@@ -62,7 +40,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     if len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
     required = [p for p in parameters if p.default is MISSING]
-    kinds = _HOT_KINDS.get(d.promotion or "")
+    kinds = d.fast_kinds
     if required != operands or kinds is None:
         return ""
     a = operands[0].name
@@ -71,9 +49,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     record = f"record(result, {', '.join(p.name for p in operands)}{_defaults(d, parameters)})"
     kernel = "kernel" if d.hot else "kernel, numpy"
     guard = "" if d.hot else " and type(a) is ndarray"
-    same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
-    if d.promotion == "float" and not d.hot:
-        kinds = "fc"  # A ufunc gives another dtype for integers; a kernel need not.
+    same = "result.dtype is BOOL" if d.boolean else "result.dtype is a.dtype"
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
     closed = d.hot in _CLOSED and not kinds  # 45 ns less
@@ -144,19 +120,22 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     return "\n".join(lines)
 
 
-# Comparisons give booleans; a power that NumPy refuses halfway has been written in part.
-_NOT_WRITTEN = ("bounds", "comparison", "ordering", "power")
+# A power that NumPy refuses halfway has been written in part.
+_NOT_WRITTEN = (Promotion.BOUNDS, Promotion.POWER)
 
 
 def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an in-place form whose kernel is a ufunc, or nothing: see Note [The hot path].
 
     It writes where the implementation would make a temporary array and copy it, which takes twice as long for large
-    ones. It does so for what records nothing, has no gaps, and meets a number or a tensor of its own shape and dtype.
+    ones. It is for tensors that are not recorded and have no gaps, with a number or a tensor of the same shape and
+    dtype.
     """
     operands = operands_of(parameters)
-    kinds = _HOT_KINDS.get(d.promotion or "")
-    if not fast_paths.ENABLED or not isinstance(d.hot, str) or kinds is None or d.promotion in _NOT_WRITTEN:
+    kinds = d.fast_kinds
+    if not fast_paths.ENABLED or not isinstance(d.hot, str) or kinds is None or d.boolean:
+        return ""
+    if d.promotion in _NOT_WRITTEN:
         return ""
     if not 1 <= len(operands) <= 2 or [p for p in parameters if p.default is MISSING] != operands:
         return ""
@@ -187,7 +166,7 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         f"    if fits and type(a) is ndarray and ({untracked} or not get_state().recording)"
         f" and ({me}._tl_meta is None or not {me}._tl_meta.inference){kind}:",
         f"        counter = {me}._tl_counter",
-        # What shares memory shares a counter: the implementation looks whether the elements overlap.
+        # Tensors on the same memory share a version counter: the implementation checks whether the elements overlap.
         f"        if a.flags.c_contiguous and (counter is None or {_unshared(operands)}):",
         "            try:",
         f"                quiet(kernel, {arguments}) if a.size < LARGE else spread(kernel, {large})",
@@ -214,18 +193,18 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
     """Return the fast path for subclasses that inherit the default `__torch_function__`, or nothing.
 
     It is the hot path once more, for operands that are tensors of any class, and gives the result its class, `cls`, at
-    once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it does
-    what `super().__torch_function__` asks for.
+    once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it serves
+    `super().__torch_function__`.
     """
     operands = operands_of(parameters)
     if not fast_paths.ENABLED or not d.elementwise or not d.hot or d.several:
         return []
     if len(operands) > 2 or any(p.operand != ONE for p in operands):
         return []
-    kinds = _HOT_KINDS.get(d.promotion or "")
+    kinds = d.fast_kinds
     if kinds is None or [p for p in parameters if p.default is MISSING] != operands:
         return []
-    compared = d.promotion in ("comparison", "ordering")
+    compared = d.boolean
     same = "result.dtype is BOOL" if compared else "result.dtype is a.dtype"
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
@@ -266,7 +245,7 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
 
 
 def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
-    """Return the source of `inherited(cls, args)`, which returns NotImplemented where the fast path does not do."""
+    """Return the source of `inherited(cls, args)`, which returns NotImplemented where the fast path does not apply."""
     names = [p.name for p in operands_of(parameters)]
     lines = inherited_lines(d, parameters)
     if not lines:

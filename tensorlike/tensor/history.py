@@ -1,4 +1,4 @@
-"""The graph as seen from a tensor: backward, detach, hooks, and who requires grad."""
+"""The autograd methods of tensors: backward, detach, hooks, requires_grad."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Decorator(Protocol):
-    """What makes a function an overridable method of Tensor."""
+    """A decorator that makes a function an overridable method of Tensor."""
 
     def __call__(self, **options: Any) -> Callable[[F], F]: ...
 
 
-__all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
+__all__ = [
+    "hooks_of", "install", "set_data", "set_gradient", "set_hooks", "set_post_accumulate_hooks", "set_requires_grad",
+]  # fmt: skip
 
 
 def _floating(tensor: TensorBase) -> bool:
@@ -37,8 +39,8 @@ def _floating(tensor: TensorBase) -> bool:
 
 
 def set_requires_grad(self: Any, value: bool) -> None:
-    """Say whether gradients are wanted for this leaf."""
-    if not isinstance(value, (bool, int)):
+    """Set whether gradients are computed for this leaf."""
+    if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         if value:
@@ -84,7 +86,7 @@ def set_gradient(self: Any, value: Any) -> None:
 
 
 def set_gradient_dtype(self: Any, value: Any) -> None:
-    """Say which dtype the gradients of this leaf get; None for whatever arrives."""
+    """Set the dtype of the gradients of this leaf; None keeps that of each gradient."""
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("grad_dtype can only be set on leaf tensors.")
     wanted = None if value is None else as_numpy_dtype(value, "grad_dtype")
@@ -100,8 +102,36 @@ def set_gradient_dtype(self: Any, value: Any) -> None:
         self._tl_leaf_edge[0].dtype = wanted
 
 
+def hooks_of(self: Any) -> Any:
+    """Return the hooks on the gradient of this tensor by number, or None before the first one."""
+    if self._tl_edge is None:
+        return self._tl_hooks
+    edge = edge_of(self)
+    return None if edge is None else (edge[0].tensor_hooks or {}).get(edge[1])
+
+
+def set_hooks(self: Any, value: Any) -> None:
+    """Replace the hooks on the gradient of this tensor; None takes them away."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"_backward_hooks must be a dict of hooks by number, or None, got {type(value).__name__}")
+    edge = edge_of(self) if self._tl_tracked else None
+    if self._tl_edge is None:
+        self._tl_hooks = value
+    if edge is not None:
+        add_tensor_hooks(*edge, {} if value is None else value)
+
+
+def set_post_accumulate_hooks(self: Any, value: Any) -> None:
+    """Replace the hooks that run after a gradient was accumulated into this leaf; None takes them away."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(
+            f"_post_accumulate_grad_hooks must be a dict of hooks by number, or None, got {type(value).__name__}"
+        )
+    self._tl_post_accumulate_hooks = value
+
+
 def set_data(self: Any, value: Any) -> None:
-    """Give this tensor the memory of another one; its history stays."""
+    """Replace the memory of this tensor by another one's; its history stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._tl_requires_grad and not _floating(value):
@@ -112,11 +142,15 @@ def set_data(self: Any, value: Any) -> None:
     self._tl_data = value._tl_data
     self._tl_leaf_edge = None
     counter = self._tl_counter
-    # The memory is another's from now on; the count of modifications goes on.
+    # The memory is the other tensor's from now on; the version goes on counting.
     self._tl_counter = value._tl_counter if value._tl_inference else None if counter is None else [counter[0]]
     self._tl_view_base = None
     self._tl_inference = value._tl_inference
     self._tl_tracked = self._tl_tracked or value._tl_inference
+    if self._tl_hooks and self._tl_requires_grad:
+        edge = edge_of(self)
+        if edge is not None:
+            add_tensor_hooks(*edge, self._tl_hooks)
 
 
 def grad_of_root(tensor: Any, gradient: Any) -> Any:
@@ -151,7 +185,7 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
         )
     if type(gradient) is TensorBase._tl_plain:
         return gradient
-    # Formulas run on plain tensors, as they do below PyTorch's Python layer.
+    # Formulas run on plain tensors, as in PyTorch below its Python layer.
     from .views import alias_of
 
     return alias_of(gradient) if gradient._tl_tracked else wrap(gradient._tl_data)
@@ -208,7 +242,7 @@ def install(method: Decorator) -> None:
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach(self: Any) -> Tensor:
         """Return a tensor on the same memory without history.
 
@@ -220,7 +254,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 
@@ -242,9 +276,9 @@ def install(method: Decorator) -> None:
         self._tl_tracked = False
         return self
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
-        """Say whether gradients are wanted for this leaf; return the tensor.
+        """Set whether gradients are computed for this leaf; return the tensor.
 
         >>> import tensorlike as tl
         >>> tl.ones(2).requires_grad_()
@@ -270,9 +304,9 @@ def install(method: Decorator) -> None:
 
     @method(composite=False, name="register_hook")
     def register_tensor_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad)` each time a gradient of this tensor is computed; what it returns replaces it.
+        """Call `hook(grad)` each time a gradient of this tensor is computed; a result other than None replaces it.
 
-        Returns a handle whose `remove()` takes the hook away. Raises RuntimeError when the tensor requires no grad.
+        Returns a handle whose `remove()` removes the hook. Raises RuntimeError when the tensor requires no grad.
 
         >>> import tensorlike as tl
         >>> x = tl.ones(2, requires_grad=True)

@@ -7,7 +7,7 @@ from typing import Any, Self
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import register_plain
 
-from .tensor import Tensor
+from .tensor import Tensor, disabled_torch_function
 
 __all__ = ["Parameter"]
 
@@ -48,6 +48,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 f"Parameter(): argument 'data' must be Tensor, not {type(data).__name__}; make it a tensor first, "
                 "e.g. with tensorlike.as_tensor(data)"
             )
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+            )
         kind = type(data)
         if kind is Tensor or kind is Parameter:
             kind = cls
@@ -59,6 +63,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             result._is_param = True
         set_requires_grad(result, requires_grad)
         return result  # type: ignore[no-any-return]
+
+    #: Results are plain tensors, of subclasses of this class too, as in PyTorch.
+    __torch_function__ = disabled_torch_function
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from .serialization import reduce_tensor

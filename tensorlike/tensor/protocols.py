@@ -1,4 +1,4 @@
-"""How a tensor behaves as a Python object: printing, iteration, copying, hashing."""
+"""Python protocols of tensors: printing, iteration, copying, hashing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 
 def describe(self: Any) -> str:
-    """Return the text of a tensor, whatever its type overrides."""
+    """Return the text of a tensor without dispatch."""
     from .printing import tensor_text  # 2 ms of the import
 
     array = self._tl_data
@@ -34,14 +34,14 @@ def describe(self: Any) -> str:
         edge = edge_of(self) if self._tl_tracked else None
         grad_fn_name = None if edge is None or self._tl_edge is None else edge[0].name()
     except RuntimeError:
-        # A view whose history could not follow what was done to its base.
+        # A view whose history could not follow an in-place modification of its base.
         edge, grad_fn_name = None, "Invalid"
     where = device_of(array)
     dtype = array.dtype
     name = type(self).__name__
     is_parameter = isinstance(self, Parameter)
     plain = type(self) in (Tensor, Parameter)
-    text = tensor_text(
+    return tensor_text(
         array if isinstance(array, np.ndarray) else backend_of(array).to_host(array),
         dtype_name=repr(dtype_of(dtype)).rpartition(".")[2],
         is_default_dtype=dtype in (default_float(), default_complex()),
@@ -51,14 +51,13 @@ def describe(self: Any) -> str:
         class_name="tensor" if plain else name,
         is_parameter=is_parameter and not plain,
     )
-    return "Parameter containing:\n" + text if type(self) is Parameter else text
 
 
 def _inside_handler() -> bool:
     """Return whether this thread is inside a `__torch_function__` right now.
 
-    Logging the arguments there must print them and not ask the same handler again. Walking the frames costs nothing
-    until somebody prints a tensor whose type overrides.
+    Logging the arguments there must print them and not call the same handler again. Walking the frames costs nothing
+    unless a tensor of an overriding type is printed.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -76,7 +75,7 @@ def _inside_handler() -> bool:
     hot_values={"inside_handler": _inside_handler, "describe": describe},
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    """Return the tensor as text: its elements, and what of dtype, device and history is not the default.
+    """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults.
 
     Same as PyTorch's method of that name.
     """
@@ -96,7 +95,7 @@ def _format(self: Tensor, format_spec: str) -> str:
     return object.__format__(self, format_spec)
 
 
-@tensor_method(name="__len__", composite=False)
+@tensor_method(name="__len__", composite=False, differentiable=False)
 def _len(self: Tensor) -> int:
     """Return the size of the first dimension.
 
@@ -122,7 +121,7 @@ def _iter(self: Tensor) -> Iterator[Any]:
     return iter(self.unbind(0))
 
 
-# Not overridable itself, as in PyTorch: what it calls is.
+# Not overridable itself, as in PyTorch, but by the functions that it calls.
 Tensor.__iter__ = _iter  # type: ignore[method-assign, assignment]
 
 
@@ -137,7 +136,7 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0)
 
 
-@tensor_method(name="__contains__")
+@tensor_method(name="__contains__", differentiable=False)
 def _contains(self: Tensor, element: Any) -> bool:
     """Return whether an element of the tensor equals `element`, a number or a tensor.
 
@@ -176,7 +175,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @tensor_method(name="__reduce_ex__", composite=False, comparable=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
-    """Return what pickle stores: elements, requires_grad, type and attributes.
+    """Return the state for pickle: elements, requires_grad, type and attributes.
 
     Same as PyTorch's method of that name.
     """
@@ -185,11 +184,11 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
     return reduce_tensor(self)
 
 
-@tensor_method(composite=False)
-def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:
+def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
-    Raises TypeError when `cls` is no subclass of Tensor.
+    No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
+    it. Raises TypeError when `cls` is no subclass of Tensor.
 
     >>> import tensorlike as tl
     >>> class Sub(tl.Tensor):
@@ -199,9 +198,21 @@ def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:
 
     Same as PyTorch's method of that name.
     """
+    if not isinstance(self, TensorBase):
+        raise TypeError(f"as_subclass() is a method of Tensor and cannot be called with {type(self).__name__}")
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    return retyped(self, cls)  # type: ignore[no-any-return]
+    if self._tl_transformed:
+        # It has no array of its own: what it holds changes its type.
+        return self.held_as(cls)  # type: ignore[attr-defined, no-any-return]
+    result = retyped(self, cls)
+    if self._tl_inference:  # The mode that marks inference tensors does not see this call.
+        result._tl_inference = True
+    return result  # type: ignore[no-any-return]
+
+
+as_subclass.__qualname__ = "Tensor.as_subclass"
+Tensor.as_subclass = as_subclass  # type: ignore[method-assign]
 
 
 def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:

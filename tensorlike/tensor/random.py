@@ -1,4 +1,4 @@
-"""Random tensors: the functions that draw. The generators they draw from are in `generator`.
+"""Random tensors: the sampling functions. The generators are in `generator`.
 
 The distributions are PyTorch's, the numbers are not: see the docstring of `Generator`.
 """
@@ -66,12 +66,13 @@ def _drawn(
         source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
     if out is not None:
-        return write_out(name, out, array)
+        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
     return finish(array, requires_grad)
 
 
 def integer(value: Any, function: str, argument: str) -> int:
-    """Return an argument that must be an integer; a tensor of one integer is taken too."""
+    """Return an argument as an integer, also from a tensor of one; raise for other values."""
     if isinstance(value, TensorBase) and value._tl_data.size == 1 and value._tl_data.dtype.kind in "iu":
         value = value.item()  # type: ignore[attr-defined]
     if not isinstance(value, (int, np.integer)):
@@ -90,7 +91,7 @@ def real(value: Any, function: str, argument: str) -> float:
 
 
 def check_std(value: float, function: str) -> None:
-    """Refuse a standard deviation that is negative."""
+    """Raise for a negative standard deviation."""
     if not value >= 0:
         raise RuntimeError(f"{function}(): normal expects std >= 0.0, but found std {value:g}")
 
@@ -106,7 +107,7 @@ def _continuous(name: str) -> Callable[[Any], None]:
 # ------------------------------------------------------------------------------------------------------ from a shape
 
 
-@factory
+@factory(random=True)
 def rand(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -130,7 +131,7 @@ def rand(
     )  # fmt: skip
 
 
-@factory
+@factory(random=True)
 def randn(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -156,7 +157,7 @@ def randn(
 
 
 def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
-    """Return how to draw integers of a range, and how to check the range against a dtype."""
+    """Return a function that draws integers of a range, and one that checks the range against a dtype."""
     first, last = integer(low, name, "low"), integer(high, name, "high")
     return (
         lambda source, xp, shape, wanted: draw.integers(source, xp, first, last, shape, wanted),
@@ -164,7 +165,7 @@ def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[...,
     )
 
 
-@factory
+@factory(random=True)
 def randint(
     low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
     out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
@@ -217,7 +218,7 @@ def _check_permutation(count: int) -> Callable[[Any], None]:
     return check
 
 
-@factory
+@factory(random=True)
 def randperm(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -262,13 +263,15 @@ def _like(
     return result
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False, random=True)
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.rand_like(tl.ones(2, 3)).shape
@@ -282,13 +285,15 @@ def rand_like(
     )  # fmt: skip
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False, random=True)
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randn_like(tl.ones(2, 3)).shape
@@ -302,7 +307,7 @@ def randn_like(
     )  # fmt: skip
 
 
-@composite(guard=False, operands=("input",))
+@composite(guard=False, operands=("input",), differentiable=False, random=True)
 def randint_like(
     input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -311,6 +316,8 @@ def randint_like(
     """Return integers from `low` up to, and without, `high`, with the shape, dtype and device of `input`.
 
     `randint_like(input, high)` draws from 0 on.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randint_like(tl.ones(2), 3, 4)
@@ -333,7 +340,7 @@ def randint_like(
 
 
 def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
-    """Return the gradient of what is drawn with respect to the parameters of its distribution: zeros."""
+    """Return zeros: the gradient of random numbers with respect to the parameters of their distribution."""
     return grad._tl_zeros(tuple(shape), grad._tl_data.dtype)
 
 
@@ -372,7 +379,7 @@ derivatives(
 )
 
 
-@composite(guard=True, operands=("mean", "std", "out"))
+@composite(guard=True, operands=("mean", "std", "out"), random=True)
 def normal(
     mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
     dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
@@ -381,8 +388,10 @@ def normal(
     """Return normally distributed numbers of that mean and standard deviation.
 
     With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
-    is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`.
-    Nothing flows back to the parameters: their gradient is zero.
+    is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`. The
+    gradient of the parameters is zero.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))
@@ -421,7 +430,7 @@ def checked_probability(function: str, value: float) -> float:
 
 
 def check_probabilities(function: str, array: Any) -> None:
-    """Refuse an array that holds something other than probabilities."""
+    """Raise for an array with elements outside [0, 1]."""
     if not draw.is_floating(array.dtype):
         raise NotImplementedError(
             f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': probabilities need a floating-point dtype"
@@ -430,7 +439,7 @@ def check_probabilities(function: str, array: Any) -> None:
         raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true: a probability is not in [0, 1]")
 
 
-@primitive(out="any")
+@primitive(out="any", random=True)
 def bernoulli(
     xp: Any, input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip
@@ -438,7 +447,7 @@ def bernoulli(
 
     With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
     for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
-    Nothing flows back to the probabilities: their gradient is zero.
+    The gradient of the probabilities is zero.
 
     >>> import tensorlike as tl
     >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
@@ -460,12 +469,12 @@ def bernoulli(
 derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
-@primitive(method=False)
+@primitive(method=False, random=True)
 def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tensor:
     """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
 
-    Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. Nothing flows
-    back to the rates: their gradient is zero.
+    Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
+    the rates is zero.
 
     >>> import tensorlike as tl
     >>> tl.poisson(tl.zeros(2))
@@ -485,7 +494,7 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
 derivatives(poisson, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
-@primitive(out=True, differentiable=False)
+@primitive(out=True, differentiable=False, random=True)
 def multinomial(
     xp: Any, input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip

@@ -1,24 +1,24 @@
-"""What the generated implementations call: running kernels, checking operands, writing results.
+"""The run-time functions of generated code: running kernels, checking operands, writing results.
 
 # Note [Kernels run quietly]
-PyTorch gives inf and nan without a word where NumPy warns, and the user's `np.seterr` must neither be touched nor
-heard. NumPy keeps that state in a ContextVar, so kernels run inside one `contextvars.Context` whose only content is
-"ignore everything": 20 to 40 ns, where `with np.errstate(...)` takes 1300. A Context can be entered once at a time; a
-kernel that finds another thread in it (kernels release the GIL) runs under `np.errstate` instead.
+PyTorch returns inf and nan silently where NumPy warns, and the user's `np.seterr` must neither be changed nor have an
+effect. NumPy keeps that state in a ContextVar, so kernels run inside one `contextvars.Context` whose only content is
+"ignore everything": 20 to 40 ns, where `with np.errstate(...)` takes 1300. A Context can be entered once at a time;
+while another thread is in it (kernels release the GIL), a kernel runs under `np.errstate` instead.
 
 # Note [Errors in no cycle]
 An exception refers to its traceback, that to the frames of the calls, and these to their variables: operands, the
-graph. A frame of the traceback that refers to the exception closes a circle, which keeps all of that until the cyclic
-collector runs. So nothing is handed the exception that it raises: `raise` without a name raises the one being handled,
-`sys.exception()` reads it, and a variable that an exception must go through is deleted in a `finally`.
-tests/reliability/test_errors_release.py calls every function wrongly and looks for circles.
+graph. A frame of the traceback that refers to the exception closes a reference cycle, which keeps all of that until the
+cyclic collector runs. So no function is passed the exception that it raises: `raise` without a name raises the one
+being handled, `sys.exception()` reads it, and a variable that must hold an exception is deleted in a `finally`.
+tests/reliability/test_errors_release.py calls every function wrongly and looks for cycles.
 
 # Note [The current device]
-CuPy computes on the device that is current in a thread, and gives results there. Whatever works on device arrays makes
-theirs the current one first: a generated implementation that finds them elsewhere calls itself once more inside that
-device's context. The fast paths try, and look where the result is. Zero-dimensional tensors of the CPU may go with
-tensors of a GPU where an operation is pointwise; they are moved there first, recorded, so that their gradients come
-back.
+CuPy computes on the device that is current in a thread, and gives results there. Functions on device arrays make the
+arrays' device the current one first: a generated implementation that finds another one calls itself again inside that
+device's context. The fast paths run first, and check the device of the result. Zero-dimensional tensors of the CPU may
+go with tensors of a GPU where an operation is pointwise; they are moved there first, recorded, so that their gradients
+come back.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tensorlike.dispatch.options import fitting
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
-from .views import check_overlap, check_shared
+from .views import READ_APART, check_overlap, check_shared
 
 __all__ = [
     "again",
@@ -99,7 +99,7 @@ def as_array(value: Any) -> Any:
 
 
 class _Elsewhere:
-    """What a fast path takes for a result that is not where its operands are: no dtype that it accepts."""
+    """Stands for a result on another device than its operands: its dtype is none that a fast path accepts."""
 
     dtype = None
 
@@ -108,7 +108,8 @@ _ELSEWHERE = _Elsewhere()
 
 
 def hot_array(value: Any, *operands: Any) -> Any:
-    """Return the result of a fast path as an array, or what the path refuses: see Note [The current device]."""
+    """Return the result of a fast path as an array, or an object that the path rejects: see Note [The current device].
+    """
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
     here = device_of(value)
@@ -116,7 +117,7 @@ def hot_array(value: Any, *operands: Any) -> Any:
 
 
 def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
-    """Return the context that device arrays are computed with in; None when their device is the current one already."""
+    """Return the device context for computing with these arrays; None if it is the current one already."""
     for array in arrays:
         for item in array if isinstance(array, (list, tuple)) else (array,):
             if type(item) is ndarray:
@@ -129,7 +130,7 @@ def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
 
 
 def device_guard(array: Any) -> AbstractContextManager[Any]:
-    """Return the context that `array` is computed with in: for functions that work on raw arrays themselves."""
+    """Return the device context for computing with `array`, for functions on raw arrays."""
     return (None if type(array) is ndarray else elsewhere(array)) or _NO_GUARD
 
 
@@ -137,7 +138,7 @@ _NO_GUARD: AbstractContextManager[Any] = nullcontext()
 
 
 def guarded(function: F) -> F:
-    """Have a function that works on raw arrays run where its first tensor or array is."""
+    """Make a function on raw arrays run in the device context of its first tensor or array."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -172,7 +173,7 @@ def copied(array: Any) -> Any:
 def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     """Return operands with the zero-dimensional tensors of the CPU moved to the device of the others; None if none are.
 
-    What is to be written to in place stays where it is.
+    The operand of an in-place form is not moved.
     """
     tensors = [o for o in operands if isinstance(o, TensorBase)]
     there = next((device_of(t._tl_data) for t in tensors if type(t._tl_data) is not ndarray), None)
@@ -185,12 +186,20 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
-def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise what `space` raises."""
     moved = scalars_moved(inplace, *args)
     if moved is None:
-        raise
+        return space(name, *[a._tl_data for a in args if isinstance(a, TensorBase)])
     return function(*moved, **options)
+
+
+def shared_space(name: str, *arrays: Any) -> Any:
+    """Return what `space` returns, None where it would raise because the operands are on two devices."""
+    try:
+        return space(name, *arrays)
+    except RuntimeError:
+        return None
 
 
 def run_guarded(
@@ -212,7 +221,7 @@ def contiguous_arrays(values: Any) -> list[Any]:
     return [v if v.flags.c_contiguous else v.copy() for v in arrays]
 
 
-#: The numbers that operands usually are. `numbers.Number` finds all of them, and takes ten times as long.
+#: The usual types of numbers. `numbers.Number` covers all, and takes ten times as long.
 _WEAK = frozenset((int, float))
 
 
@@ -278,9 +287,9 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
 
 
 def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
-    """Return a number as a zero-dimensional tensor, of the dtype that it takes on next to the other operands.
+    """Return a number as a zero-dimensional tensor, of its promoted dtype next to the other operands.
 
-    `floating` is what the operation computes in when the operands are integers.
+    `floating` is the dtype in which the operation computes integers.
     """
     for other in others:
         if isinstance(other, TensorBase):
@@ -296,7 +305,7 @@ def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
 
 
 def many(function: str, argument: str, position: int | None, values: Any) -> list[Any]:
-    """Return the arrays of a sequence of tensors, or raise."""
+    """Return the arrays of a sequence of tensors; raise TypeError for other values."""
     if not isinstance(values, (list, tuple)):
         wrong_type(function, argument, position, values, "tuple of Tensors")
     arrays = []
@@ -414,7 +423,7 @@ def promote_subtraction(name: str, xp: Any, operands: Sequence[Any]) -> tuple[An
 
 
 def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Let an operand through that is not boolean."""
+    """Return the operand; raise for a boolean one."""
     if operands[0].dtype == _BOOL:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
@@ -424,7 +433,7 @@ def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, 
 
 
 def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Let an operand through that is not boolean, nor complex if a real result is to be written into it."""
+    """Return the operand; raise for a boolean one, and for a complex one if a real result is written into it."""
     if operands[0].dtype.kind == "c" and name.endswith("_"):
         raise RuntimeError("In-place abs is not supported for complex tensors: use abs(), whose result is real.")
     return promote_numeric(name, xp, operands)
@@ -442,8 +451,7 @@ def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, .
 
 
 def check_fit(operands: Sequence[Any], dtype: Any) -> None:
-    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; of a negative one the size
-    # counts.
+    # Unlike the operators, a few functions raise for a number that the dtype cannot hold, by its absolute value.
     if dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
         for number in operands:
@@ -461,7 +469,7 @@ def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ..
 
 
 def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Bring base and exponent to their common dtype; an integer has no negative power that is one."""
+    """Bring base and exponent to their common dtype; raise for an integer with a negative exponent."""
     dtype = _common(operands)
     exponent = operands[-1]
     if isinstance(exponent, (int, np.integer)) and exponent < 0 and dtype.kind in "iu":
@@ -470,40 +478,6 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
         )
     check_fit(operands[1:], dtype)
     return promote_numeric(name, xp, operands)
-
-
-def promote_truth(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Turn operands into booleans: what is not zero is true."""
-    return tuple(
-        (o if o.dtype == _BOOL else o != 0) if hasattr(o, "astype") and not isinstance(o, np.generic)
-        else xp.asarray(bool(o))
-        for o in operands
-    )  # fmt: skip
-
-
-PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "arithmetic": promote_arithmetic,
-    "comparison": promote_arithmetic,
-    "ordering": promote_real,
-    "float": promote_float,
-    "numeric": promote_numeric,
-    "real": promote_real,
-    "real numeric": promote_real_numeric,
-    "real float": promote_only("f", "real", promote_float),
-    "floating": promote_only("f", "floating-point"),
-    "inexact": promote_only("fc", "floating-point and complex"),
-    "integers": promote_only("iu", "integer"),
-    "division": promote_real_numeric,
-    "bits": promote_bits,
-    "bounds": promote_bounds,
-    "double": promote_double,
-    "magnitude": promote_magnitude,
-    "negation": promote_negation,
-    "power": promote_power,
-    "quotient": promote_nothing,
-    "subtraction": promote_subtraction,
-    "truth": promote_truth,
-}
 
 
 # --------------------------------------------------------------------------------------------------- writing results
@@ -543,12 +517,15 @@ _TYPE_ERRORS = frozenset((
 ))  # fmt: skip
 
 
-def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True) -> Any:
+def write_out(
+    name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True,
+    pointwise: bool = False,
+) -> Any:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
     By `rule` the result is cast, if it can be ("cast") or whatever it loses ("any"), or `out` must be of its dtype
     ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands
-    may require grad.
+    may require grad. A `pointwise` operation does not resize its operands.
     """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
@@ -578,7 +555,14 @@ def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cas
             f"{dtype_name(target.dtype)}"
         )
     check_overlap(target, name)
+    if name in READ_APART:
+        check_shared(out, operands, name)
     if target.shape != result.shape:
+        if pointwise and any(o is out for o in operands):
+            raise RuntimeError(
+                f"{name}(): output with shape {list(target.shape)} doesn't match the broadcast shape "
+                f"{list(result.shape)}: an operand cannot be resized while it is read"
+            )
         if target.size:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
@@ -601,7 +585,7 @@ def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cas
 
 
 def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:
-    """Return the dtype that a factory was asked for by `dtype=` or `out=`, None when by neither.
+    """Return the dtype requested of a factory by `dtype=` or `out=`, None if by neither.
 
     Raises RuntimeError when the two differ.
     """
@@ -638,6 +622,6 @@ def result_array(value: Any) -> Any:
 
 
 __all__ += [
-    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
+    "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
     "is_number", "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
 ]  # fmt: skip

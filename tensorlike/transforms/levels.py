@@ -1,28 +1,27 @@
-"""What the transforms share: levels, and the tensor-like type that answers for one.
+"""Shared by the transforms: levels, and the base of their tensor-like types.
 
 # Note [Transforms are tensor-like types]
 A batched tensor and a dual tensor are subclasses of Tensor with a `__torch_function__`, and nothing below the dispatch
-layer knows of them. Each belongs to a level: `vmap` inside `jvp` inside `vmap` are three. A call is answered by the
-innermost level among its operands; the answer calls public functions on what those operands hold, which may belong to
-levels further out, and so on down to plain tensors. Reverse mode needs no level: what a transform holds is recorded by
-the graph like any tensor, and `autograd.grad` is one more function that each type answers.
+layer knows of them. Each belongs to a level: `vmap` inside `jvp` inside `vmap` are three. A call is dispatched to the
+innermost level among its operands; its implementation calls public functions on the tensors inside those operands,
+which may belong to outer levels, and so on down to plain tensors. Reverse mode needs no level: the tensors inside are
+recorded by the graph like any tensor, and `autograd.grad` is one more function that each type implements.
 
-Neither type has an array: `_tl_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for,
-so that a function which works on arrays cannot go on with the wrong one.
+Neither type has an array: `_tl_data` has a shape, a dtype and a device, and raises `NoArray` when elements are read, so
+that a function which works on arrays cannot go on with the wrong one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
-from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
@@ -31,26 +30,30 @@ from .description import Described, NoArray
 
 __all__ = [
     "Level",
+    "Method",
     "NoArray",
     "TransformTensor",
     "below",
     "bind",
     "follow",
-    "inplace_counterpart",
+    "functional_of",
     "leaves",
+    "of_inplace_form",
     "physical",
     "plain_of",
     "running",
     "shape_of",
     "tree_map",
-    "writes",
 ]
 
 _new = object.__new__
 
+#: The methods and properties of tensors, for giving them rules: Tensor gets them when the operations are declared.
+Method: Any = Tensor
+
 
 class Level:
-    """One running transform: where it stands among those that run, and whether it still does."""
+    """One running transform: its depth among those that run, and whether it still runs."""
 
     __slots__ = ("alive", "depth", "kind", "mode", "randomness", "size")
 
@@ -60,13 +63,13 @@ class Level:
         #: The number of examples of a `vmap`.
         self.size = size
         self.randomness = randomness
-        #: The mode of a `vmap` that decides what random functions do.
+        #: The mode of a `vmap` for its random functions.
         self.mode: TorchFunctionMode | None = None
         self.alive = True
 
 
 class below:
-    """Run a block as if the transforms from `level` inwards were not there."""
+    """Run a block without the transforms from `level` inwards."""
 
     # Neither this nor the next is a Switch, which takes 0.6 us more: this one is entered at each call.
     __slots__ = ("_level", "_state")
@@ -128,13 +131,13 @@ class TransformTensor(Tensor):
 
     _tl_transformed = True
     _level: Level
-    # What the two types hold.
+    # The tensors inside the two types.
     _value: Any
     _primal: Any
     _tangent: Any
-    #: How the type is called in messages.
+    #: The name of the type in messages.
     words: ClassVar[str] = "a transform"
-    #: How many dimensions of what it holds it does not show.
+    #: The number of hidden dimensions of the tensor inside.
     batch_dimensions: ClassVar[int] = 0
 
     @property
@@ -149,7 +152,7 @@ class TransformTensor(Tensor):
     def __torch_function__(
         cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Have the innermost level among the operands answer."""
+        """Dispatch to the innermost level among the operands."""
         kwargs = kwargs or {}
         if func is autograd_grad:
             from .gradients import answer_grad
@@ -161,24 +164,28 @@ class TransformTensor(Tensor):
             for leaf in (value,) if isinstance(value, Tensor) else leaves(value):
                 if isinstance(leaf, TransformTensor) and (top is None or leaf._level.depth > top._level.depth):
                     top = leaf
-        if top is None:  # Asked for a type alone: nothing to answer for.
+        if top is None:  # Only a type among the arguments: no tensor of a transform.
             return NotImplemented
         return top.answer(top._level, func, args, kwargs)
 
-    # What each transform defines. They are not abstract methods: `ABCMeta` would answer every `isinstance` by a call,
-    # of which a mapped operation makes several.
+    # Defined by each transform. Not abstract methods: with `ABCMeta` every `isinstance` would be a call, of which a
+    # mapped operation makes several.
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Answer a call in which `level` is the innermost one."""
+        """Compute a call in which `level` is the innermost one."""
         raise NotImplementedError(f"{cls.__name__} has no answer()")
 
     def held(self) -> tuple[Any, ...]:
         """Return the tensors that this one is made of."""
         raise NotImplementedError(f"{type(self).__name__} has no held()")
 
+    def held_as(self, cls: type) -> Any:
+        """Return this tensor made of tensors of the type `cls`: what `as_subclass` does inside a transform."""
+        raise NotImplementedError(f"{type(self).__name__} has no held_as()")
+
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor, one of a transform or not, without asking anybody: 5 us less than `x.shape`."""
+    """Return the shape of a tensor, one of a transform or not, without dispatch: 5 us less than `x.shape`."""
     hidden = 0
     while isinstance(tensor, TransformTensor):
         hidden += tensor.batch_dimensions
@@ -203,18 +210,18 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-def follow(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the code of a function made of other public functions, each of which is asked about in turn."""
-    if row.of_library:
-        return row.implementation(*args, **kwargs)
-    # What a user's function draws is seen where it is drawn, by the modes that are off while they pass this call on.
+def follow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the code of a function made of other public functions, each of which is dispatched in turn."""
+    if form.operation.random is not None:
+        return form.implementation(*args, **kwargs)
+    # What it draws is seen where it is drawn, by the modes that are off while they pass this call on.
     state = STATE.get()
     on = {id(a.mode) for a in state.modes}
     with ExitStack() as stack:
         for level in state.levels:
             if level.mode is not None and id(level.mode) not in on:
                 stack.enter_context(level.mode)
-        return row.implementation(*args, **kwargs)
+        return form.implementation(*args, **kwargs)
 
 
 def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
@@ -232,29 +239,16 @@ def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     return bound
 
 
-def writes(row: Form) -> bool:
-    """Return whether a function writes into its first operand."""
-    return row.of_library and row.inplace
+def of_inplace_form(form: Form) -> bool:
+    """Return whether a form writes what other forms of its operation return: `add_`, but not `fill_diagonal_`."""
+    return form.inplace and not form.operation.forms[0].inplace
 
 
-def inplace_counterpart(row: Form) -> Any:
-    """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
-    if not row.of_library:
+def functional_of(form: Form) -> Callable[..., Any] | None:
+    """Return the function that computes what an in-place one writes; None where there is none."""
+    if not form.inplace:
         return None
-    name = row.name.removeprefix("Tensor.")
-    d = row.operation if row.operation.primitive else None
-    if d is not None and row.kind in ("inplace", "alias") and writes(row):
-        found = getattr(Tensor, d.name, None) or d.function
-        return None if found is row.function else found
-    if name.endswith("_") and not name.endswith("__"):
-        plain = name[:-1]
-        other = getattr(Tensor, plain, None) if row.name.startswith("Tensor.") else None
-        if isinstance(other, property):
-            return None
-        if other is None:
-            outer = REGISTRY.get(f"{row.namespace}.{plain}")
-            other = None if outer is None else outer.function
-        return other
-    if d is not None and name.startswith("__i") and name.endswith("__") and name != "__invert__":
-        return getattr(Tensor, d.name, None)
-    return None
+    variant = form.operation.variant
+    if variant is not None and variant.kind == INPLACE:
+        return variant.of.function
+    return form.operation.function if of_inplace_form(form) and form.kind != "setter" else None

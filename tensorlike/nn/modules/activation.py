@@ -1,9 +1,10 @@
-"""Activation functions as modules, element by element unless said otherwise."""
+"""Activation functions as modules, elementwise unless stated otherwise."""
 
 from __future__ import annotations
 
 import warnings
 
+import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
@@ -123,7 +124,7 @@ class SiLU(Module):
 
 
 class GELU(Module):
-    """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` takes a faster formula close to it.
+    """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` is a faster approximation.
 
     >>> import tensorlike as tl
     >>> tl.nn.GELU()(tl.tensor([-1.0, 2.0]))
@@ -154,7 +155,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
+        return tl.sigmoid(input)
 
 
 class Tanh(Module):
@@ -168,7 +169,7 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
+        return tl.tanh(input)
 
 
 class Softplus(Module):
@@ -236,7 +237,7 @@ class LogSoftmax(Module):
 
 
 class Hardtanh(Module):
-    """x cut off at `min_val` and `max_val`; AssertionError unless the first is smaller.
+    """x clamped to `min_val` and `max_val`; AssertionError unless the first is smaller.
 
     >>> import tensorlike as tl
     >>> tl.nn.Hardtanh()(tl.tensor([-3.0, 0.5, 2.0]))

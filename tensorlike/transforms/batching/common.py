@@ -1,10 +1,11 @@
-"""What the batching rules share."""
+"""Shared by the batching rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import batch_of, batched, is_batched, unbatched, wrapped
@@ -27,15 +28,15 @@ __all__ = [
 Arguments = dict[str, Any]
 
 
-def arguments(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
-    """Return the arguments of a call by name, the first one as "input"; None for calls a rule has nothing to say of."""
+def arguments(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
+    """Return the arguments of a call by name, the first one as "input"; None for calls that a rule does not cover."""
     if kwargs.get("out") is not None:
         return None
-    bound = bind(row, args, kwargs)
+    bound = bind(form, args, kwargs)
     if bound is None:
         return None
     bound.pop("out", None)
-    first = row.parameters[0].name
+    first = form.parameters[0].name
     return {"input" if name == first else name: value for name, value in bound.items()}
 
 
@@ -46,14 +47,14 @@ def only_first(level: Level, given: Arguments) -> bool:
     )
 
 
-def called(row: Any, given: Arguments) -> Any:
+def called(form: Form, given: Arguments) -> Any:
     """Call a function with arguments by name."""
-    keywords = {p.name: given[p.name] for p in row.parameters[1:] if p.name in given}
-    return row.function(given["input"], **keywords)
+    keywords = {p.name: given[p.name] for p in form.parameters[1:] if p.name in given}
+    return form.function(given["input"], **keywords)
 
 
 def shifted(dim: Any) -> Any:
-    """Return dimensions of one example as dimensions of the batch: those counted from the end stay what they are."""
+    """Return dimensions of one example as dimensions of the batch: those counted from the end stay the same."""
     if isinstance(dim, int):
         return dim + 1 if dim >= 0 else dim
     return tuple(shifted(d) for d in dim)
@@ -68,13 +69,13 @@ def aligned(value: Any, rank: int, level: Level) -> Any:
     return inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:]) if missing > 0 else inner
 
 
-def passed_through(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the function on the batch as if it were an example."""
     if kwargs.get("out") is not None:
         return NotImplemented
     first = args[0] if args else kwargs.get("input", kwargs.get("self"))
     args, kwargs = tree_map(lambda v: unbatched(v, level), (args, kwargs))
-    result = row.function(*args, **kwargs)
+    result = form.function(*args, **kwargs)
     # `plain.to(batch)` asks the batch for its dtype alone.
     return wrapped(result, level) if is_batched(first, level) else result
 

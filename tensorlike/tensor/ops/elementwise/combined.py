@@ -1,10 +1,10 @@
-"""Several steps of arithmetic in one: products and quotients added, interpolation, common divisors."""
+"""Fused arithmetic: `addcmul`, `addcdiv`, interpolation, common divisors, the step function."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import number_array, promote_arithmetic
@@ -16,7 +16,7 @@ __all__ = ["addcdiv", "addcmul", "gcd", "heaviside", "lcm", "lerp"]
 
 
 def _factor(xp: Any, value: Any, dtype: Any) -> Any:
-    """Return `value` as PyTorch takes it for this dtype: cut to an integer for integers."""
+    """Return the factor `value` converted for this dtype: truncated to an integer for integer dtypes."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {value}")
     if dtype.kind in "iu":
@@ -42,6 +42,7 @@ def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
     return xp.add(input, product)
 
 
+deprecated_orders(addcmul, "input value tensor1 tensor2")
 derivatives(
     addcmul,
     input=lambda grad: grad,
@@ -74,6 +75,7 @@ def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
     return xp.add(input, quotient)
 
 
+deprecated_orders(addcdiv, "input value tensor1 tensor2")
 derivatives(
     addcdiv,
     input=lambda grad: grad,

@@ -27,9 +27,9 @@ from ..shared import check_tensor, real_dtype, zeros_like
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@pointwise(None, inplace=True, out="exact")
+@pointwise(None, inplace=True, out="exact", linear_in=("input",))
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
-    """Return the complex conjugate of each element in memory of its own; real ones as they are.
+    """Return the complex conjugate of each element, in new memory; real elements are unchanged.
 
     >>> import tensorlike as tl
     >>> tl.conj_physical(tl.tensor([1 + 2j]))
@@ -45,11 +45,11 @@ derivatives(conj_physical, input=lambda grad: grad.conj())
 _conj_physical = undispatched(conj_physical)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def conj(input: Tensor) -> Tensor:
     """Return the complex conjugate of each element; a real tensor comes back itself.
 
-    The result of a complex tensor has its own memory, where PyTorch's is a view that conjugates when it is read.
+    The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
 
     >>> import tensorlike as tl
     >>> tl.conj(tl.tensor([1 + 2j]))
@@ -77,7 +77,7 @@ derivatives(_real, input=lambda grad: grad)
 # Not `grad * 1j`, whose real part is nan where the gradient is infinite.
 derivatives(_imag, input=lambda grad: undispatched(complex)(zeros_like(grad), grad))
 
-# The implementations behind the dispatch, which the public functions have done already.
+# The undispatched implementations: the public functions have dispatched already.
 _real_of = undispatched(_real)
 _imag_of = undispatched(_imag)
 
@@ -97,7 +97,7 @@ def _imaginary_part(tensor: Any) -> Any:
     return _imag_of(tensor)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def real(input: Tensor) -> Tensor:
     """Return the real parts as a view of a complex tensor; a real tensor comes back itself.
 
@@ -110,7 +110,7 @@ def real(input: Tensor) -> Tensor:
     return _real_part(input)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary parts as a view of a complex tensor.
 
@@ -143,13 +143,13 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _declare_properties() -> None:
-    # In a function, because as properties they have the names of the functions above.
-    @tensor_property(setter=_set_real)
+    # In a function of their own: these properties have the same names as the functions above.
+    @tensor_property(setter=_set_real, linear=True)
     def real(self: Tensor) -> Tensor:
         """The real parts, a view of a complex tensor; a real tensor itself."""
         return _real_part(self)
 
-    @tensor_property(setter=_set_imag)
+    @tensor_property(setter=_set_imag, linear=True)
     def imag(self: Tensor) -> Tensor:
         """The imaginary parts, a view; RuntimeError for a real tensor."""
         return _imaginary_part(self)
@@ -201,7 +201,7 @@ def view_as_complex(xp: Any, input: Tensor) -> Tensor:
         raise RuntimeError(f"Tensor must have a last dimension of size 2, and this one's shape is {list(input.shape)}")
     itemsize = input.dtype.itemsize
     if not input.size:
-        return xp.empty(input.shape[:-1], dtype=f"c{2 * itemsize}")  # No memory to share, and the strides mean nothing.
+        return xp.empty(input.shape[:-1], dtype=f"c{2 * itemsize}")  # no memory to share, and strides have no meaning
     if input.strides[-1] != itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1; make it contiguous() first")
     if any(step % (2 * itemsize) for step in input.strides[:-1]):
@@ -235,7 +235,7 @@ def _join(xp: Any, first: Any, second: Any) -> Any:
     return result
 
 
-@pointwise(None, promotion=None, method=False, inplace=False, out="exact")
+@pointwise(None, promotion=None, method=False, inplace=False, out="exact", linear_in=("real", "imag"))
 def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 
@@ -298,7 +298,7 @@ def angle(xp: Any, input: Tensor) -> Tensor:
 def _angle_backward(grad: Any, input: Any) -> Any:
     if not input.is_complex():
         return zeros_like(grad)
-    # Along the circle, and the faster the nearer to zero.
+    # The gradient is tangential to the circle, and inversely proportional to the absolute value.
     size = input.abs()
     return (grad * (input / (size * size) * builtins.complex(0, 1))).where(size != 0, 0)
 

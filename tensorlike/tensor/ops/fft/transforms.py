@@ -45,7 +45,7 @@ def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> 
     return _written(name, out, undispatched(to_real)(input, sizes, axes, norm), input)
 
 
-# A signal that mirrors itself and its real spectrum are each other's the other way round: the conjugate turns them.
+# A Hermitian signal and its real spectrum are transformed by the inverse of `rfft` and `irfft`: conjugate to reverse.
 
 
 def _mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
@@ -60,16 +60,16 @@ def _to_mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -
     return _written(name, out, found, input)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Return the discrete Fourier transform of `input`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a
-    length below 1, and IndexError when `dim` is out of range.
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
+    below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
     >>> tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))
@@ -80,16 +80,16 @@ def fft(
     return _full("fft", input, None if n is None else (n,), (dim,), norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Return the inverse of `fft`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a
-    length below 1, and IndexError when `dim` is out of range.
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
+    below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
     >>> tl.fft.ifft(tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))).real
@@ -100,15 +100,15 @@ def ifft(
     return _full("ifft", input, None if n is None else (n,), (dim,), norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """Return the half of the Fourier transform of a real `input` that determines the other, along `dim`.
+    """Return the non-redundant half of the Fourier transform of a real `input`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
     elements or a length below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
@@ -120,14 +120,14 @@ def rfft(
     return _half("rfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Return the real signal whose half spectrum, as of `rfft`, is `input`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even
-    one. `norm` says which direction is divided by the length: "backward" (as None does), "forward", or "ortho" for both
+    one. `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both,
     by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
     RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
 
@@ -140,14 +140,14 @@ def irfft(
     return _from_half("irfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even
-    one. `norm` says which direction is divided by the length: "backward" (as None does), "forward", or "ortho" for both
+    one. `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both,
     by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
     RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
 
@@ -160,15 +160,15 @@ def hfft(
     return _mirrored("hfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Return the inverse of `hfft`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
     elements or a length below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
@@ -180,7 +180,7 @@ def ihfft(
     return _to_mirrored("ihfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -204,7 +204,7 @@ def fft2(
     return _full("fft2", input, s, dim, norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -228,7 +228,7 @@ def ifft2(
     return _full("ifft2", input, s, dim, norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -237,7 +237,7 @@ def rfft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the half of the Fourier transform of a real `input` that determines the other, over two dimensions.
+    """Return the non-redundant half of the Fourier transform of a real `input`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
@@ -252,7 +252,7 @@ def rfft2(
     return _half("rfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -276,7 +276,7 @@ def irfft2(
     return _from_half("irfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -300,7 +300,7 @@ def hfft2(
     return _mirrored("hfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -324,7 +324,7 @@ def ihfft2(
     return _to_mirrored("ihfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -348,7 +348,7 @@ def fftn(
     return _full("fftn", input, s, dim, norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -372,7 +372,7 @@ def ifftn(
     return _full("ifftn", input, s, dim, norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -381,7 +381,7 @@ def rfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the half of the Fourier transform of a real `input` that determines the other, over several dimensions.
+    """Return the non-redundant half of the Fourier transform of a real `input`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `rfft` does along one. The
     half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
@@ -397,7 +397,7 @@ def rfftn(
     return _half("rfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -422,7 +422,7 @@ def irfftn(
     return _from_half("irfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -447,7 +447,7 @@ def hfftn(
     return _mirrored("hfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -548,9 +548,9 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     return undispatched(roll)(input, shifts, list(axes))
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Return what `fft` returned with the frequency 0 moved to the middle of each dimension of `dim`, or of all.
+    """Move the zero frequency of a result of `fft` to the middle of each dimension in `dim`, or of all.
 
     Raises IndexError when a dimension is out of range.
 
@@ -563,9 +563,9 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return _shifted("fftshift", input, dim, 1)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Return `input` with what `fftshift` did undone.
+    """Undo `fftshift`: move the zero frequency back to the beginning of each dimension.
 
     Raises IndexError when a dimension is out of range.
 

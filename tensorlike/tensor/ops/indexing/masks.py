@@ -1,4 +1,4 @@
-"""Elements by masks, and where elements are: filling, selecting, nonzero, one-hot."""
+"""Filling and selecting elements by masks, and finding elements: nonzero, one-hot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_mask(function: str, mask: Any) -> None:
 
 
 def _fits(function: str, input: Any, mask: Any) -> None:
-    """Raise unless the mask broadcasts to the tensor that is written to."""
+    """Raise unless the mask broadcasts to the shape of the written tensor."""
     shape = shared_shape(function, input, mask)
     if shape != input.shape:
         raise RuntimeError(
@@ -171,7 +171,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False
 def nonzero(
     input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
 ) -> tuple[Tensor, ...]: ...
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
@@ -195,7 +195,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, differentiable=False)
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the elements that are not zero, one element in a row.
 
@@ -209,12 +209,12 @@ def argwhere(input: Tensor) -> Tensor:
     return wrap(_places(input, "argwhere"))
 
 
-@composite(guard=False, namespace="tensorlike.nn.functional")
+@composite(guard=False, namespace="tensorlike.nn.functional", differentiable=False)
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """Return, for each class number in `input`, zeros with a one at its place, as a last dimension.
+    """Return the one-hot encoding of the class indices in `input`, along a new last dimension.
 
-    `num_classes` is one more than the largest number unless given. Raises RuntimeError unless the numbers are int64,
-    not negative, and less than `num_classes`.
+    `num_classes` is one more than the largest index unless given. Raises RuntimeError unless the indices are int64, not
+    negative, and less than `num_classes`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.one_hot(tl.tensor([0, 2]))
@@ -250,7 +250,7 @@ def _one_hot(array: Any, num_classes: int) -> Any:
     return (array[..., None] == xp.arange(num_classes)).astype(np.int64)
 
 
-@composite(method=True)
+@composite(method=True, differentiable=False)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
     """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
 

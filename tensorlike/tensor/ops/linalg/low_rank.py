@@ -1,4 +1,4 @@
-"""A few singular values of large matrices, from products with random ones."""
+"""Randomised low-rank decompositions: a few singular values of large matrices."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _range(A: Any, q: int, niter: int) -> Any:
 def _decomposed(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
     rows, columns = A.shape[-2:]
     if rows < columns:
-        # The smaller side is the one that is sampled.
+        # Sample the smaller side.
         V, S, U = _decomposed(A.mH, q, niter)
         return U, S, V
     basis = _range(A, q, niter)
@@ -50,7 +50,7 @@ def _decomposed(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
     return basis @ U, S, Vh.mH
 
 
-@composite
+@composite(random=None)
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -80,7 +80,7 @@ def svd_lowrank(
     return _decomposed(A, count, 2 if niter is None else niter)
 
 
-@composite
+@composite(random=None)
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where tensors lie: without their history, on which device, on whose memory."""
+"""The placement of tensors: detaching, devices, and shared memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tensorlike.tensor.views import detached
 __all__ = ["detach", "get_device"]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def detach(input: Tensor) -> Tensor:
-    """Return a tensor on the memory of `input` without history.
+    """Return a tensor that shares the memory of `input` and has no history.
 
     >>> import tensorlike as tl
     >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
@@ -28,7 +28,7 @@ def detach(input: Tensor) -> Tensor:
     return detached(input)
 
 
-@composite
+@composite(differentiable=False)
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 
@@ -41,9 +41,9 @@ def get_device(input: Tensor) -> int:
     return _get_device(input)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Return whether both tensors show the same memory in the same shape, with the same steps.
+    """Return whether both tensors have the same memory, shape and strides.
 
     >>> import tensorlike as tl
     >>> x = tl.arange(4)

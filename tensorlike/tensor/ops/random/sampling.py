@@ -1,6 +1,6 @@
 """Filling tensors with random numbers, in place.
 
-Nothing flows back through what is drawn: the gradient of what a tensor held before is zero.
+Drawn numbers have no derivative, and the gradient of the former elements is zero.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["bernoulli_"]
 
 
 def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any], *parameters: Any) -> Any:
-    """Return what `sample` draws for `array`."""
+    """Draw an array like `array` by `sample`."""
     generator = generator_for(generator, device_of(array), function)
     with generator.drawing():
         source = generator.source()
@@ -40,7 +40,7 @@ def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any],
 def _in_place_only(kernel: Callable[..., Any]) -> Any:
     """Declare a method that fills a tensor; it exists in its in-place form alone."""
     name = kernel.__name__.removesuffix("_kernel")
-    made = primitive(name=name, function=False, method=False, inplace=True)(kernel)
+    made = primitive(name=name, function=False, method=False, inplace=True, random=True)(kernel)
     derivatives(made, self=lambda grad, self_shape: no_gradient(grad, self_shape))
     return made
 
@@ -135,7 +135,7 @@ def random_kernel(
     return _fill("random_", self, generator, draw.integers, low, high)
 
 
-@tensor_method
+@tensor_method(random=True)
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill the tensor with ones, with probability `p`, and zeros, and return it.
 
@@ -196,7 +196,7 @@ def exponential_kernel(
 
 @_in_place_only
 def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill the tensor with how many trials of probability `p` it takes to succeed once, and return it.
+    """Fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
 
     Raises RuntimeError for a probability outside (0, 1), NotImplementedError for a boolean or complex tensor.
 

@@ -34,7 +34,7 @@ _reshape = undispatched(reshape)
 
 
 def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return `size` with -1 replaced by what `shape` has there; RuntimeError when `shape` does not expand to it."""
+    """Return `size` with -1 replaced by the size in `shape`; raise RuntimeError if `shape` does not expand to it."""
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
@@ -65,7 +65,7 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
 def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of this tensor with its dimensions of size 1 expanded, and new ones in front, without copying.
 
-    -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not fit.
+    -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not match.
 
     >>> import tensorlike as tl
     >>> tl.tensor([[1], [2]]).expand(-1, 3)
@@ -82,7 +82,7 @@ derivatives(expand, input=lambda grad: grad)
 _expand = undispatched(expand)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor expanded to the shape of `other`.
 
@@ -98,7 +98,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return _expand(self, other._tl_data.shape)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of `input` expanded to the shape `size`.
 
@@ -113,7 +113,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def _all_of(tensors: tuple[Any, ...], function: str) -> list[Any]:
-    """Return tensors that were passed one by one or as one sequence."""
+    """Return the tensors passed one by one, or as one sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     for position, tensor in enumerate(tensors):
@@ -124,7 +124,7 @@ def _all_of(tensors: tuple[Any, ...], function: str) -> list[Any]:
     return list(tensors)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Return the tensors expanded to their common shape, as views.
 
@@ -154,9 +154,9 @@ def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------------------- repeating
 
 
-@primitive(function=False, spread="repeats")
+@primitive(function=False, spread="repeats", linear_in=("input",))
 def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
-    """Return copies of this tensor side by side: `repeats` says how many along each dimension.
+    """Tile this tensor: return `repeats` copies of it side by side along each dimension.
 
     Raises RuntimeError for fewer numbers than dimensions.
 
@@ -198,9 +198,9 @@ def _tiled(input: Any, dims: Any) -> Any:
     return _repeat(input, (1,) * (tensor._tl_data.ndim - len(counts)) + counts)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Return copies of `input` side by side; `dims` says how many along the last dimensions, one where it is short.
+    """Return `dims` copies of `input` side by side along its last dimensions, one along the others.
 
     >>> import tensorlike as tl
     >>> tl.tile(tl.tensor([[1, 2]]), (2,))
@@ -211,9 +211,9 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _tiled(input, dims)
 
 
-@tensor_method(name="tile", composite=False)
+@tensor_method(name="tile", composite=False, linear_in=("self",))
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
-    """Return copies of this tensor side by side; `dims` says how many along the last dimensions.
+    """Return `dims` copies of this tensor side by side along its last dimensions.
 
     >>> import tensorlike as tl
     >>> tl.tensor([[1, 2]]).tile(2, 2)
@@ -227,15 +227,15 @@ def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     return _tiled(self, dims)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def repeat_interleave(
     input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Return `input` with each element along `dim` repeated, all as often or each as often as `repeats` says.
+    """Repeat each element along `dim`, all by one number or each by its own in `repeats`.
 
-    Without `dim` the input is flattened. Given `repeats` alone, it returns the indices, each as often as it says.
-    Raises RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when
-    `output_size` is not the size of the result along `dim`.
+    Without `dim` the input is flattened. Given `repeats` alone, return the indices, each repeated by its number. Raises
+    RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when `output_size`
+    is not the size of the result along `dim`.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).repeat_interleave(2)
@@ -278,7 +278,7 @@ def repeat_interleave(
 
 
 def _sized(indices: Any, output_size: int | None) -> Any:
-    """Return the indices, of which there must be `output_size` where it is given."""
+    """Return the indices after checking their number against `output_size`, if that is given."""
     if output_size is not None and indices.shape[0] != output_size:
         raise RuntimeError(
             f"repeat_interleave(): allocated size does not match required size: output_size is {output_size}, and the "
@@ -289,7 +289,7 @@ def _sized(indices: Any, output_size: int | None) -> Any:
 
 @guarded
 def _repeated(array: Any, size: int, counts: Any) -> Any:
-    """Return the numbers up to `size`, where `array` is, each as often as `counts` says."""
+    """Return the numbers up to `size`, each repeated by its number in `counts`, on the device of `array`."""
     xp = namespace_of(array)
     if not isinstance(counts, int):
         counts = xp.broadcast_to(counts, (size,))
@@ -313,9 +313,9 @@ def _counts(repeats: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- grids
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return the coordinates of the grid that one-dimensional tensors span, as views with one dimension for each.
+    """Return the coordinates of the grid spanned by one-dimensional tensors, as views with one dimension for each.
 
     `indexing` is "ij", the default, or "xy", which exchanges the first two dimensions. Raises RuntimeError for tensors
     of more than one dimension, or of different dtypes.
@@ -422,7 +422,7 @@ def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:
 def atleast_1d(tensor: Tensor, /) -> Tensor: ...
 @overload
 def atleast_1d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def atleast_1d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least one dimension.
 
@@ -439,7 +439,7 @@ def atleast_1d(*tensors: Tensor) -> Any:
 def atleast_2d(tensor: Tensor, /) -> Tensor: ...
 @overload
 def atleast_2d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def atleast_2d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least two dimensions; new ones come first.
 
@@ -460,9 +460,10 @@ def atleast_2d(*tensors: Tensor) -> Any:
 def atleast_3d(tensor: Tensor, /) -> Tensor: ...
 @overload
 def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector lies in the second.
+    """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector becomes the second of the
+    three.
 
     >>> import tensorlike as tl
     >>> tl.atleast_3d(tl.tensor([1, 2])).shape

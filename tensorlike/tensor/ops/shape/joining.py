@@ -1,4 +1,4 @@
-"""Joining tensors, and taking them apart."""
+"""Joining and splitting tensors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
+from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
@@ -26,16 +27,16 @@ _reshape = undispatched(reshape)
 
 
 def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
-    """Return whether `cat` passes a tensor over: one of shape [0] goes with any others, in PyTorch and so here."""
+    """Return whether `cat` ignores a tensor: one of shape [0] goes with any others, as in PyTorch."""
     return shape == (0,)
 
 
-@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"))
+@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"), linear_in=("tensors",))
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
-    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are passed over. Raises ValueError
-    for no tensors at all.
+    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
+    no tensors at all.
 
     >>> import tensorlike as tl
     >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
@@ -47,7 +48,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         try:
             return xp.concatenate(tensors, axis=dim)
         except ValueError:
-            # Not that simple, or wrong: looked at below.
+            # Neither simple nor certainly wrong: handled below.
             pass
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
@@ -79,7 +80,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
-    """Return the parts of a gradient that belong to the tensors joined."""
+    """Split a gradient into those of the joined tensors."""
     where = one_dim(dim, grad._tl_data.ndim)
     start = 0
     pieces = []
@@ -97,7 +98,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = undispatched(cat)
 
 
-@primitive(hot=STACK, method=False, out="cast")
+@primitive(hot=STACK, method=False, out="cast", linear_in=("tensors",))
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 
@@ -133,7 +134,7 @@ def _arranged(tensors: Any, function: str, at_least: Any) -> list[Any]:
     return list(undispatched(at_least)(list(tensors)))
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their second dimension, one-dimensional ones along their first.
 
@@ -147,7 +148,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _cat(found, 0 if found[0]._tl_data.ndim == 1 else 1, out=out)
 
 
-@composite(guard=False, aliases=("row_stack",))
+@composite(guard=False, aliases=("row_stack",), linear_in=("tensors",))
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their first dimension; one-dimensional ones are rows.
 
@@ -161,7 +162,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _cat(_arranged(tensors, "vstack", atleast_2d), 0, out=out)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their third dimension.
 
@@ -175,7 +176,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _cat(_arranged(tensors, "dstack", atleast_3d), 2, out=out)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their second dimension; one-dimensional ones are columns.
 
@@ -193,7 +194,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     return _cat(columns, 1, out=out)
 
 
-@internal(name="block_diag")
+@internal(name="block_diag", linear_in=("tensors",))
 def _block_diag(xp: Any, tensors: Sequence[Tensor]) -> Tensor:
     """Return a matrix with matrices along its diagonal."""
     arrays = promote_arithmetic("block_diag", xp, list(tensors))
@@ -218,7 +219,7 @@ def _blocks(grad: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
 derivatives(_block_diag, tensors=lambda grad, tensors_shape: _blocks(grad, tensors_shape))
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return a matrix with the tensors along its diagonal and zeros elsewhere; one-dimensional ones are rows.
 
@@ -242,10 +243,13 @@ def block_diag(*tensors: Tensor) -> Tensor:
         from tensorlike.tensor.creation import zeros
 
         return undispatched(zeros)(1, 0)
-    return undispatched(_block_diag)(undispatched(atleast_2d)(list(tensors)))
+    # Tensors without dimensions give way to others, which they no longer do as matrices.
+    dtype = result_type(*[x._tl_data for x in tensors])
+    kept = [x if x._tl_data.dtype == dtype else x._tl_cast(dtype) for x in tensors]
+    return undispatched(_block_diag)(undispatched(atleast_2d)(kept))
 
 
-# -------------------------------------------------------------------------------------------------------- taking apart
+# ----------------------------------------------------------------------------------------------------------- splitting
 
 
 @internal(name="split", several=True, view=True)
@@ -313,9 +317,9 @@ def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
     return _split_view(tensor, parts or [0], where)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensor",))
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `tensor` along `dim`: of one size, but for the last, or of given sizes.
+    """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
 
@@ -328,9 +332,9 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return _parts(_checked(tensor, "split", "tensor"), split_size_or_sections, dim)
 
 
-@tensor_method(name="split", composite=False)
+@tensor_method(name="split", composite=False, linear_in=("self",))
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of this tensor along `dim`: of one size, but for the last, or of given sizes.
+    """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
     >>> import tensorlike as tl
     >>> tl.arange(5).split([1, 4])
@@ -341,9 +345,9 @@ def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -
     return _parts(self, split_size, dim)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `input` of the given sizes along `dim`.
+    """Split `input` along `dim` into views of the given sizes.
 
     Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
@@ -356,9 +360,9 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return _with_sizes(_checked(input, "split_with_sizes"), split_sizes, dim, "split_with_sizes")
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of `input` cut into at most `chunks` parts of one size along `dim`; the last may be smaller.
+    """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
     >>> import tensorlike as tl
     >>> tl.chunk(tl.arange(5), 2)
@@ -381,7 +385,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @primitive(several=True, view=True)
 def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the slices of `input` along `dim`, which they no longer have.
+    """Remove dimension `dim`; return a tuple of views, one for each index.
 
     Raises IndexError for a tensor without dimensions.
 
@@ -402,7 +406,7 @@ derivatives(unbind, input=lambda grads, dim: undispatched(stack)(grads, dim))
 
 
 def _sections(value: Any, function: str) -> Any:
-    """Return the number of sections, or the list of places to cut at."""
+    """Return the number of sections, or the list of indices to split at."""
     if isinstance(value, TensorBase):
         array = value._tl_data
         if array.ndim > 1:
@@ -429,19 +433,19 @@ def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
     else:
         ends = sections
     starts = [0, *ends]
-    # One view for each part, which may be written to: that is what sets this apart from `split`.
+    # A separate view for each part, so that each may be written to, unlike those of `split`.
     return tuple(
         part(slice_view, tensor, along(dim, slice(start, end)))
         for start, end in zip(starts, [*ends, total], strict=True)
     )
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def tensor_split(
     input: Tensor, indices_or_sections: Tensor | int | Sequence[int] | None = None, dim: int = 0, *,
     indices: Sequence[int] | None = None, sections: int | None = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Return views of `input` cut along `dim` into a number of parts, or at the given indices.
+    """Split `input` along `dim` into a number of views, or at the given indices.
 
     Raises RuntimeError for fewer than one part.
 
@@ -484,9 +488,9 @@ def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tupl
     return _cut(input, found, dim)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its second dimension (its first, if it has one): evenly, or at given indices.
+    """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> tl.hsplit(tl.arange(4), 2)
@@ -497,9 +501,9 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._tl_data.ndim == 1 else 1)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its first dimension: evenly, or at given indices.
+    """Split `input` along its first dimension: evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
@@ -510,9 +514,9 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _evenly(input, indices_or_sections, "vsplit", 2, 0)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its third dimension: evenly, or at given indices.
+    """Split `input` along its third dimension: evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]

@@ -1,4 +1,4 @@
-"""Parts of a tensor, and its elements in another order: narrowing, windows, flipping, rolling."""
+"""Parts and reorderings of a tensor: narrowing, windows, strided views, flipping, rolling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _checked(value: Any, function: str) -> Any:
 # ---------------------------------------------------------------------------------------------------------------- parts
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
 
@@ -76,7 +76,7 @@ def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
     return along(where, slice(first, first + count))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """Return a view of the `length` slices of `input` from `start` on along `dim`.
 
@@ -93,7 +93,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
 @primitive(function=False, view=True)
 def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of the windows of `size` elements, `step` apart, along a dimension; windows are the last dimension.
+    """Return a view of the sliding windows of `size` elements, `step` apart, along a dimension, as a last dimension.
 
     Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
 
@@ -125,7 +125,7 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
 
 @guarded
 def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> Any:
-    """Return the sum of the gradients of all windows that an element is part of."""
+    """Sum, for each element, the gradients of all windows that contain it."""
     if not shape:
         return grad.reshape(())
     where = one_dim(dimension, len(shape))
@@ -145,7 +145,7 @@ derivatives(
 
 @internal(name="as_strided", view=True)
 def _as_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry, array: Any) -> Tensor:
-    """Return the view `array` of the memory of `input`, which has that layout, by its geometry."""
+    """Return a view of the memory of `input` with the given geometry, which is that of `array`."""
     return array
 
 
@@ -158,14 +158,16 @@ def _storage(array: Any) -> Any:
     return owner if owner.flags.c_contiguous or owner.flags.f_contiguous else bytes_of(owner)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Return a view of the memory behind `input` with the given shape, steps between elements, and offset.
+    """Return a view of the memory behind `input` with the given shape, strides and offset.
 
-    Steps and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view would
-    leave the memory.
+    Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
+    would leave the memory.
+
+    Types are asked about the function too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).as_strided((2, 2), (1, 2))
@@ -206,7 +208,7 @@ def as_strided(
 def as_strided_(
     self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Make this tensor a view of its memory with the given shape, steps and offset, and return it.
+    """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).as_strided_((2,), (2,))
@@ -221,10 +223,10 @@ def as_strided_(
     return restructure(self, "as_strided_", _as_strided, layout_of(array), geometry_of(view, array), view)
 
 
-# ---------------------------------------------------------------------------------------------------- another order
+# --------------------------------------------------------------------------------------------------- reordering
 
 
-@primitive(spread="dims")
+@primitive(spread="dims", linear_in=("input",))
 def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
@@ -238,7 +240,7 @@ def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
     where = (dim_tuple(sizes(dims, "flip", "dims"), input.ndim) or ()) if dims else ()
-    # A copy: what walks its memory backwards would not be a tensor that PyTorch has.
+    # A copy: PyTorch has no tensors with negative strides.
     return xp.flip(input, where).copy(order="C")
 
 
@@ -247,7 +249,7 @@ derivatives(flip, input=lambda grad, dims: grad.flip(dims))
 _flip = undispatched(flip)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def fliplr(input: Tensor) -> Tensor:
     """Return `input` with the order reversed along its second dimension.
 
@@ -265,7 +267,7 @@ def fliplr(input: Tensor) -> Tensor:
     return _flip(input, (1,))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def flipud(input: Tensor) -> Tensor:
     """Return `input` with the order reversed along its first dimension.
 
@@ -296,11 +298,11 @@ def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
     return by, [one_dim(d, input.ndim) for d in along_dims]
 
 
-@primitive()
+@primitive(linear_in=("input",))
 def roll(
     xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Tensor:
-    """Return `input` with its elements shifted along the dimensions `dims`, those at the end coming in at the start.
+    """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
     Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
     dimensions differ.
@@ -325,9 +327,9 @@ derivatives(
 )
 
 
-@primitive()
+@primitive(linear_in=("input",))
 def rot90(xp: Any, input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Return `input` turned by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
+    """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 
     Raises RuntimeError unless `dims` names two different dimensions.
 

@@ -1,4 +1,4 @@
-"""Samples of what makes a tensor like another one."""
+"""Samples of creating tensors like another one."""
 
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2), (2, 3))
     yield SampleInput(make(2), 2, 3)
     yield SampleInput(make(2), (2, 0), dtype=dtypes.float64)
+
+
+@samples("tensorlike.Tensor.new", dtypes=ALL)
+def _(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2), [1, 0, 1])
+    yield SampleInput(make(2), ())
+    yield SampleInput(make(2), 2, 0)
+    yield SampleInput(make(2))
 
 
 @samples("tensorlike.Tensor.new_full", dtypes=ALL)

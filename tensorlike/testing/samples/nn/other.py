@@ -63,7 +63,7 @@ def _embedding(make: Make) -> Iterator[SampleInput]:
     if not make.requires_grad:
         # With gradients that are not the derivative: see the tests.
         yield SampleInput(make.integers(2, 5, high=4), _rows(make), 2, scale_grad_by_freq=True)
-        # The limit is above every norm: what is shortened is shortened in place.
+        # The limit is above every norm, since rows would be scaled in place.
         yield SampleInput(make.integers(5, high=4), _rows(make), max_norm=100.0, norm_type=1.0)
         yield SampleInput(make.integers(5, high=4), _rows(make), sparse=True)
 
@@ -180,18 +180,6 @@ def _interpolate(make: Make) -> Iterator[SampleInput]:
         yield SampleInput(make(1, 1, 7, 5), scale_factor=(1.5, 0.4), mode=mode, antialias=True)
         yield SampleInput(make(1, 1, 7, 5), (3, 6), None, mode, True, antialias=True)
     yield SampleInput(make(1, 2, 3, 4), scale_factor=1.7, mode="bicubic", recompute_scale_factor=True)
-
-
-@samples(f"{_F}.upsample")
-def _upsample(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(1, 2, 3, 4), 6)
-    yield SampleInput(make(1, 2, 3, 4), None, 2, "bilinear", True)
-
-
-@samples(f"{_F}.upsample_nearest", f"{_F}.upsample_bilinear")
-def _upsample_by_name(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(1, 2, 3, 4), 6)
-    yield SampleInput(make(1, 2, 3, 4), scale_factor=2)
 
 
 @samples(f"{_F}.scaled_dot_product_attention", tolerance=1e-5, gradgradcheck=False)

@@ -1,8 +1,10 @@
-"""Samples of what asks a tensor for its shape and its place in memory."""
+"""Samples of queries of a tensor's shape and layout."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from tensorlike.tensor import dtypes
 
 from ..base import ALL, Make, SampleInput, samples
 
@@ -21,6 +23,10 @@ def _(make: Make) -> Iterator[SampleInput]:
     "tensorlike.Tensor.element_size",
     "tensorlike.Tensor.storage_offset",
     "tensorlike.Tensor.is_shared",
+    "tensorlike.Tensor.is_pinned",
+    "tensorlike.is_distributed",
+    "tensorlike.Tensor.dense_dim",
+    "tensorlike.Tensor.sparse_dim",
     dtypes=ALL,
 )
 def _(make: Make) -> Iterator[SampleInput]:
@@ -29,9 +35,16 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 0))
 
 
+@samples("tensorlike.Tensor.to_dense", dtypes=ALL)
+def _(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3))
+    yield SampleInput(make(), masked_grad=False)
+    yield SampleInput(make(2), dtypes.float64)
+
+
 @samples("tensorlike.Tensor.is_contiguous", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    # Test harnesses change the memory layout of operands; what has at most one element is contiguous in any.
+    # Test harnesses change the memory layout of operands; a tensor of at most one element is contiguous in any.
     yield SampleInput(make())
     yield SampleInput(make(1, 1))
     yield SampleInput(make(2, 0))
