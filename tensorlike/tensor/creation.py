@@ -218,7 +218,7 @@ def eye(
     array = np.eye(*shape, dtype=wanted_dtype("eye", dtype, out) or default_float())
     if out is not None:
         return _written("eye", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "eye"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "eye"), requires_grad)
 
 
 def _number(value: Any, function: str, argument: str) -> Any:
@@ -301,7 +301,7 @@ def arange(
     array = _range(first, last, by, wanted)
     if out is not None:
         return _written("arange", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "arange"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "arange"), requires_grad)
 
 
 @factory
@@ -328,7 +328,7 @@ def linspace(
     array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
     if out is not None:
         return _written("linspace", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "linspace"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "linspace"), requires_grad)
 
 
 # ----------------------------------------------------------------------------------------------------- like another
