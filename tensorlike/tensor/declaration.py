@@ -304,7 +304,7 @@ class Declaration(Operation):
     @property
     def result_name(self) -> str:
         """The name of the type of `return_types` that several results come in."""
-        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        # Functions of `linalg` such as `svd` share names with older functions that have other fields.
         return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
 
     def _pack(self, tensors: list[Any]) -> Any:
