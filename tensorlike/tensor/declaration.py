@@ -166,7 +166,7 @@ class Declaration(Operation):
             raise self.error(self.kernel, unknown_word("promotion", promotion, (p.value for p in Promotion))) from None
 
     def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
-        """Raise TypeError for formulas of what is no operand, or that ask for what a node does not have."""
+        """Raise TypeError for formulas of parameters that are no operands, or with names that a node does not have."""
         names = {p.name for p in self.parameters}
         operands = {p.name for p in self.parameters if p.operand}
         outputs = () if isinstance(self.several, bool) else self.several
