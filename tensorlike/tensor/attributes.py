@@ -7,7 +7,7 @@ from typing import Any, overload
 from tensorlike.autograd.base import TensorBase, no_history, version_counter
 from tensorlike.autograd.node import Node, edge_of
 
-from .backends import device_of
+from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
@@ -353,8 +353,6 @@ def storage_offset(self: Tensor) -> int:
     array = self._tl_data
     if array.base is None:
         return 0
-    from .backends import data_pointer
-
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
@@ -364,8 +362,6 @@ def data_ptr(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    from .backends import data_pointer
-
     return int(data_pointer(self._tl_data))
 
 

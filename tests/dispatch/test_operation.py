@@ -240,7 +240,8 @@ def test_samples_write_what_is_declared_and_nothing_else(name: str) -> None:
         (tl.Tensor.add_, "tensorlike.Tensor.add_(Tensor(a!) self, Tensor | Number other, *, Number alpha=1)"
                          " -> Tensor(a!)"),
         (tl.Tensor.transpose, "tensorlike.Tensor.transpose(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"),
-        (tl.Tensor.__setitem__, "tensorlike.Tensor.__setitem__(Tensor(a!) self, Indices index, Tensor | Number value) -> None"),
+        (tl.Tensor.__setitem__, "tensorlike.Tensor.__setitem__(Tensor(a!) self, Indices index, Tensor | Number value)"
+                                " -> None"),
         (F.relu, "tensorlike.nn.functional.relu(Tensor(a!) input, bool inplace=False) -> Tensor"),
         (tl.Tensor.permute, "tensorlike.Tensor.permute(Tensor(a) self, Sequence[int] *dims) -> Tensor(a)"),
     ],

@@ -383,7 +383,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         return
     if isinstance(value, TensorBase):
         if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
-            value = value._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
+            number: Any = value
+            value = number._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
         if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
