@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.operation import form_of
 
 from .base import TensorBase
 from .grad_mode import inference_enabled
@@ -54,7 +55,7 @@ class InferenceMarker(TorchFunctionMode):
         module = getattr(func, "__module__", None)
         if module is not None and not module.startswith("tensorlike"):
             # A function of somebody else's may return what it had before: what it calls marks what is new.
-            form = getattr(func, "_form", None)
+            form = form_of(func)
             if types or form is None:
                 return func(*args, **kwargs)
             with self:
