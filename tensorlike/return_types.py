@@ -8,8 +8,6 @@ Same as PyTorch's module of that name; what `out=` returns is of the same types.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from .tensor.return_types import return_type as _return_type
 
 #: The fields of each, in order.
@@ -50,11 +48,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "triangular_solve": ("solution", "cloned_coefficient"),
 }
 
+#: Fields that hold a tuple of tensors; the others hold one tensor.
+TUPLES: dict[str, tuple[str, ...]] = {"histogramdd": ("bin_edges",)}
+
 __all__ = list(FIELDS)
 
 for _name, _fields in FIELDS.items():
     globals()[_name] = _return_type(_name, _fields)
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...

@@ -95,15 +95,13 @@ class set_detect_anomaly(_AnomalyContext):
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__()
+        self._anomaly = bool(check_nan) if mode else None
         state = STATE.get()
-        inner = _with_anomaly(state, bool(check_nan) if mode else None)
-        self._entered.append((state, inner))
-        try:
-            STATE.set(inner)
-        except BaseException:
-            STATE.set(state)
-            raise
+        Switch.__enter__(self)
         _deactivate_all(state)
+
+    def _switched(self, state: State) -> State:
+        return _with_anomaly(state, self._anomaly)
 
     #: Does nothing, in C: a function here would be one more place for an interrupt while all is switched.
     __enter__ = object.__init__

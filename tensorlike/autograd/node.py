@@ -203,7 +203,7 @@ def _check_hook(hook: Any, method: str) -> None:
         raise TypeError(f"{method}(): argument 'hook' must be callable, not {type(hook).__name__}")
 
 
-def add_tensor_hooks(node: Node, number: int, hooks: OrderedDict[int, Any]) -> None:
+def add_tensor_hooks(node: Node, number: int, hooks: dict[int, Any]) -> None:
     """Have the gradient of output `number` pass through `hooks`."""
     if node.tensor_hooks is None:
         node.tensor_hooks = {}

@@ -10,11 +10,13 @@ from .api import (
 )
 from .core import MISSING, overriding_types
 from .modes import DisableTorchFunction, DisableTorchFunctionSubclass, TorchFunctionMode, current_modes
+from .protocol import SupportsTorchFunction
 
 __all__ = [
     "MISSING",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "SupportsTorchFunction",
     "TorchFunctionMode",
     "current_modes",
     "handle_torch_function",

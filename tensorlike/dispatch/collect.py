@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from . import core
 from .core import (
     MISSING,
     OPTIONAL_TENSORS,
     PLAIN,
+    PROVIDED,
     STATE,
     TENSORS,
     Plan,
@@ -123,13 +123,14 @@ def direct_test(parameters: Sequence[Parameter], strict: bool = False) -> Callab
 
 
 def collector(
-    entry: Form, implementation: Callable[..., Any], parameters: Sequence[Parameter], name: str, strict: bool = False
+    entry: Form, implementation: Callable[..., Any], parameters: Sequence[Parameter], name: str, strict: bool = False,
+    reflected: str | None = None,
 ) -> Callable[..., Any]:
     """Return the function that answers the calls of a form that its wrapper leaves; types are asked about `entry`.
 
     With `strict` it looks at the types of options that are a `bool` or an `int`, for an implementation that does not.
     It takes the values of the wrapper's parameters, the keywords, and, where the operands are alone and there are no
-    keywords, what `known_plan` says.
+    keywords, what `known_plan` says. `reflected` is that of `dispatch`.
     """
     operands = [p for p in parameters if p.operand]
     order = [p.name for p in parameters if p.kind != KEYWORD]
@@ -168,11 +169,12 @@ def collector(
                     if entry.plain is not None:
                         return entry.plain(*args)
                 elif plan.default is not None and entry.inherited is None:
-                    return core.PROVIDED.propagate(entry, plan.default, args, keywords)
-            return dispatch(entry, (), given[:leading] if first else collect(given, None), args, keywords, plan)
+                    return PROVIDED.propagate(entry, plan.default, args, keywords)
+            found = given[:leading] if first else collect(given, None)
+            return dispatch(entry, (), found, args, keywords, plan, reflected)
         if not keywords:
             found = collect(given, None)
-            return dispatch(entry, tuple(map(type, found)), found, args, keywords)
+            return dispatch(entry, tuple(map(type, found)), found, args, keywords, None, reflected)
         if not not_renamed(keywords):
             keywords = {aliases.get(key, key): value for key, value in keywords.items()}
         if no_positional(keywords):

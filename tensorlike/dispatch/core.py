@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from .operation import Form, undispatched
 from .provided import Provided
@@ -37,9 +38,11 @@ __all__ = [
     "Missing",
     "State",
     "ask_types",
+    "disabled_torch_dispatch",
     "dispatch",
     "elements",
     "handle",
+    "is_left_to",
     "known_plan",
     "outside_stacklevel",
     "overriding_types",
@@ -47,6 +50,7 @@ __all__ = [
     "plan_for",
     "register_plain",
     "undispatched",
+    "warn_torch_dispatch",
 ]
 
 
@@ -96,7 +100,7 @@ _PLANS: dict[tuple[type, ...], Plan] = {}
 #: `known_plan(types)` is the plan for these types, None before the first call.
 known_plan = _PLANS.get
 _PLANS_KEPT = 4096
-_warned: set[type] = set()
+_warned: WeakSet[type] = WeakSet()
 
 
 class ProvidedToDispatch(Provided):
@@ -143,6 +147,35 @@ def _warn_plain_method(kind: type) -> None:
         )
 
 
+def disabled_torch_dispatch(
+    func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
+    """Stand in for `__torch_dispatch__` in a type written for PyTorch that does without: it is never called here."""
+    return NotImplemented
+
+
+_told: WeakSet[type] = WeakSet()
+
+
+def warn_torch_dispatch(kind: type) -> None:
+    """Warn once of a class that defines PyTorch's second protocol, which nothing here calls."""
+    owner = next((c for c in kind.__mro__ if "__torch_dispatch__" in c.__dict__), None)
+    if owner is None or owner in _told:
+        return
+    defined = owner.__dict__["__torch_dispatch__"]
+    if getattr(defined, "__func__", defined) is disabled_torch_dispatch:
+        return
+    _told.add(owner)
+    warnings.warn(
+        f"{owner.__name__} defines __torch_dispatch__, which tensorlike never calls: there is one protocol, "
+        "__torch_function__, and no second one below autograd. Put what it does into __torch_function__, whose `func` "
+        "is the public function; or set __torch_dispatch__ = tensorlike._C._disabled_torch_dispatch_impl to say that "
+        "the type does without.",
+        UserWarning,
+        stacklevel=outside_stacklevel(),
+    )
+
+
 def outside_stacklevel() -> int:
     """Return the `stacklevel` with which the caller's warning names the line outside of the library."""
     level, frame = 1, sys._getframe(1)
@@ -172,6 +205,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             cacheable = cacheable and (kind in PLAIN_TYPES or kind is Missing)
             continue
         _warn_plain_method(kind)
+        warn_torch_dispatch(kind)
         at = next((i for i, other in enumerate(types) if issubclass(kind, other)), len(types))
         types.insert(at, kind)
         positions.insert(at, position)
@@ -214,10 +248,13 @@ def dispatch(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     plan: Plan | None = None,
+    reflected: str | None = None,
 ) -> Any:
     """Answer a call: the modes from the innermost out, then the overriding types in order, then the implementation.
 
-    `key` are the types of `operands`, `plan` is what `known_plan` says of them if the caller has asked.
+    `key` are the types of `operands`, `plan` is what `known_plan` says of them if the caller has asked. An operator
+    names the method of its right operand that Python asks next, `reflected`, and returns NotImplemented where every
+    type does and there is one: see `is_left_to`.
     """
     if plan is None:
         plan = _PLANS.get(key) or _make_plan(key)
@@ -226,7 +263,7 @@ def dispatch(
         if state.trace is not None:
             from .tracing import traced
 
-            return traced(form.key, form, plan, state, operands, args, kwargs)
+            return traced(form.key, form, plan, state, operands, args, kwargs, reflected)
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if not own:
@@ -239,10 +276,10 @@ def dispatch(
         if state.modes:
             if state.modes[-1].over:
                 STATE.set(_without_finished_modes(state))
-                return dispatch(form, key, operands, args, kwargs, plan)
+                return dispatch(form, key, operands, args, kwargs, plan, reflected)
             if state.subclasses_disabled:
                 plan = _NOBODY
-            return _ask_mode(form.key, plan, state, operands, args, kwargs)
+            return _ask_mode(form.key, plan, state, operands, args, kwargs, reflected=reflected)
         plan = _NOBODY  # What is left of the guards switches the types off.
     if not plan.types:
         return form.run_undispatched(args, kwargs)
@@ -252,7 +289,7 @@ def dispatch(
             if result is not NotImplemented:
                 return result
         return PROVIDED.propagate(form, plan.default, args, kwargs)
-    return ask_types(form.key, plan, operands, args, kwargs)
+    return ask_types(form.key, plan, operands, args, kwargs, reflected=reflected)
 
 
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -288,6 +325,7 @@ def _ask_mode(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     watched: Callable[[Any], Any] | None = None,
+    reflected: str | None = None,
 ) -> Any:
     mode = state.modes[-1].mode
     below = state._without_mode or state.without_mode()
@@ -300,7 +338,25 @@ def _ask_mode(
         STATE.set(state)
     if result is not NotImplemented:
         return result
-    return ask_types(function, plan, operands, args, kwargs, mode)
+    return ask_types(function, plan, operands, args, kwargs, mode, reflected)
+
+
+def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...]) -> bool:
+    """Return whether an operator that every type refused is left to the method `reflected` of its right operand.
+
+    The operands' types decide: the right one overrides, and has a method of its own for Python to ask. Two objects are
+    always compared for equality, by identity if by nothing else. An in-place operator names itself: Python asks the
+    one that is not in place, which may be answered.
+    """
+    if reflected.startswith("__i"):
+        return bool(types)
+    left, right = type(operands[0]), type(operands[1])
+    if right not in types:
+        return False
+    method = getattr(right, reflected, None)
+    if method is getattr(object, reflected, None):
+        return reflected in ("__eq__", "__ne__")
+    return method is not None and method is not getattr(left, reflected, None)
 
 
 def ask_types(
@@ -310,8 +366,12 @@ def ask_types(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     mode: Any = None,
+    reflected: str | None = None,
 ) -> Any:
-    """Ask the overriding types of a call in their order, and raise TypeError when none of them answers."""
+    """Ask the overriding types of a call in their order, and raise TypeError when none of them answers.
+
+    An operator returns NotImplemented instead where Python has another method to ask: see `is_left_to`.
+    """
     types = plan.types
     try:
         for position in plan.positions:
@@ -326,6 +386,8 @@ def ask_types(
         result = PROVIDED.settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:
             return result
+    if reflected is not None and is_left_to(tuple(operands), reflected, types):
+        return NotImplemented
     from .errors import no_implementation
 
     raise no_implementation(function, plan, operands, args, kwargs, mode)

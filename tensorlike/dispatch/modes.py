@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from .state import STATE, Activation, State, Switch, activate, deactivate, live_activation
 
@@ -36,13 +36,13 @@ class TorchFunctionMode:
     _internal: ClassVar[bool] = False
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} does not define __torch_function__(self, func, types, args=(), kwargs=None)"
         )
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         state = STATE.get()
         activation = Activation(self)
         try:

@@ -38,7 +38,19 @@ if TYPE_CHECKING:
     from .schema import Schema
     from .signature import Parameter
 
-__all__ = ["REFLECTED", "Form", "Mutates", "Operation", "Variant", "form_of", "mutates_of", "undispatched", "written"]
+__all__ = [
+    "INPLACE",
+    "REFLECTED",
+    "Form",
+    "Mutates",
+    "Operation",
+    "Variant",
+    "form_of",
+    "mutates_of",
+    "operation_of",
+    "undispatched",
+    "written",
+]
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -115,6 +127,8 @@ class Operation:
         "batching",
         "comparable",
         "composite",
+        "deprecated_orders",
+        "differentiable",
         "elementwise",
         "forms",
         "jvp",
@@ -147,8 +161,13 @@ class Operation:
         self.elementwise = False
         #: The operands in which it is linear, taken together.
         self.linear_in: tuple[str, ...] = ()
-        #: It draws random numbers.
-        self.random = False
+        #: It draws random numbers: always, never, or where the parameter of this name is true. None where that is not
+        #: said: what it draws is seen inside it.
+        self.random: bool | str | None = None
+        #: Its results have a derivative: not those that are about the value alone, such as `numel` and `detach`.
+        self.differentiable = True
+        #: Orders of all its parameters as positional arguments that PyTorch deprecates and still takes.
+        self.deprecated_orders: tuple[tuple[str, ...], ...] = ()
         #: True when the result shares memory with the first operand, "maybe" when it may.
         self.view: bool | str = False
         #: Formulas of the gradient of each operand that has one, as functions of public operations.
@@ -168,6 +187,18 @@ class Operation:
         #: Every public function that it is found as, the main one first.
         self.forms: list[Form] = []
 
+    def def_jvp(self, rule: Callable[..., Any]) -> None:
+        """Give the operation a forward derivative: `rule(level, form, args, kwargs)`, see `transforms.dual`."""
+        if self.jvp is not None:
+            raise ValueError(f"{self.full_name} has a forward derivative already")
+        self.jvp = rule
+
+    def def_batching(self, rule: Callable[..., Any]) -> None:
+        """Give the operation a rule for batches: `rule(level, form, args, kwargs)`, see `transforms.batched`."""
+        if self.batching is not None:
+            raise ValueError(f"{self.full_name} has a batching rule already")
+        self.batching = rule
+
     @property
     def full_name(self) -> str:
         """The dotted name, such as `tensorlike.linalg.inv`. It identifies the operation to readers, not to code."""
@@ -181,8 +212,25 @@ class Operation:
         special_case_of: Any = None,
         comparable: bool = True,
         namesakes: bool = True,
+        linear_in: Sequence[str] = (),
+        random: bool | str | None = False,
+        differentiable: bool = True,
     ) -> None:
-        """Note the facts that declarations of every kind may state; operations are named by one of their functions."""
+        """Note the facts that declarations of every kind may state; operations are named by one of their functions.
+
+        Raises TypeError for names that are none of the parameters.
+        """
+        operands = [p.name for p in self.parameters if p.operand]
+        for name in linear_in:
+            if name not in operands:
+                raise TypeError(f"{self.full_name}: linear_in names {name!r}, which is none of its operands {operands}")
+        names = [p.name for p in self.parameters]
+        if isinstance(random, str) and random not in names:
+            raise TypeError(f"{self.full_name}: random names {random!r}, which is none of its parameters {names}")
+        # A view is what its operand is, in another shape.
+        self.linear_in = tuple(linear_in) or (tuple(operands[:1]) if self.view else ())
+        self.random = random
+        self.differentiable = differentiable
         self.comparable = comparable
         self.namesakes = namesakes
         named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of))
@@ -361,6 +409,14 @@ def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...
         return implementation(*args, **keywords)
 
     return answer
+
+
+def operation_of(function: Any) -> Operation:
+    """Return the operation of a public function, or of a property of Tensor. Raises TypeError for anything else."""
+    form = form_of(function.fget if isinstance(function, property) else function)
+    if form is None:
+        raise TypeError(f"{function!r} is no public function and has no operation")
+    return form.operation
 
 
 def undispatched(function: Any) -> Callable[..., Any]:

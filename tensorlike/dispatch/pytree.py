@@ -235,9 +235,20 @@ def leaves(value: Any) -> list[Any]:
 
 def instances(value: Any, kind: type) -> list[Any]:
     """Return the leaves of `value` that are instances of `kind`."""
-    if isinstance(value, kind):  # Most results: a third of the time.
+    if isinstance(value, kind):
         return [value]
-    return [leaf for leaf in leaves(value) if isinstance(leaf, kind)]
+    found: list[Any] = []
+    if type(value) is tuple or type(value) is list:
+        # Arguments and results, which seldom nest: half the time of taking all leaves first.
+        for item in value:
+            if isinstance(item, kind):
+                found.append(item)
+            elif _OPENED.get(type(item), _UNKNOWN) is not None:
+                found += instances(item, kind)
+    elif _OPENED.get(type(value), _UNKNOWN) is not None:
+        _collect((value,), found)
+        found = [leaf for leaf in found if isinstance(leaf, kind)]
+    return found
 
 
 def _collect(items: Iterable[Any], found: list[Any]) -> None:

@@ -137,6 +137,7 @@ def traced(
     operands: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    reflected: str | None = None,
 ) -> Any:
     """Do what `dispatch` does, or `handle` when there is no form, while the trace of `state` records it."""
     if state.subclasses_disabled or state.all_disabled:
@@ -156,7 +157,7 @@ def traced(
     inner = state.but(trace=tuple(levels))
     try:
         STATE.set(inner)
-        return _answered(function, form, plan, inner, call, args, kwargs)
+        return _answered(function, form, plan, inner, call, args, kwargs, reflected)
     except BaseException as error:
         call.raised(error)
         raise
@@ -175,6 +176,7 @@ def _answered(
     call: WatchedCall,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    reflected: str | None,
 ) -> Any:
     watched = _Watched(call.operands)
     watched.call = call
@@ -182,8 +184,8 @@ def _answered(
         if state.modes[-1].over:
             state = core._without_finished_modes(state)
             STATE.set(state)
-            return _answered(function, form, plan, state, call, args, kwargs)
-        return core._ask_mode(function, plan, state, watched, args, kwargs, call.mode)
+            return _answered(function, form, plan, state, call, args, kwargs, reflected)
+        return core._ask_mode(function, plan, state, watched, args, kwargs, call.mode, reflected)
     if form is not None and not plan.types:
         call.implementation = True
         if form.check is not None:
@@ -192,7 +194,7 @@ def _answered(
     if form is not None and plan.default is not None:
         position = plan.positions[plan.types.index(plan.default)]
         return call.ask("inherited", plan.default, position, _inherited, form, plan.default, args, kwargs)
-    return core.ask_types(function, plan, watched, args, kwargs)
+    return core.ask_types(function, plan, watched, args, kwargs, reflected=reflected)
 
 
 def _inherited(form: Form, default: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ unknown arguments) comes from the implementation behind it, `__wrapped__`, which
 # Note [Blocks of a wrapper]
 A wrapper consists of blocks, each written by a function of that name below:
 
+- `more`: too many arguments leave at once, 10 ns a call;
 - `hot`: a fast path that may return before anything else, if the operation has one;
 - `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
 - `foreign`: an operator leaves what it does not know to the other operand;
@@ -40,6 +41,7 @@ from .core import (
 from .deferred import deferred
 from .operation import Form
 from .options import check_options, is_checked
+from .positional import excess
 from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
 
 __all__ = ["public_function", "wrapper_source"]
@@ -142,16 +144,18 @@ def foreign_lines(test: str) -> list[str]:
     return [f"if {test}:", "    return NotImplemented"]
 
 
-def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> list[str]:
+def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], reflected: str = "") -> list[str]:
     """Return the block for operands of types that were met before, in a call without keywords.
 
-    `inherited` are lines that may return when `cls` is the type whose default implementation answers.
+    `inherited` are lines that may return when `cls` is the type whose default implementation answers; `reflected` is
+    that of `dispatch`.
     """
     if not are_alone(parameters):
         return []
     names = [p.name for p in parameters if p.kind == POSITIONAL]
     operands = [p.name for p in parameters if p.operand and p.kind != KEYWORD]
     values = f"({', '.join(operands)},)"
+    left = f", None, {reflected!r}" if reflected else ""
     # Underscores, since there are parameters called `key` and `state`.
     # The types written out: 150 ns less than tuple(map(type, operands)), for every call of a tensor-like type.
     lines = [f"_plan = not keywords and known_plan(({', '.join(f'type({name})' for name in operands)},))"]
@@ -164,11 +168,15 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> li
             args = []
         elif len(args) > 4:
             args = [f"args = passed({_given(parameters)})"]
+        if len(args) == 1 and len(args[0]) < _WIDTH // 2:
+            values, args = f"{values}, {args[0].removeprefix('args = ')}", []
+        else:
+            values += ", args" if args else f", {values}"
         return [
             *lines,
             f"if _plan and {names[required - 1]} is not MISSING and _plan.asked and _state().clear:",
             *_indented(args),
-            f"    return ask_types(entry.key, _plan, {values}, {'args' if args else values}, keywords)",
+            f"    return ask_types(entry.key, _plan, {values}, keywords{left})",
         ]
     absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [
@@ -177,7 +185,7 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str]) -> li
         "    if (cls := _plan.default) is not None:",
         *_indented(inherited, 2),
         "    elif _plan.types:",
-        f"        return ask_types(entry.key, _plan, {values}, {values}, keywords)",
+        f"        return ask_types(entry.key, _plan, {values}, {values}, keywords{left})",
         "    elif entry.plain is not None:",
         f"        return entry.plain({', '.join(operands)})",
     ]
@@ -196,6 +204,14 @@ def wrapper_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
     return list(parameters)
 
 
+def more_lines(parameters: Sequence[Parameter]) -> list[str]:
+    """Return lines for more positional arguments than there are, which Python would refuse in words of the wrapper."""
+    if any(p.kind == VARIADIC for p in parameters):
+        return []
+    names = [p.name for p in parameters if p.kind == POSITIONAL]
+    return ["if more:", f"    return excess(({', '.join([*names, '*more'])},), keywords)"]
+
+
 def wrapper_source(
     parameters: Sequence[Parameter],
     hot: str = "",
@@ -203,21 +219,23 @@ def wrapper_source(
     strict: bool = False,
     inherited: Sequence[str] = (),
     known: bool = True,
+    reflected: str = "",
 ) -> str:
     """Return the source of a wrapper with these parameters: see Note [Blocks of a wrapper].
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
-    leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` that of `known_lines`, a
-    block that is left out unless `known`.
+    leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` and `reflected` those of
+    `known_lines`, a block that is left out unless `known`.
     """
     head = ", ".join(f"{p.name}=MISSING" for p in parameters if p.kind == POSITIONAL)
     parts = [f"{head}, /"] if head else []
-    parts += [f"*{p.name}" for p in parameters if p.kind == VARIADIC]
+    parts += [f"*{p.name}" for p in parameters if p.kind == VARIADIC] or ["*more"]
     blocks = [
+        more_lines(parameters),
         hot.splitlines(),
         plain_lines(parameters, strict),
         foreign_lines(foreign) if foreign else [],
-        known_lines(parameters, inherited) if known else [],
+        known_lines(parameters, inherited, reflected) if known else [],
         collect_lines(parameters, known),
     ]
     lines = [f"def wrapper({', '.join([*parts, '**keywords'])}):"]
@@ -239,15 +257,16 @@ def public_function(
     strict: bool = False,
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
     known: bool = True,
+    reflected: str = "",
 ) -> Callable[..., Any]:
     """Return the public function of `form`, which it enters there: it looks at the operands and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
-    `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict` and `known` are
-    `wrapper_source`'s.
+    `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict`, `known` and
+    `reflected` are `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known
+        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known, reflected
     )
     function.__name__ = name
     function.__qualname__ = qualname
@@ -271,6 +290,7 @@ def _written(
     strict: bool,
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None,
     known: bool,
+    reflected: str,
 ) -> tuple[str, dict[str, Any]]:
     parameters = form.parameters
     entry = form.reports or form
@@ -282,9 +302,11 @@ def _written(
         strict,
         inherited(own) if inherited is not None else (),
         known,
+        reflected,
     )
     values: dict[str, Any] = {
         "entry": entry,
+        "excess": partial(excess, form),
         "implementation": form.implementation,
         "MISSING": MISSING,
         "OPTIONAL_TENSORS": OPTIONAL_TENSORS,
@@ -297,7 +319,7 @@ def _written(
         "plain_indices": plain_indices,
         "ask_types": ask_types,
         "check_options": partial(check_options, name, parameters),
-        "collect": collector(entry, form.implementation, parameters, name, strict),
+        "collect": collector(entry, form.implementation, parameters, name, strict, reflected or None),
         "direct": direct_test(parameters, strict),
         "passed": passed,
     }

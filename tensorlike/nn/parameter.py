@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import tensorlike as tl
 from tensorlike.tensor import Tensor
@@ -40,13 +40,13 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent: bool
 
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = tl.empty(0)
         buffer: Any = data.detach().requires_grad_(data.requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True
-        return buffer
+        return buffer  # type: ignore[no-any-return]
 
 
 #: What can be asked of a tensor without a shape: where and what it is, moving it, and copying nothing into nothing.
@@ -121,7 +121,7 @@ class UninitializedTensorMixin:
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet, as those of lazy modules before their first call.
 
     >>> import tensorlike as tl
@@ -133,14 +133,14 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
         # Made plain first: nothing may be asked of the class itself.
-        result = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
+        result: Any = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
         result.__class__ = cls
-        return result
+        return result  # type: ignore[no-any-return]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet, as those of lazy modules before their first call.
 
     >>> import tensorlike as tl
@@ -156,12 +156,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> Any:
+    ) -> Self:
         result: Any = tl.empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
         result.persistent = persistent
         result._is_buffer = True
         result.__class__ = cls
-        return result
+        return result  # type: ignore[no-any-return]
 
 
 def is_lazy(value: Any) -> bool:

@@ -11,7 +11,7 @@ import tensorlike as tl
 from tensorlike.tensor import Tensor
 
 from .blocks import in_blocks
-from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
+from .optimizer import Group, Optimizer, ParamsT, State, check_implementation, check_rate, number
 
 __all__ = ["Adam"]
 
@@ -55,7 +55,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -7,6 +7,7 @@ from typing import Any
 from tensorlike.tensor import Tensor
 
 from .adam import Adam
+from .optimizer import ParamsT
 
 __all__ = ["AdamW"]
 
@@ -29,7 +30,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeAlias
 
 import tensorlike as tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
-__all__ = ["Optimizer", "required"]
+__all__ = ["Optimizer", "ParamsT", "required"]
 
+#: What an optimizer updates: tensors, pairs of a name and a tensor, or groups of parameters.
+ParamsT: TypeAlias = "Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]"
 Group = dict[str, Any]
 State = dict[str, Any]
 
@@ -59,7 +61,7 @@ class Optimizer:
     #: Whether `step` has run: what schedulers ask to warn of the wrong order.
     _opt_called = False
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, Tensor):
@@ -69,7 +71,7 @@ class Optimizer:
             )
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:

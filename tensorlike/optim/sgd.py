@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor import Tensor
 
 from .blocks import in_blocks
-from .optimizer import Group, Optimizer, State, check_implementation, check_rate, number
+from .optimizer import Group, Optimizer, ParamsT, State, check_implementation, check_rate, number
 
 __all__ = ["SGD"]
 
@@ -55,7 +55,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlike.dispatch import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    SupportsTorchFunction,
     TorchFunctionMode,
     handle_torch_function,
     has_torch_function,
@@ -41,6 +42,7 @@ __all__ = [
     "BaseTorchFunctionMode",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "SupportsTorchFunction",
     "TensorLike",
     "TorchFunctionMode",
     "audit",

@@ -1,4 +1,11 @@
-"""Public functions that no type can override, beside the factories, which say so where they are declared."""
+"""Public functions that no type can override, beside the factories, which say so where they are declared.
+
+# Note [The lists are PyTorch's]
+`get_ignored_functions()` answers as PyTorch's does, so that a test suite written for one runs with the other. That is
+not the set of what asks no type: PyTorch lists some functions that do ask (`asked`), classes and settings
+(`without_operands`), and leaves out some that do not (`unlisted`). What really asks is in the registry, which the
+audit, the suites and coverage count by.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +22,7 @@ from tensorlike.tensor.dtypes import get_default_dtype, set_default_dtype
 from tensorlike.tensor.printing import set_printoptions
 from tensorlike.tensor.tensor import Tensor
 
-__all__: list[str] = []
+__all__ = ["asked", "unlisted", "without_operands"]
 
 _SETTING = "reads or changes a setting; no tensor takes part"
 _MACHINERY = "is what the protocol itself is made of"
@@ -50,9 +57,82 @@ _ignore_all(
     **{f"Tensor.{name}": getattr(Tensor, name) for name in ("__init_subclass__", "__torch_function__")},
 )
 _ignore_all(
+    "gives a result its type, inside implementations and out of them; asking would ask the same type again",
+    **{"Tensor.as_subclass": Tensor.as_subclass},
+)
+_ignore_all(
     _PYTHON,
     **{
         f"Tensor.{name}": getattr(Tensor, name)
         for name in ("__delitem__", "__dir__", "__hash__", "__iter__", "__new__")
     },
 )
+
+
+def asked() -> set[Any]:
+    """Return the functions that PyTorch lists as ignored and that ask types all the same, there and here."""
+    import tensorlike as tl
+
+    functional = tl.nn.functional
+    return {
+        Tensor.new,
+        Tensor.new_empty,
+        Tensor.new_empty_strided,
+        Tensor.new_full,
+        Tensor.new_ones,
+        Tensor.new_tensor,
+        Tensor.new_zeros,
+        Tensor.stride,
+        Tensor.unflatten,
+        functional.hardsigmoid,
+        functional.hardswish,
+        tl.as_strided,
+        tl.fill,
+        tl.normal,
+        tl.rand_like,
+        tl.randint_like,
+        tl.randn_like,
+        tl.result_type,
+        tl.vander,
+    }
+
+
+def without_operands() -> set[Any]:
+    """Return the classes, contexts and methods of `object` that PyTorch lists as ignored."""
+    import tensorlike as tl
+    from tensorlike import overrides
+    from tensorlike.func import vmap
+
+    return {
+        Tensor.__class__,
+        Tensor.__delattr__,
+        Tensor.__getattribute__,
+        Tensor.__init__,
+        Tensor.__setattr__,
+        Tensor.__subclasshook__,
+        Tensor._make_subclass,
+        overrides.handle_torch_function,
+        overrides.has_torch_function,
+        overrides.has_torch_function_unary,
+        overrides.has_torch_function_variadic,
+        tl.default_generator,
+        tl.device,
+        tl.dtype,
+        tl.enable_grad,
+        tl.finfo,
+        tl.iinfo,
+        tl.inference_mode,
+        tl.layout,
+        tl.memory_format,
+        tl.no_grad,
+        tl.set_grad_enabled,
+        vmap,
+    }
+
+
+def unlisted() -> set[Any]:
+    """Return the functions that ask no type and that PyTorch lists nowhere."""
+    import tensorlike as tl
+
+    windows: Any = tl.signal.windows
+    return {tl.from_dlpack, tl.to_dlpack, set_default_dtype, *(getattr(windows, name) for name in windows.__all__)}

@@ -2,8 +2,9 @@
 
 # Note [What is public]
 A row of the registry is public when its function can be found at its dotted name and no part of that name starts with
-an underscore. Dunder methods and the underscore properties that PyTorch documents for types (`_base`, `_grad`,
-`_version`) are the exceptions. Operators are listed once, through the method that types are asked about.
+an underscore. Dunder methods and what PyTorch has of that kind (`_base`, `_grad`, `_version`, `_is_view`) are the
+exceptions. `public_rows` has what types are asked about, so that operators are there once, as the method that types
+are asked about. The lists are PyTorch's, which has the operators too: see Note [The lists are PyTorch's].
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
-from tensorlike.tensor.tensor import nowrap_functions
+from tensorlike.tensor.tensor import Tensor, nowrap_functions
+
+from .ignored import asked, unlisted, without_operands
 
 __all__ = [
     "get_default_nowrap_functions",
@@ -76,7 +79,9 @@ def owner_of(row: Form) -> Any:
 def _is_public(row: Form) -> bool:
     if not row.overridable or any(map(_is_private, row.namespace.split("."))):
         return False
-    return row.kind in _PROPERTIES or not any(map(_is_private, row.name.split(".")))
+    if row.kind in _PROPERTIES or row.function is Tensor._is_view:
+        return True
+    return not any(map(_is_private, row.name.split(".")))
 
 
 def public_rows() -> list[tuple[Any, Form]]:
@@ -89,7 +94,22 @@ def public_rows() -> list[tuple[Any, Form]]:
         owner = owner_of(row)
         if owner is not None:
             found.append((owner, row))
-    return sorted(found, key=lambda pair: (pair[1].namespace, pair[1].name.rpartition(".")[0] != "", pair[1].name))
+    return sorted(found, key=_order)
+
+
+def _order(pair: tuple[Any, Form]) -> tuple[str, bool, str]:
+    row = pair[1]
+    return row.namespace, row.name.rpartition(".")[0] != "", row.name
+
+
+def _listed() -> list[tuple[Any, Form, Callable[..., Any]]]:
+    """Return (namespace object, row, function) of what the lists have: see Note [The lists are PyTorch's]."""
+    hidden = asked()
+    found = [pair for pair in public_rows() if pair[1].key not in hidden]
+    found += [(Tensor, row) for row in REGISTRY.values() if row.kind == "operator" and row.key is not row.function]
+    return [
+        (owner, row, row.function if row.kind == "operator" else row.key) for owner, row in sorted(found, key=_order)
+    ]
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
@@ -107,8 +127,8 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     Source: PyTorch's `torch.overrides.get_overridable_functions`.
     """
     found: dict[Any, list[Callable[..., Any]]] = {}
-    for owner, row in public_rows():
-        found.setdefault(owner, []).append(row.key)
+    for owner, _, function in _listed():
+        found.setdefault(owner, []).append(function)
     # The same functions as those of the main namespace, under a second one.
     functional = importlib.import_module("tensorlike.functional")
     main = set(found[sys.modules["tensorlike"]])
@@ -157,23 +177,30 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     Source: PyTorch's `torch.overrides.get_testing_overrides`.
     """
     found: dict[Callable[..., Any], Callable[..., Any]] = {}
-    for _, row in public_rows():
+    for _, row, function in _listed():
         if row.dummy is None:
             row.dummy = _dummy(row)
-        found[row.key] = row.dummy
+        found[function] = row.dummy
     return found
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Return the public functions that no type can intercept, because they take no tensors; modes see most of them.
+    """Return what PyTorch lists as functions that no type can intercept: most take no tensors, and modes see them.
+
+    Types are asked about a few of them all the same, as in PyTorch: `new_zeros` and the other methods of that kind,
+    `stride`, `Tensor.unflatten`, `as_strided`, `fill`, `normal`, `rand_like`, `randn_like`, `randint_like`,
+    `result_type`, `vander`, `nn.functional.hardsigmoid` and `hardswish`.
 
     >>> import tensorlike as tl
-    >>> tl.ones in tl.overrides.get_ignored_functions()
-    True
+    >>> ignored = tl.overrides.get_ignored_functions()
+    >>> tl.ones in ignored, tl.Tensor.as_subclass in ignored, tl.add in ignored
+    (True, True, False)
 
     Source: PyTorch's `torch.overrides.get_ignored_functions`.
     """
-    return {function for function, _ in IGNORED.values()}
+    _import_namespaces()  # Some declare their functions when they are first imported.
+    declared = {function for function, _ in IGNORED.values()}
+    return (declared - unlisted()) | asked() | without_operands()
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:

@@ -20,7 +20,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
@@ -33,10 +33,16 @@ from .variants import NAMED, Handler, entries_of, exactly, forms_of, operators
 
 __all__ = ["TensorLike", "implements"]
 
+if TYPE_CHECKING:
+    # What policies give, as tools/generate_stubs.py writes it down for type checkers.
+    from ._operators import TensorLikeOperators
+else:
+    TensorLikeOperators = object
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class TensorLike:
+class TensorLike(TensorLikeOperators):
     """A base for tensor-like types that looks functions up in a table and leaves the rest to a policy.
 
     `@overrides.implements(func)` fills the table. Subclasses inherit it and may register their own. `unhandled`, given
@@ -88,9 +94,10 @@ class TensorLike:
             if unhandled is not refuse:
                 _give_methods(cls, operators())
 
+    # Any, so that a subclass may annotate `types` with a tuple or with a sequence and hand it on.
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Answer with the implementation registered for `func`, or else as the policy says.
 

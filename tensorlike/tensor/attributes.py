@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from tensorlike.autograd.base import TensorBase, no_history, version_counter
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import Node, edge_of
 
 from .backends import device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
-from .history import set_data, set_gradient, set_gradient_dtype, set_requires_grad
+from .history import (
+    hooks_of,
+    set_data,
+    set_gradient,
+    set_gradient_dtype,
+    set_hooks,
+    set_post_accumulate_hooks,
+    set_requires_grad,
+)
 from .layouts import format_name, is_arranged, strided
 from .layouts import layout as Layout
 from .size import Size, size_from_shape
@@ -83,7 +91,7 @@ def grad(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(setter=set_gradient, nowrap=True)
+@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
     found: Tensor | None = self._tl_grad_value
@@ -100,12 +108,36 @@ def grad_dtype(self: Tensor) -> Dtype | None:
 
 
 @tensor_property(comparable=False)
-def grad_fn(self: Tensor) -> Any:
+def grad_fn(self: Tensor) -> Node | None:
     """The node of the graph that made this tensor; None for a leaf."""
     if not self._tl_tracked:
         return None
     edge = edge_of(self)
     return edge[0] if edge is not None and self._tl_edge is not None else None
+
+
+@tensor_property()
+def _grad_fn(self: Tensor) -> Any:
+    """The node of the graph that made this tensor, as `grad_fn`."""
+    return self.grad_fn
+
+
+def _delete_hooks(self: Tensor) -> None:
+    raise RuntimeError("Deletion of _backward_hooks not allowed!")
+
+
+@tensor_property(setter=set_hooks, deleter=_delete_hooks)
+def _backward_hooks(self: Tensor) -> dict[int, Any] | None:
+    """The hooks of `register_hook` by number, in the order of their calls; None before the first one."""
+    found: dict[int, Any] | None = hooks_of(self)
+    return found
+
+
+@tensor_property(setter=set_post_accumulate_hooks)
+def _post_accumulate_grad_hooks(self: Tensor) -> dict[int, Any] | None:
+    """The hooks of `register_post_accumulate_grad_hook` by number; None before the first one."""
+    found: dict[int, Any] | None = self._tl_post_accumulate_hooks
+    return found
 
 
 @tensor_property()
@@ -205,7 +237,11 @@ def is_meta(self: Tensor) -> bool:
     return bool(device_of(self._tl_data).type == "meta")
 
 
-@tensor_method(composite=False)
+@overload
+def size(self: Tensor, dim: None = None) -> Size: ...
+@overload
+def size(self: Tensor, dim: int) -> int: ...
+@tensor_method(composite=False, differentiable=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
 
@@ -222,7 +258,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
 
 
-@tensor_method(composite=False, aliases=("ndimension",))
+@tensor_method(composite=False, aliases=("ndimension",), differentiable=False)
 def dim(self: Tensor) -> int:
     """Return the number of dimensions.
 
@@ -236,7 +272,7 @@ def dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
@@ -250,7 +286,7 @@ def get_device(self: Tensor) -> int:
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def element_size(self: Tensor) -> int:
     """Return the bytes of one element.
 
@@ -263,9 +299,15 @@ def element_size(self: Tensor) -> int:
     return int(self._tl_data.dtype.itemsize)
 
 
-@tensor_method(composite=False)
+@overload
+def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(self: Tensor, dim: int) -> int: ...
+@tensor_method(composite=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return how many elements apart neighbours along each dimension (or along `dim`) are in memory.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).stride()
@@ -298,7 +340,7 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def storage_offset(self: Tensor) -> int:
     """Return how many elements after the start of its memory this tensor starts.
 
@@ -316,7 +358,7 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False, comparable=False)
+@tensor_method(composite=False, comparable=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element.
 
@@ -327,7 +369,7 @@ def data_ptr(self: Tensor) -> int:
     return int(data_pointer(self._tl_data))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Return whether the elements lie in memory one after the other, in C order or as `memory_format` has them.
 
@@ -344,11 +386,14 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 @tensor_method(composite=False)
 def _is_view(self: Tensor) -> bool:
-    """Return whether this tensor is a view of another one."""
+    """Return whether this tensor is a view of another one.
+
+    Same as PyTorch's method of that name.
+    """
     return self._tl_view_base is not None
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 

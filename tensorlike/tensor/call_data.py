@@ -81,7 +81,7 @@ class CallData(NamedTuple):
     options: tuple[Option, ...]
     #: A first operand that is a number becomes a tensor.
     number_first: bool
-    #: The name of the rule in `runtime.PROMOTIONS`; None for operands that stay as they are.
+    #: The rule, a `Promotion`; None for operands that stay as they are.
     promotion: Any
     #: NumPy gives a Python number the dtype that PyTorch gives it.
     weak_numbers: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from .dtypes import dtype as Dtype
 from .layouts import format_name, is_arranged
 from .runtime import dtype_name
 from .tensor import Tensor as TensorType
-from .types import Tensor
+from .types import DtypeLike, Tensor
+
+if TYPE_CHECKING:
+    from .layouts import memory_format as MemoryFormat
 
 __all__: list[str] = []
 
@@ -84,7 +87,35 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: An
     return result
 
 
-@tensor_method
+@overload
+def to(
+    self: Tensor,
+    dtype: DtypeLike | None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    dtype: DtypeLike | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@tensor_method(linear_in=("self",))
 def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
@@ -142,7 +173,8 @@ def _dtype_method(name: str, dtype_text: str) -> None:
         "    Same as PyTorch's method of that name.\n    "
     )
     convert.__name__ = name
-    tensor_method(convert, name=name)
+    moves = dtype_text.startswith(("float", "bfloat", "complex"))
+    tensor_method(convert, name=name, linear_in=("self",) if moves else (), differentiable=moves)
 
 
 for _name, _text in {
@@ -162,7 +194,7 @@ for _name, _text in {
     _dtype_method(_name, _text)
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor in the host's memory; itself if it is there already.
 
@@ -175,7 +207,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     return _converted(self, None, "cpu", False, memory_format, "cpu")
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def cuda(
     self: Tensor, device: Device | int | str | None = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
@@ -194,7 +226,11 @@ def cuda(
     return _converted(self, None, where, False, memory_format, "cuda")
 
 
-@tensor_method
+@overload
+def type(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: ...
+@overload
+def type(self: Tensor, dtype: DtypeLike | str, non_blocking: bool = False) -> Tensor: ...
+@tensor_method(linear_in=("self",))
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
@@ -210,7 +246,7 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return _converted(self, dtype, None, False)
 
 
-@tensor_method
+@tensor_method(linear_in=("self",))
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Return this tensor with the dtype and on the device of `other`.
 
@@ -226,8 +262,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------------ to Python and NumPy
 
 
-@tensor_method(composite=False)
-def item(self: Tensor) -> Any:
+@tensor_method(composite=False, differentiable=False)
+def item(self: Tensor) -> int | float | bool:
     """Return the one element as a Python number.
 
     Raises RuntimeError when there is not exactly one.
@@ -249,8 +285,8 @@ def _host(self: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-@tensor_method(composite=False)
-def tolist(self: Tensor) -> Any:
+@tensor_method(composite=False, differentiable=False)
+def tolist(self: Tensor) -> list[Any]:
     """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
 
     >>> import tensorlike as tl
@@ -259,10 +295,11 @@ def tolist(self: Tensor) -> Any:
 
     Same as PyTorch's method of that name.
     """
-    return _host(self).tolist()
+    found: list[Any] = _host(self).tolist()  # A number, of a tensor without dimensions.
+    return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array that shares its memory.
 
@@ -286,7 +323,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     return _host(self)
 
 
-@tensor_method(name="__array__", composite=False)
+@tensor_method(name="__array__", composite=False, differentiable=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array, for `numpy.asarray`.
 
@@ -326,7 +363,8 @@ def _python_number(name: str, what: str, convert: Any) -> None:
 
     method.__doc__ = f"Return the one element as a Python {what}.\n\n    Same as PyTorch's method of that name.\n    "
     method.__name__ = name
-    tensor_method(method, name=name, composite=False)
+    method.__annotations__["return"] = what
+    tensor_method(method, name=name, composite=False, differentiable=False)
 
 
 _python_number("__float__", "float", float)
@@ -334,7 +372,7 @@ _python_number("__int__", "int", int)
 _python_number("__complex__", "complex", complex)
 
 
-@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",))
+@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",), differentiable=False)
 def _bool(self: Tensor) -> bool:
     """Return the truth of the one element.
 
@@ -351,7 +389,7 @@ def _bool(self: Tensor) -> bool:
     return bool(_host(self).reshape(-1)[0])
 
 
-@tensor_method(name="__index__", composite=False)
+@tensor_method(name="__index__", composite=False, differentiable=False)
 def _index(self: Tensor) -> int:
     """Return the one element, which must be an integer, as an index.
 

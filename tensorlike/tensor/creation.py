@@ -20,7 +20,8 @@ from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
 from .layouts import check_layout, empty_array, format_name
 from .runtime import device_guard, dtype_name, spelled, wanted_dtype, write_out, wrong_type
-from .tensor import Tensor
+from .size import Size
+from .tensor import Tensor, retyped
 from .types import Number
 
 __all__ = [
@@ -76,7 +77,8 @@ def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> A
     if isinstance(out, TensorBase):
         where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
-    return write_out(name, out, array)
+    # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
 
 
 # ---------------------------------------------------------------------------------------------------- filled
@@ -351,7 +353,7 @@ def _like(
     return finish(made, requires_grad)
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def zeros_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -367,7 +369,7 @@ def zeros_like(
     return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def ones_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -383,7 +385,7 @@ def ones_like(
     return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -399,7 +401,7 @@ def empty_like(
     return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def full_like(
     input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -424,12 +426,45 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
 
 
-@tensor_method(composite=False)
+@tensor_method
+def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
+    """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
+
+    The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` is
+    another tensor on the memory of y. Raises TypeError for other data and for a tensor of another dtype.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> import tensorlike as tl
+    >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
+    (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
+
+    Same as PyTorch's method of that name.
+    """
+    if len(data) == 1 and not isinstance(data[0], (int, np.integer, Size)):
+        (value,) = data
+        if isinstance(value, TensorBase):
+            if value._tl_data.dtype != self._tl_data.dtype:
+                raise TypeError(
+                    f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._tl_data.dtype)}: use "
+                    "new_tensor(), which converts"
+                )
+            return retyped(value, Tensor)  # type: ignore[no-any-return]
+        if isinstance(value, (list, tuple, range, np.ndarray)):
+            return self.new_tensor(value, device=device)
+        raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
+    sizes = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
+    return self.new_empty(tuple(sizes), device=device)
+
+
+@tensor_method(composite=False, differentiable=False)
 def new_zeros(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_zeros(2)
@@ -442,12 +477,14 @@ def new_zeros(
     return _new("new_zeros", self, size, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_ones(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_ones(2)
@@ -460,12 +497,14 @@ def new_ones(
     return _new("new_ones", self, size, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
     """Return an unset tensor of the shape `size`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_empty(2, 0).shape
@@ -478,12 +517,14 @@ def new_empty(
     return _new("new_empty", self, size, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_full(
     self: Tensor, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_full((2,), 7)
@@ -495,12 +536,14 @@ def new_full(
     return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a copy of `data` with the dtype and device of this tensor unless others are given.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5.0]).new_tensor([1, 2])

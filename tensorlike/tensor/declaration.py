@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,9 @@ from tensorlike.dispatch.signature import (
 )
 
 from . import runtime
+from .declaration_errors import declaration_error, unknown_word
 from .fast_paths import FastPath
+from .promotions import Promotion
 from .return_types import return_type
 from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
@@ -66,9 +68,10 @@ class Declaration(Operation):
         "_recorded",
         "_recorders",
         "annotations",
+        "boolean",
         "constant",
-        "differentiable",
         "doc",
+        "fast_kinds",
         "hot",
         "kernel",
         "node",
@@ -95,7 +98,7 @@ class Declaration(Operation):
         namespace: str,
         ufunc: str | None,
         elementwise: bool,
-        promotion: str | None,
+        promotion: Promotion | str | None,
         promoted: Sequence[str] | None,
         view: bool | str,
         several: Sequence[str] | bool,
@@ -103,10 +106,11 @@ class Declaration(Operation):
         spread: str | None,
         weak_numbers: bool,
         out: bool | str,
-        differentiable: bool,
         write: Callable[..., None] | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
+        boolean: bool = False,
+        fast_kinds: str | None = None,
     ) -> None:
         parameters = parameters_of(kernel, skip=0 if ufunc else 1)
         number_first = bool(parameters) and "Tensor | Number" in parameters[0].annotation
@@ -117,20 +121,29 @@ class Declaration(Operation):
         self.write = write
         self.ufunc = ufunc
         self.elementwise = elementwise
-        self.promotion = promotion
+        self.promotion = None if promotion is None else self._promotion(promotion)
         self.promoted = None if promoted is None else frozenset(promoted)
+        for parameter in (*(promoted or ()), *((spread,) if spread is not None else ())):
+            if all(p.name != parameter for p in parameters):
+                raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
+        #: Whether the elements of the result are booleans, whatever the dtype of the operands.
+        self.boolean = boolean
         self.view = view
         self.several = several
         self.plain_result = plain_result
         self.spread = spread
         self.weak_numbers = weak_numbers
         self.out = out
-        self.differentiable = differentiable
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
         #: What the fast path runs: with every option at its default, the same as the kernel.
         self.hot = ufunc or hot
+        #: The kinds of dtype that the fast path leaves to NumPy, None where there is no fast path.
+        self.fast_kinds = fast_kinds
+        if self.promotion is not None and fast_kinds is None:
+            # A ufunc gives integers another dtype; a kernel need not.
+            self.fast_kinds = "fc" if self.promotion is Promotion.FLOAT and not self.hot else self.promotion.fast_kinds
         #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
         #: pays for it.
         self.number_first = number_first
@@ -142,6 +155,32 @@ class Declaration(Operation):
         self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
 
+    def error(self, function: Callable[..., Any], message: str) -> TypeError:
+        """Return the error of what is declared in `function`: a kernel or a formula."""
+        return declaration_error(function, self.full_name, message)
+
+    def _promotion(self, promotion: Promotion | str) -> Promotion:
+        try:
+            return Promotion.named(promotion)
+        except KeyError:
+            raise self.error(self.kernel, unknown_word("promotion", promotion, (p.value for p in Promotion))) from None
+
+    def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
+        """Raise TypeError for formulas of what is no operand, or that ask for what a node does not have."""
+        names = {p.name for p in self.parameters}
+        operands = {p.name for p in self.parameters if p.operand}
+        outputs = () if isinstance(self.several, bool) else self.several
+        known = {"grad", "grads", "result", "results", *names, *outputs, *(f"{name}_shape" for name in names)}
+        for name, formula in formulas.items():
+            if name not in operands:
+                raise self.error(formula, f"derivatives(): {unknown_word('operand', name, operands)}")
+            code = formula.__code__
+            asked = code.co_varnames[: code.co_argcount]
+            if not known.issuperset(asked):
+                wrong = next(word for word in asked if word not in known)
+                what = f"the formula for {name!r} asks for what no node saves: "
+                raise self.error(formula, f"derivatives(): {what}{unknown_word('name', wrong, known)}")
+
     def out_rules(self) -> dict[str, Any]:
         """Return how `out=` is written: see `write_out`.
 
@@ -149,7 +188,11 @@ class Declaration(Operation):
         With "dtype" they compute in the dtype of `out`.
         """
         rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
-        return {"rule": "exact" if rule == "dtype" else rule, "recorded": self.differentiable}
+        return {
+            "rule": "exact" if rule == "dtype" else rule,
+            "recorded": self.differentiable,
+            "pointwise": self.elementwise,
+        }
 
     # The node's class and the recording functions are made when something is first recorded: an import that never
     # trains need not pay for them.
@@ -258,12 +301,16 @@ class Declaration(Operation):
             return self._record_several(result, operands)
         return self.recording()(result, *operands)
 
+    @property
+    def result_name(self) -> str:
+        """The name of the type of `return_types` that several results come in."""
+        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
+
     def _pack(self, tensors: list[Any]) -> Any:
         if self.several is True:
             return tuple(tensors)
-        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
-        name = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
-        return return_type(name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        return return_type(self.result_name, tuple(self.several))(tensors)  # type: ignore[arg-type]
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]

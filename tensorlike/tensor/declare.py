@@ -27,16 +27,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.dispatch.core import undispatched
+from tensorlike.dispatch.operation import Operation
 
 from .declaration import DECLARATIONS, Declaration
+from .declaration_errors import check_options
 from .fast_paths import FastPath
 from .forms import expand
+from .promotions import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
 
 __all__ = [
     "DECLARATIONS",
     "Declaration",
+    "Promotion",
     "composite",
+    "deprecated_orders",
     "derivatives",
     "factory",
     "internal",
@@ -70,7 +75,7 @@ def primitive(
     aliases: Sequence[str] = (),
     hot: str | Callable[..., Any] | FastPath | None = None,
     elementwise: bool = False,
-    promotion: str | None = None,
+    promotion: Promotion | str | None = None,
     promoted: Sequence[str] | None = None,
     view: bool | str = False,
     several: Sequence[str] | bool = False,
@@ -80,24 +85,50 @@ def primitive(
     differentiable: bool = True,
     write: Callable[..., None] | None = None,
     own_layout: bool = False,
+    boolean: bool = False,
+    fast_kinds: str | None = None,
     **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
-    `operators` report the method to implementations, and `own_operators` themselves, as PyTorch has it. An alias with a
-    dot is a function in another namespace. `hot` is what the fast path may run in place of an elementwise kernel whose
-    options are at their defaults: a ufunc by name, or a function of the raw operands; or a whole `FastPath`.
+    Args:
+        name: The public name, that of the kernel unless given.
+        namespace: Where the function is public, such as "tensorlike.linalg".
+        ufunc: The ufunc that is the whole kernel, by its name in NumPy; the kernel is its docstring alone then.
+        function: Whether there is a function of that name.
+        method: Whether there is a method; a string is the method's name.
+        inplace: Whether there is an in-place method, whose name ends in an underscore.
+        out: Whether the function takes `out=`; "cast", "exact" and "dtype" say how: see `Declaration.out_rules`.
+        operators: Operators of Tensor that types are asked about as the method: `x * y` is `Tensor.mul` to them.
+        inplace_operators: The same for the in-place method.
+        own_operators: Operators that types are asked about as themselves, as PyTorch has some.
+        own_inplace_operators: The same for in-place operators.
+        aliases: Other names of function and methods; one with a dot is a function in another namespace.
+        hot: What the fast path runs in place of an elementwise kernel whose options are at their defaults: a ufunc by
+            name, or a function of the raw operands; or a whole `FastPath`.
+        elementwise: Whether each element of the result is computed from the elements of the operands at its place.
+        promotion: The rule that brings operands to one dtype: a `Promotion` or its value, None where there is none.
+        promoted: The operands that the rule is for, all of them unless given.
+        view: True when the result shares memory with the first operand, "maybe" when it may.
+        several: The fields of a named tuple of results; True for a tuple of any length.
+        plain_result: Whether the kernel's result is returned as it is, a number or a tuple of numbers.
+        spread: The parameter that the method takes as `*arguments`.
+        weak_numbers: Whether NumPy and PyTorch agree on what a Python number beside a tensor does.
+        differentiable: Whether the result can have a gradient.
+        write: A second kernel with the same arguments, which writes into the first: an in-place form that touches a
+            few elements of a large tensor must not compute them all.
+        own_layout: Whether results lie as the kernel leaves them, as those of elementwise operations do; they are
+            contiguous otherwise, as PyTorch's.
+        boolean: Whether the elements of the result are booleans, as those of comparisons.
+        fast_kinds: The kinds of dtype that the fast path leaves to NumPy, in place of the promotion's.
+        facts: Those of `Operation.declare`.
 
-    `view` is True when the result shares memory with the first operand, "maybe" when it may; `several` names the
-    fields of a named tuple, or is True for a tuple of any length; `plain_result` leaves the kernel's result unwrapped;
-    `spread` names the parameter that the method takes as `*arguments`; `weak_numbers` says that NumPy and PyTorch agree
-    on what a Python number does; `differentiable=False` is for results that have no gradient. `write` is a second
-    kernel with the same arguments, which writes into the first one: an in-place form that touches a few elements of a
-    large tensor must not compute them all. Results are contiguous in memory, as PyTorch's are, unless the operation is
-    elementwise or has `own_layout`: then they lie as the kernel leaves them. `facts` are those of `Operation.declare`.
+    Raises TypeError, which names the operation and the line, for an option that does not exist, an unknown promotion
+    and for a name in `promoted` and `spread` that is no parameter.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        check_options(kernel, "primitive", facts, primitive, Operation.declare)
         d = Declaration(
             kernel,
             name=name or kernel.__name__,
@@ -112,12 +143,13 @@ def primitive(
             spread=spread,
             weak_numbers=weak_numbers,
             out=out,
-            differentiable=differentiable and not plain_result,
             write=write,
             hot=hot,
             own_layout=own_layout,
+            boolean=boolean,
+            fast_kinds=fast_kinds,
         )
-        d.declare(**facts)
+        d.declare(differentiable=differentiable and not plain_result, **facts)
         DECLARATIONS[d.full_name] = d
         return expand(  # type: ignore[no-any-return]
             d,
@@ -137,12 +169,15 @@ def primitive(
 def pointwise(
     ufunc: str | None = None,
     *,
-    promotion: str | None = "arithmetic",
+    promotion: Promotion | str | None = "arithmetic",
     inplace: bool = True,
     out: bool | str = True,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None."""
+    """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None.
+
+    It has an in-place method and `out=` unless told otherwise; the options are those of `primitive`.
+    """
     return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
 
 
@@ -157,10 +192,15 @@ def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callabl
 
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
-    """Give an operation its derivative: one formula for each input that has one."""
+    """Give an operation its derivative: one formula for each input that has one.
+
+    Raises TypeError, which names the formula's line, for what is no operand of the operation, and for a formula that
+    asks for anything else than gradients, parameters, results and shapes.
+    """
     d: Declaration = function.operation
     if not d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=False and cannot have derivatives")
+    d.check_formulas(formulas)
     d.vjp = formulas
 
 
@@ -170,6 +210,14 @@ def zero_derivatives(function: Any) -> None:
     if d.differentiable:
         raise TypeError(f"{d.full_name} is declared with differentiable=True: give it derivatives")
     d.constant = True
+
+
+def deprecated_orders(function: Any, *orders: str) -> None:
+    """Say in which orders an operation takes all its parameters by position, with PyTorch's warning.
+
+    An order is the names of the parameters, between spaces: "input alpha other".
+    """
+    function.operation.deprecated_orders = tuple(tuple(order.split()) for order in orders)
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
@@ -183,7 +231,5 @@ def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
         given = (d.vjp or {}).get(name)
         asked = formula.__code__.co_varnames[: formula.__code__.co_argcount]
         if given is None or not set(asked) <= set(given.__code__.co_varnames[: given.__code__.co_argcount]):
-            raise TypeError(
-                f"raw_derivatives of {d.name}: the formula for {name!r} must name what its derivative names"
-            )
+            raise d.error(formula, f"raw_derivatives(): the formula for {name!r} must name what its derivative names")
     d.raw_vjp = formulas

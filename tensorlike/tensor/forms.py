@@ -93,7 +93,7 @@ def _written(
         "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
         "write": d.write,
         "spelled": runtime.spelled,
-        "promote": runtime.PROMOTIONS.get(d.promotion or ""),
+        "promote": None if d.promotion is None else d.promotion.rule,
         "quiet": runtime.quiet,
         "again": runtime.again,
         "run_elementwise": runtime.run_elementwise,
@@ -102,6 +102,7 @@ def _written(
         "elsewhere": runtime.elsewhere,
         "run_guarded": runtime.run_guarded,
         "run_moved": runtime.run_moved,
+        "shared_space": runtime.shared_space,
         "as_array": runtime.as_array,
         "as_arrays": runtime.as_arrays,
         "contiguous_arrays": runtime.contiguous_arrays,
@@ -235,6 +236,7 @@ def _publish(
         inherited=partial(inherited_lines, d) if hot is hot_source else None,
         # What no user calls meets no user's type in a hurry.
         known=namespace != "tensorlike._internal",
+        reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
     )
     d.late(function)
     register(form)
@@ -260,6 +262,23 @@ def _of_numpy(array: Any) -> Any:
 
 FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_numpy": _of_numpy}
 _TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv__"))
+
+
+#: The operators of Python whose right operand may have a method for them.
+_ARITHMETIC = frozenset(
+    ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+)
+_COMPARED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _reflected(operator: str) -> str:
+    """Return the method of the right operand that Python asks after `operator`; an in-place operator itself."""
+    bare = operator[2:-2]
+    if bare in _COMPARED:
+        return f"__{_COMPARED[bare]}__"
+    if bare in _ARITHMETIC:
+        return f"__r{bare}__"
+    return operator if bare[0] == "i" and bare[1:] in _ARITHMETIC else ""
 
 
 def foreign_test(parameters: Sequence[Parameter]) -> str:

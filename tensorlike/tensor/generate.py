@@ -14,6 +14,7 @@ from tensorlike.autograd.base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 
+from .promotions import Promotion
 from .views import READ_APART
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 
+#: What the operations of a promotion compute integers in.
+_COMPUTED_IN: dict[Promotion | None, str] = {
+    Promotion.FLOAT: "default_float()", Promotion.REAL_FLOAT: "default_float()", Promotion.DOUBLE: "FLOAT64",
+}  # fmt: skip
 _AS_ARRAY = "result = result if type(result) is ndarray else as_array(result)"
 
 #: The operations that PyTorch computes of numbers alone; all others need a tensor.
@@ -129,25 +134,17 @@ def _space_lines(d: Declaration, parameters: Sequence[Parameter], inplace: bool 
         on_host = []
     # See Note [The current device] in `runtime`.
     once_more = f"__function__, {_same_call(parameters)}"
-    lines = [f"xp = space(NAME, {', '.join(raws)})"]
-    if d.elementwise and len(raws) > 1 and are_single(parameters):
-        lines = [
-            "try:",
-            f"    {lines[0]}",
-            "except RuntimeError:",
-            f"    return run_moved({inplace}, {once_more})",
-        ]
-    lines += [
+    mixed = d.elementwise and len(raws) > 1 and are_single(parameters)
+    find = f"{'shared_space' if mixed else 'space'}(NAME, {', '.join(raws)})"
+    lines = [f"xp = numpy if {' and '.join(on_host)} else {find}" if on_host else f"xp = {find}"]
+    if mixed:
+        # The operands are on two devices.
+        lines += ["if xp is None:", f"    return run_moved({inplace}, NAME, {once_more})"]
+    return [
+        *lines,
         f"if xp is not numpy and (guard := elsewhere({', '.join(raws)})) is not None:",
         f"    return run_guarded(guard, {once_more})",
     ]
-    if not on_host:
-        return lines
-    test = " and ".join(on_host)
-    if lines[0] == "try:":
-        return [f"if {test}:", "    xp = numpy", "else:", *["    " + line for line in lines]]
-    lines[0] = f"xp = numpy if {test} else space(NAME, {', '.join(raws)})"
-    return lines
 
 
 def _same_call(parameters: Sequence[Parameter]) -> str:
@@ -171,11 +168,11 @@ def _promote_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]
         names = ", ".join("_" + p.name for p in sure)
         promote = f"{names}, = promote(NAME, xp, ({names},))"
         # Operands that agree already need no promotion: 300 ns less for a subclass, which comes this way.
-        if len(sure) == 2 and d.promotion in ("arithmetic", "comparison"):
+        if len(sure) == 2 and d.promotion is Promotion.ARITHMETIC:
             a, b = ("_" + p.name for p in sure)
             lines.append(f"if not (type({a}) is ndarray and type({b}) is ndarray and {a}.dtype is {b}.dtype):")
             lines.append(f"    {promote}")
-        elif len(sure) == 1 and d.promotion == "arithmetic":
+        elif len(sure) == 1 and d.promotion is Promotion.ARITHMETIC:
             pass
         else:
             lines.append(promote)
@@ -252,7 +249,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     if d.number_first and parameters[0].name != "self":
         first, *others = (p.name for p in operands_of(parameters))
         lines.append(f"if is_number({first}):")
-        wide = {"float": "default_float()", "real float": "default_float()", "double": "FLOAT64"}.get(d.promotion or "")
+        wide = _COMPUTED_IN.get(d.promotion)
         if d.full_name not in _OF_NUMBERS:
             lines += [f"    if is_number({others[0]}):", f"        wrong_type(NAME, {others[0]!r}, 2, {others[0]})"]
         lines.append(f"    {first} = number_tensor({first}, {', '.join(others)}, floating={wide})")
@@ -312,6 +309,8 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         # 30 ns where the tensor has no view.
         lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")
+    if d.out == "dtype":
+        lines += ["if dtype is None:", f"    dtype = dtype_of({me}._tl_data.dtype)"]
     lines += _space_lines(d, parameters, inplace=True)
     if d.write is None:
         lines.append(f"former = _{me}")
@@ -333,15 +332,16 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     return _function(parameters, lines)
 
 
+def _node_line(parameters: Sequence[Parameter]) -> str:
+    made = f"make_inplace({', '.join(p.name for p in parameters)})"
+    return f"node = {made} if ({_tracked(parameters)}) and get_state().recording else None"
+
+
 def _write_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str]:
     me = parameters[0].name
     arguments = _kernel_arguments(d, parameters)
     # What the formulas need of the overwritten tensor is saved first.
-    lines = ["node = None"]
-    if d.differentiable:
-        rest = ", ".join(p.name for p in parameters[1:])
-        lines.append(f"if ({_tracked(parameters)}) and get_state().recording:")
-        lines.append(f"    node = make_inplace({me}, {rest})")
+    lines = [_node_line(parameters) if d.differentiable else "node = None"]
     lines += [
         "try:",
         f"    quiet(write, {arguments})",

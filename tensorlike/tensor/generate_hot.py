@@ -19,34 +19,12 @@ from tensorlike.dispatch.signature import ONE, POSITIONAL, Parameter
 from . import fast_paths
 from .fast_paths import FastPath
 from .generate import allows_number, operands_of
+from .promotions import Promotion
 
 if TYPE_CHECKING:
     from .declare import Declaration
 
 __all__ = ["hot_source", "inherited_lines", "inherited_source", "inplace_hot_source"]
-
-#: The promotions that have a fast path, with the kinds of dtype that PyTorch and NumPy agree on; "" means all.
-_HOT_KINDS = {
-    "arithmetic": "",
-    "bits": "biu",
-    "bounds": "iuf",
-    "comparison": "",
-    "division": "f",
-    "float": "",
-    "floating": "f",
-    "inexact": "fc",
-    "integers": "iu",
-    "magnitude": "iuf",
-    "negation": "",
-    "numeric": "iufc",
-    "ordering": "biuf",
-    "power": "iufc",
-    "quotient": "",
-    "real": "biuf",
-    "real float": "f",
-    "real numeric": "iuf",
-    "subtraction": "iufc",
-}
 
 #: Ufuncs that give two operands of one dtype that dtype, whichever it is: nothing to test but for a scalar.
 _CLOSED = frozenset(("add", "multiply"))
@@ -62,7 +40,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     if len(operands) > 2 or any(p.operand != ONE for p in operands):
         return ""
     required = [p for p in parameters if p.default is MISSING]
-    kinds = _HOT_KINDS.get(d.promotion or "")
+    kinds = d.fast_kinds
     if required != operands or kinds is None:
         return ""
     a = operands[0].name
@@ -71,9 +49,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     record = f"record(result, {', '.join(p.name for p in operands)}{_defaults(d, parameters)})"
     kernel = "kernel" if d.hot else "kernel, numpy"
     guard = "" if d.hot else " and type(a) is ndarray"
-    same = "result.dtype is BOOL" if d.promotion in ("comparison", "ordering") else "result.dtype is a.dtype"
-    if d.promotion == "float" and not d.hot:
-        kinds = "fc"  # A ufunc gives another dtype for integers; a kernel need not.
+    same = "result.dtype is BOOL" if d.boolean else "result.dtype is a.dtype"
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
     closed = d.hot in _CLOSED and not kinds  # 45 ns less
@@ -144,8 +120,8 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     return "\n".join(lines)
 
 
-# Comparisons give booleans; a power that NumPy refuses halfway has been written in part.
-_NOT_WRITTEN = ("bounds", "comparison", "ordering", "power")
+# A power that NumPy refuses halfway has been written in part.
+_NOT_WRITTEN = (Promotion.BOUNDS, Promotion.POWER)
 
 
 def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
@@ -155,8 +131,10 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     ones. It does so for what records nothing, has no gaps, and meets a number or a tensor of its own shape and dtype.
     """
     operands = operands_of(parameters)
-    kinds = _HOT_KINDS.get(d.promotion or "")
-    if not fast_paths.ENABLED or not isinstance(d.hot, str) or kinds is None or d.promotion in _NOT_WRITTEN:
+    kinds = d.fast_kinds
+    if not fast_paths.ENABLED or not isinstance(d.hot, str) or kinds is None or d.boolean:
+        return ""
+    if d.promotion in _NOT_WRITTEN:
         return ""
     if not 1 <= len(operands) <= 2 or [p for p in parameters if p.default is MISSING] != operands:
         return ""
@@ -222,10 +200,10 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
         return []
     if len(operands) > 2 or any(p.operand != ONE for p in operands):
         return []
-    kinds = _HOT_KINDS.get(d.promotion or "")
+    kinds = d.fast_kinds
     if kinds is None or [p for p in parameters if p.default is MISSING] != operands:
         return []
-    compared = d.promotion in ("comparison", "ordering")
+    compared = d.boolean
     same = "result.dtype is BOOL" if compared else "result.dtype is a.dtype"
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"

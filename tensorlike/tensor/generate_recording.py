@@ -34,8 +34,7 @@ def _edge_lines(p: Parameter, edge: str) -> list[str]:
         f"if {tracked}:",
         f"    {edge} = {name}._tl_edge",
         f"    if (meta := {name}._tl_meta) is not None:",
-        "        is_leaf = meta.requires_grad and meta.view_base is None",
-        f"        {edge} = (is_leaf and meta.leaf_edge) or edge_of({name})",
+        f"        {edge} = (meta.requires_grad and meta.view_base is None and meta.leaf_edge) or edge_of({name})",
     ]
 
 
@@ -76,22 +75,7 @@ class Recorded:
         self.outputs = {} if isinstance(d.several, bool) else {
             field: index for index, field in enumerate(d.several) if field not in self.by_name
         }  # fmt: skip
-        for name, formula in d.vjp.items():
-            if name not in self.by_name:
-                raise TypeError(f"derivatives of {d.name}: {name!r} is not one of its parameters")
-            for asked in formula.__code__.co_varnames[: formula.__code__.co_argcount]:
-                if not self.known(asked):
-                    raise TypeError(
-                        f"derivatives of {d.name}: the formula for {name!r} names {asked!r}, which is no parameter "
-                        "and neither 'grad', 'grads', 'result' nor '<operand>_shape'"
-                    )
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
-
-    def known(self, name: str) -> bool:
-        """Return whether a formula may ask for `name`."""
-        if name in self.by_name or name in self.outputs or name in ("grad", "grads", "result", "results"):
-            return True
-        return name.endswith("_shape") and name.removesuffix("_shape") in self.by_name
 
     def users(self, name: str) -> list[str]:
         """Return the inputs whose formula asks for `name`."""

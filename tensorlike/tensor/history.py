@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
 from .dtypes import as_numpy_dtype, dtype_of
 from .views import detached, retain
 
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -26,7 +29,9 @@ class Decorator(Protocol):
     def __call__(self, **options: Any) -> Callable[[F], F]: ...
 
 
-__all__ = ["install", "set_data", "set_gradient", "set_requires_grad"]
+__all__ = [
+    "hooks_of", "install", "set_data", "set_gradient", "set_hooks", "set_post_accumulate_hooks", "set_requires_grad",
+]  # fmt: skip
 
 
 def _floating(tensor: TensorBase) -> bool:
@@ -35,7 +40,7 @@ def _floating(tensor: TensorBase) -> bool:
 
 def set_requires_grad(self: Any, value: bool) -> None:
     """Say whether gradients are wanted for this leaf."""
-    if not isinstance(value, (bool, int)):
+    if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         if value:
@@ -97,6 +102,34 @@ def set_gradient_dtype(self: Any, value: Any) -> None:
         self._tl_leaf_edge[0].dtype = wanted
 
 
+def hooks_of(self: Any) -> Any:
+    """Return the hooks on the gradient of this tensor by number, or None before the first one."""
+    if self._tl_edge is None:
+        return self._tl_hooks
+    edge = edge_of(self)
+    return None if edge is None else (edge[0].tensor_hooks or {}).get(edge[1])
+
+
+def set_hooks(self: Any, value: Any) -> None:
+    """Replace the hooks on the gradient of this tensor; None takes them away."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"_backward_hooks must be a dict of hooks by number, or None, got {type(value).__name__}")
+    edge = edge_of(self) if self._tl_tracked else None
+    if self._tl_edge is None:
+        self._tl_hooks = value
+    if edge is not None:
+        add_tensor_hooks(*edge, {} if value is None else value)
+
+
+def set_post_accumulate_hooks(self: Any, value: Any) -> None:
+    """Replace the hooks that run after a gradient was accumulated into this leaf; None takes them away."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(
+            f"_post_accumulate_grad_hooks must be a dict of hooks by number, or None, got {type(value).__name__}"
+        )
+    self._tl_post_accumulate_hooks = value
+
+
 def set_data(self: Any, value: Any) -> None:
     """Give this tensor the memory of another one; its history stays."""
     if not isinstance(value, TensorBase):
@@ -114,6 +147,10 @@ def set_data(self: Any, value: Any) -> None:
     self._tl_view_base = None
     self._tl_inference = value._tl_inference
     self._tl_tracked = self._tl_tracked or value._tl_inference
+    if self._tl_hooks and self._tl_requires_grad:
+        edge = edge_of(self)
+        if edge is not None:
+            add_tensor_hooks(*edge, self._tl_hooks)
 
 
 def grad_of_root(tensor: Any, gradient: Any) -> Any:
@@ -205,8 +242,8 @@ def install(method: Decorator) -> None:
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 
-    @method(composite=False)
-    def detach(self: Any) -> Any:
+    @method(composite=False, differentiable=False)
+    def detach(self: Any) -> Tensor:
         """Return a tensor on the same memory without history.
 
         >>> import tensorlike as tl
@@ -215,9 +252,9 @@ def install(method: Decorator) -> None:
 
         Same as PyTorch's method of that name.
         """
-        return detached(self)
+        return detached(self)  # type: ignore[no-any-return]
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 
@@ -239,7 +276,7 @@ def install(method: Decorator) -> None:
         self._tl_tracked = False
         return self
 
-    @method(composite=False)
+    @method(composite=False, differentiable=False)
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
         """Say whether gradients are wanted for this leaf; return the tensor.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import register_plain
 
-from .tensor import Tensor
+from .tensor import Tensor, disabled_torch_function
 
 __all__ = ["Parameter"]
 
@@ -33,7 +33,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     Source: PyTorch's `torch.nn.Parameter`.
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         from .history import set_requires_grad
         from .protocols import retyped_leaf
         from .serialization import attributes_of
@@ -48,17 +48,27 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 f"Parameter(): argument 'data' must be Tensor, not {type(data).__name__}; make it a tensor first, "
                 "e.g. with tensorlike.as_tensor(data)"
             )
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+            )
         kind = type(data)
         if kind is Tensor or kind is Parameter:
             kind = cls
-        result = retyped_leaf(detached(data), kind)
+        result: Any = retyped_leaf(detached(data), kind)
         # What a subclass stores besides the tensor's own state comes along.
         for key, value in attributes_of(data).items():
             setattr(result, key, value)
         if not issubclass(kind, cls):
             result._is_param = True
         set_requires_grad(result, requires_grad)
-        return result
+        return result  # type: ignore[no-any-return]
+
+    #: Results are plain tensors, of subclasses of this class too, as in PyTorch.
+    __torch_function__ = disabled_torch_function
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from .serialization import reduce_tensor

@@ -74,11 +74,6 @@ def _stores(tensor: Any) -> bool:
     return bool(tensor.__dict__)
 
 
-def tensors_in(value: Any) -> list[Any]:
-    """Return the tensors in nested containers."""
-    return instances(value, TensorBase)
-
-
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
     """Store on `target` what `source` carries and `target` does not."""
     for name in names:
@@ -100,12 +95,16 @@ def settled(
     cls: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the tensors among the operands, and the attributes that results made from them get."""
-    operands = tensors_in(args) + [t for name, value in kwargs.items() if name != "out" for t in tensors_in(value)]
+    operands = instances(args, TensorBase)
+    operands += [t for name, value in kwargs.items() if name != "out" for t in instances(value, TensorBase)]
     sources = operands
     form = form_of(func)
     if form is not None and any(p.operand == NESTED for p in form.parameters):  # An index says where, not what.
         sources = [
-            t for p, value in zip(form.parameters, args, strict=False) if p.operand != NESTED for t in tensors_in(value)
+            t
+            for p, value in zip(form.parameters, args, strict=False)
+            if p.operand != NESTED
+            for t in instances(value, TensorBase)
         ]
     values: dict[str, Any] = {}
     for name in cls.__tensor_attributes__:
@@ -127,8 +126,8 @@ def finalized(
     operands, values = settled
     form = form_of(func)
     in_place = form is not None and form.inplace
-    outs = tensors_in(kwargs.get("out"))
-    results = tensors_in(result)
+    outs = instances(kwargs.get("out"), TensorBase)
+    results = instances(result, TensorBase)
     if in_place and result is None:  # As `__setitem__`.
         results = list(operands[:1])
     for tensor in results:

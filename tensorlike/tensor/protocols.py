@@ -18,6 +18,7 @@ from .declare import tensor_method
 from .dtypes import default_complex, default_float, dtype_of
 from .parameter import Parameter
 from .tensor import Tensor, retyped
+from .types import Subclass
 
 __all__ = ["describe"]
 
@@ -40,7 +41,7 @@ def describe(self: Any) -> str:
     name = type(self).__name__
     is_parameter = isinstance(self, Parameter)
     plain = type(self) in (Tensor, Parameter)
-    text = tensor_text(
+    return tensor_text(
         array if isinstance(array, np.ndarray) else backend_of(array).to_host(array),
         dtype_name=repr(dtype_of(dtype)).rpartition(".")[2],
         is_default_dtype=dtype in (default_float(), default_complex()),
@@ -50,7 +51,6 @@ def describe(self: Any) -> str:
         class_name="tensor" if plain else name,
         is_parameter=is_parameter and not plain,
     )
-    return "Parameter containing:\n" + text if type(self) is Parameter else text
 
 
 def _inside_handler() -> bool:
@@ -95,7 +95,7 @@ def _format(self: Tensor, format_spec: str) -> str:
     return object.__format__(self, format_spec)
 
 
-@tensor_method(name="__len__", composite=False)
+@tensor_method(name="__len__", composite=False, differentiable=False)
 def _len(self: Tensor) -> int:
     """Return the size of the first dimension.
 
@@ -136,7 +136,7 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0)
 
 
-@tensor_method(name="__contains__")
+@tensor_method(name="__contains__", differentiable=False)
 def _contains(self: Tensor, element: Any) -> bool:
     """Return whether an element of the tensor equals `element`, a number or a tensor.
 
@@ -184,11 +184,11 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
     return reduce_tensor(self)
 
 
-@tensor_method(composite=False)
-def as_subclass(self: Tensor, cls: type) -> Any:
+def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
-    Raises TypeError when `cls` is no subclass of Tensor.
+    No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
+    it. Raises TypeError when `cls` is no subclass of Tensor.
 
     >>> import tensorlike as tl
     >>> class Sub(tl.Tensor):
@@ -198,9 +198,21 @@ def as_subclass(self: Tensor, cls: type) -> Any:
 
     Same as PyTorch's method of that name.
     """
+    if not isinstance(self, TensorBase):
+        raise TypeError(f"as_subclass() is a method of Tensor and cannot be called with {type(self).__name__}")
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    return retyped(self, cls)
+    if self._tl_transformed:
+        # It has no array of its own: what it holds changes its type.
+        return self.held_as(cls)  # type: ignore[attr-defined, no-any-return]
+    result = retyped(self, cls)
+    if self._tl_inference:  # The mode that marks inference tensors does not see this call.
+        result._tl_inference = True
+    return result  # type: ignore[no-any-return]
+
+
+as_subclass.__qualname__ = "Tensor.as_subclass"
+Tensor.as_subclass = as_subclass  # type: ignore[method-assign]
 
 
 def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:

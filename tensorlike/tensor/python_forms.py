@@ -22,6 +22,7 @@ from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
 from .declaration import Declaration
+from .declaration_errors import check_options as check_declared
 from .fast_paths import FastPath
 from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, values_of
 from .generate import (
@@ -35,24 +36,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
-    """Return what complains of arguments of a wrong type, for a Python function that works on what it is given.
+    """Return an argument checker that raises TypeError, for a Python function that works on what it is given.
 
     It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
     """
-    return _OperandCheck(name, parameters).run
 
-
-class _OperandCheck:
-    """Not a closure: 300 bytes less for each of 600 functions."""
-
-    __slots__ = ("name", "parameters")
-
-    def __init__(self, name: str, parameters: Sequence[Parameter]) -> None:
-        self.name = name
-        self.parameters = parameters
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        name, parameters = self.name, self.parameters
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         # The positional ones come first.
         for index, p in enumerate(parameters):
             if p.operand is None or p.operand == NESTED or p.kind != POSITIONAL:
@@ -76,14 +65,17 @@ class _OperandCheck:
                 runtime.wrong_type(name, p.name, where, value, "Tensor or Number" if numbers else "Tensor")
         check_options(name, parameters, args, kwargs)
 
+    return check
+
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None, **facts: Any,
+    deleter: Callable[[Any], None] | None = None, linear: bool = False, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
 
-    `deleter` answers `del`, which types are not asked about.
+    `deleter` answers `del`, which types are not asked about. What a property returns has no derivative unless it is
+    `linear` in the tensor.
     """
 
     def declare(getter: Callable[[Any], Any]) -> property:
@@ -91,7 +83,7 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
-        operation.declare(**facts)
+        operation.declare(linear_in=("self",) if linear else (), differentiable=linear, **facts)
 
         def accessor(
             kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
@@ -127,11 +119,24 @@ def tensor_method(function: None = None, **options: Any) -> Callable[[F], F]: ..
 def tensor_method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a Python function an overridable method of Tensor.
 
-    `composite` says that it is written with other public operations; `composite=False` that it works on raw arrays and
-    needs no guard. A method that `reflects` another is an operator that leaves foreign operands to their type. `hot` is
-    source that runs before anything else and may return.
+    Args:
+        name: The public name, that of the function unless given.
+        composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
+        aliases: Other names of the method.
+        hot: A `FastPath`, or source that runs before anything else and may return; it calls the tensor `input`.
+        hot_values: The names that the source uses besides the wrapper's own.
+        operation: The operation that it is a form of; one of its own unless given.
+        mutates: What it writes: see Note [What a call writes].
+        facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
+
+    Raises TypeError, which names the line, for any other option.
     """
-    return (lambda f: _tensor_method(f, **options)) if function is None else _tensor_method(function, **options)
+
+    def declare(function: Callable[..., Any]) -> Any:
+        check_declared(function, "tensor_method", options, _tensor_method, Operation.declare)
+        return _tensor_method(function, **options)
+
+    return declare if function is None else declare(function)
 
 
 def _tensor_method(
@@ -213,10 +218,27 @@ def composite(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function written with other public operations an overridable public function, and a method if asked.
 
-    `guard=False` is for one that works on raw arrays itself and calls nothing that dispatches. `hot` is a fast path,
-    which records as the declaration `hot_for`. `mutates` names what it writes: see Note [What a call writes].
+    Args:
+        name: The public name, that of the function unless given.
+        namespace: Where it is public.
+        method: Whether there is a method as well; a string is the method's name.
+        aliases: Other names; one with a dot is a function in another namespace.
+        operands: The names of the operands; the parameters annotated with `Tensor` unless given.
+        guard: Whether types are kept from being asked about the calls that it makes; False for one that works on raw
+            arrays itself and calls nothing that dispatches.
+        hot: A fast path.
+        hot_for: The operation that the fast path records as.
+        mutates: What it writes: see Note [What a call writes].
+        facts: Those of `Operation.declare`.
+
+    Raises TypeError, which names the line, for any other option.
     """
-    return (lambda f: _composite(f, **options)) if function is None else _composite(function, **options)
+
+    def declare(function: Callable[..., Any]) -> Any:
+        check_declared(function, "composite", options, _composite, Operation.declare)
+        return _composite(function, **options)
+
+    return declare if function is None else declare(function)
 
 
 def _composite(
@@ -291,16 +313,33 @@ def factory(function: F, **options: Any) -> F: ...
 @overload
 def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them."""
-    return (lambda f: _factory(f, **options)) if function is None else _factory(function, **options)
+    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them.
+
+    Args:
+        namespace: Where it is public.
+        reason: Why types are not asked, for `get_ignored_functions` and its readers.
+        random: Whether it draws random numbers.
+
+    Raises TypeError, which names the line, for any other option.
+    """
+
+    def declare(function: Callable[..., Any]) -> Any:
+        check_declared(function, "factory", options, _factory)
+        return _factory(function, **options)
+
+    return declare if function is None else declare(function)
 
 
-def _factory(function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None) -> Any:
+def _factory(
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False
+) -> Any:
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name
+    operation = Operation(name, namespace, parameters)
+    operation.declare(random=random)
     form = Form(
-        Operation(name, namespace, parameters), "factory", function,
+        operation, "factory", function,
         namespace=namespace, name=name, parameters=parameters, overridable=False,
     )  # fmt: skip
     public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)

@@ -29,6 +29,41 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, TensorBase)
 
 
+@factory(reason="asks about a type; a storage belongs to a tensor's memory, not to its type")
+def is_storage(obj: Any, /) -> bool:
+    """Return whether `obj` is the memory of a tensor: what `storage()` and `untyped_storage()` return.
+
+    >>> import tensorlike as tl
+    >>> tl.is_storage(tl.ones(1).untyped_storage()), tl.is_storage(tl.ones(1))
+    (True, False)
+
+    Same as PyTorch's function of that name.
+    """
+    from .storage import TypedStorage, UntypedStorage
+
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+@factory(reason="names a type; it asks a tensor for its `type()`, which can be overridden")
+def typename(obj: Any, /) -> str:
+    """Return the name of the type of `obj` with its module; of a tensor, its `type()`.
+
+    >>> import tensorlike as tl
+    >>> tl.typename(tl.ones(1)), tl.typename(3), tl.typename(tl.nn.Parameter)
+    ('tensorlike.FloatTensor', 'int', 'tensorlike.tensor.parameter.Parameter')
+
+    Same as PyTorch's function of that name.
+    """
+    if isinstance(obj, TensorBase):
+        found: str = obj.type()  # type: ignore[attr-defined]
+        return found
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
+    named = type(obj) if name is None else obj
+    module = getattr(named, "__module__", None) or ""
+    name = name or type(obj).__qualname__
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
 @factory(reason="takes dtypes; no tensor takes part")
 def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
     """Return the smallest dtype, of the higher category, that both dtypes convert to.
@@ -58,9 +93,11 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
     return promotion.can_cast(as_numpy_dtype(from_, "can_cast"), as_numpy_dtype(to, "can_cast"))
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
     """Return the dtype of an arithmetic operation on two tensors or numbers.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.result_type(tl.tensor([1, 2]), 1.0)

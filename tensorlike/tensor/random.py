@@ -66,7 +66,8 @@ def _drawn(
         source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
     if out is not None:
-        return write_out(name, out, array)
+        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        return write_out(name, out, array, recorded=out._tl_edge is None)
     return finish(array, requires_grad)
 
 
@@ -106,7 +107,7 @@ def _continuous(name: str) -> Callable[[Any], None]:
 # ------------------------------------------------------------------------------------------------------ from a shape
 
 
-@factory
+@factory(random=True)
 def rand(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -130,7 +131,7 @@ def rand(
     )  # fmt: skip
 
 
-@factory
+@factory(random=True)
 def randn(
     *size: int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -164,7 +165,7 @@ def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[...,
     )
 
 
-@factory
+@factory(random=True)
 def randint(
     low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
     out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
@@ -217,7 +218,7 @@ def _check_permutation(count: int) -> Callable[[Any], None]:
     return check
 
 
-@factory
+@factory(random=True)
 def randperm(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -262,13 +263,15 @@ def _like(
     return result
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False, random=True)
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.rand_like(tl.ones(2, 3)).shape
@@ -282,13 +285,15 @@ def rand_like(
     )  # fmt: skip
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False, random=True)
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randn_like(tl.ones(2, 3)).shape
@@ -302,7 +307,7 @@ def randn_like(
     )  # fmt: skip
 
 
-@composite(guard=False, operands=("input",))
+@composite(guard=False, operands=("input",), differentiable=False, random=True)
 def randint_like(
     input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -311,6 +316,8 @@ def randint_like(
     """Return integers from `low` up to, and without, `high`, with the shape, dtype and device of `input`.
 
     `randint_like(input, high)` draws from 0 on.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randint_like(tl.ones(2), 3, 4)
@@ -372,7 +379,7 @@ derivatives(
 )
 
 
-@composite(guard=True, operands=("mean", "std", "out"))
+@composite(guard=True, operands=("mean", "std", "out"), random=True)
 def normal(
     mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
     dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
@@ -383,6 +390,8 @@ def normal(
     With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
     is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`.
     Nothing flows back to the parameters: their gradient is zero.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))
@@ -430,7 +439,7 @@ def check_probabilities(function: str, array: Any) -> None:
         raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true: a probability is not in [0, 1]")
 
 
-@primitive(out="any")
+@primitive(out="any", random=True)
 def bernoulli(
     xp: Any, input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip
@@ -460,7 +469,7 @@ def bernoulli(
 derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
-@primitive(method=False)
+@primitive(method=False, random=True)
 def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tensor:
     """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
 
@@ -485,7 +494,7 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
 derivatives(poisson, input=lambda grad, input_shape: no_gradient(grad, input_shape))
 
 
-@primitive(out=True, differentiable=False)
+@primitive(out=True, differentiable=False, random=True)
 def multinomial(
     xp: Any, input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:  # fmt: skip

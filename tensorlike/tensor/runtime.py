@@ -45,7 +45,7 @@ from tensorlike.dispatch.options import fitting
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
-from .views import check_overlap, check_shared
+from .views import READ_APART, check_overlap, check_shared
 
 __all__ = [
     "again",
@@ -185,12 +185,20 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
-def run_moved(inplace: bool, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run `function` again with zero-dimensional tensors where the others are, or raise the error being handled."""
+def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run `function` again with zero-dimensional tensors where the others are, or raise what `space` raises."""
     moved = scalars_moved(inplace, *args)
     if moved is None:
-        raise
+        return space(name, *[a._tl_data for a in args if isinstance(a, TensorBase)])
     return function(*moved, **options)
+
+
+def shared_space(name: str, *arrays: Any) -> Any:
+    """Return what `space` returns, None where it would raise because the operands are on two devices."""
+    try:
+        return space(name, *arrays)
+    except RuntimeError:
+        return None
 
 
 def run_guarded(
@@ -472,40 +480,6 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
     return promote_numeric(name, xp, operands)
 
 
-def promote_truth(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Turn operands into booleans: what is not zero is true."""
-    return tuple(
-        (o if o.dtype == _BOOL else o != 0) if hasattr(o, "astype") and not isinstance(o, np.generic)
-        else xp.asarray(bool(o))
-        for o in operands
-    )  # fmt: skip
-
-
-PROMOTIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "arithmetic": promote_arithmetic,
-    "comparison": promote_arithmetic,
-    "ordering": promote_real,
-    "float": promote_float,
-    "numeric": promote_numeric,
-    "real": promote_real,
-    "real numeric": promote_real_numeric,
-    "real float": promote_only("f", "real", promote_float),
-    "floating": promote_only("f", "floating-point"),
-    "inexact": promote_only("fc", "floating-point and complex"),
-    "integers": promote_only("iu", "integer"),
-    "division": promote_real_numeric,
-    "bits": promote_bits,
-    "bounds": promote_bounds,
-    "double": promote_double,
-    "magnitude": promote_magnitude,
-    "negation": promote_negation,
-    "power": promote_power,
-    "quotient": promote_nothing,
-    "subtraction": promote_subtraction,
-    "truth": promote_truth,
-}
-
-
 # --------------------------------------------------------------------------------------------------- writing results
 
 
@@ -543,12 +517,15 @@ _TYPE_ERRORS = frozenset((
 ))  # fmt: skip
 
 
-def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True) -> Any:
+def write_out(
+    name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True,
+    pointwise: bool = False,
+) -> Any:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
     By `rule` the result is cast, if it can be ("cast") or whatever it loses ("any"), or `out` must be of its dtype
     ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands
-    may require grad.
+    may require grad. A `pointwise` operation does not resize its operands.
     """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
@@ -578,7 +555,14 @@ def write_out(name: str, out: Any, result: Any, *operands: Any, rule: str = "cas
             f"{dtype_name(target.dtype)}"
         )
     check_overlap(target, name)
+    if name in READ_APART:
+        check_shared(out, operands, name)
     if target.shape != result.shape:
+        if pointwise and any(o is out for o in operands):
+            raise RuntimeError(
+                f"{name}(): output with shape {list(target.shape)} doesn't match the broadcast shape "
+                f"{list(result.shape)}: an operand cannot be resized while it is read"
+            )
         if target.size:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does "
@@ -638,6 +622,6 @@ def result_array(value: Any) -> Any:
 
 
 __all__ += [
-    "PROMOTIONS", "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
+    "TensorBase", "backend_of", "cast_all", "category", "check_fit", "default_complex", "dtype_name",
     "is_number", "many", "promote_types", "run_elementwise", "run_quietly", "wrap",
 ]  # fmt: skip

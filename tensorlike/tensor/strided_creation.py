@@ -65,12 +65,14 @@ def empty_strided(
     return _strided("empty_strided", size, stride, wanted, device, layout, requires_grad)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def new_empty_strided(
     self: Tensor, size: Sequence[int], stride: Sequence[int], dtype: Dtype | None = None,
     device: Device | str | None = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return an unset tensor of the shape `size` and the steps `stride`, of the dtype and device of this tensor.
+
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype

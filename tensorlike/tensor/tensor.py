@@ -5,10 +5,10 @@ Its methods, operators and properties are attached by the declarations in `ops/`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from tensorlike.autograd.base import TensorBase, move_state
-from tensorlike.dispatch.core import PROVIDED, STATE, register_plain
+from tensorlike.dispatch.core import PROVIDED, STATE, register_plain, warn_torch_dispatch
 from tensorlike.dispatch.operation import Form
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
@@ -39,10 +39,10 @@ class Tensor(TensorBase, TensorMethods):
     """
 
     # Results are made with object.__new__(Tensor), which runs neither of these.
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         from .from_data import legacy_tensor
 
-        return legacy_tensor(cls, *args, **kwargs)
+        return legacy_tensor(cls, *args, **kwargs)  # type: ignore[no-any-return]
 
     #: NumPy leaves `array * tensor` to the tensor.
     __array_priority__: ClassVar[int] = 1000
@@ -61,10 +61,13 @@ class Tensor(TensorBase, TensorMethods):
         from .propagation import check_declaration
 
         check_declaration(cls, Tensor)
+        if "__torch_dispatch__" in cls.__dict__:
+            warn_torch_dispatch(cls)
 
+    # Any, so that a subclass may annotate `types` with a tuple or with a sequence and hand it on.
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Run `func` with subclass overrides off and give tensors in the result, nested ones too, the type `cls`.
 
@@ -106,10 +109,23 @@ class Tensor(TensorBase, TensorMethods):
         return result if propagation is None else finalized(cls, func, result, propagation, kwargs)
 
 
+class _Handler(Protocol):
+    # To a type checker no function, which it would take for a method in the class body that it is assigned in.
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def _as_handler(function: _Handler) -> _Handler:
+    return function
+
+
+@_as_handler
 def disabled_torch_function(
     func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> Any:
     """Stand in for `__torch_function__` in a type whose operands are not asked and whose results stay plain.
+
+    Dispatch never calls it; an implementation of a subclass that does, with `super()`, has `func` run with subclass
+    overrides off.
 
     >>> import tensorlike as tl
     >>> class Silent(tl.Tensor):
@@ -119,7 +135,12 @@ def disabled_torch_function(
 
     Source: PyTorch's `torch._C._disabled_torch_function_impl`.
     """
-    return NotImplemented
+    state = STATE.get()
+    try:
+        STATE.set(state._silenced or state.silenced())
+        return func(*args, **(kwargs or {}))
+    finally:
+        STATE.set(state)
 
 
 _nowrap: set[Any] = set()

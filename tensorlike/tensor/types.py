@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-__all__ = ["Indices", "Number", "PythonNumber", "ShapeLike", "Tensor"]
+if TYPE_CHECKING:
+    from .dtypes import dtype
+
+__all__ = ["DtypeLike", "Indices", "Number", "PythonNumber", "ShapeLike", "Subclass", "Tensor"]
+
+#: The type that `as_subclass` is asked for.
+Subclass = TypeVar("Subclass")
 
 #: A Python number, as the public stubs spell `Number`.
 PythonNumber: TypeAlias = "int | float | complex"
@@ -13,6 +19,8 @@ PythonNumber: TypeAlias = "int | float | complex"
 Number: TypeAlias = Any
 #: What stands between the brackets of `x[...]`.
 Indices: TypeAlias = Any
+#: A dtype, or the Python type that stands for one.
+DtypeLike: TypeAlias = "dtype | type[bool] | type[int] | type[float] | type[complex]"
 #: One size or several.
 ShapeLike: TypeAlias = "int | Sequence[int]"
 #: An operand in a declaration. To the caller it is a tensor; the kernel is handed its raw array, so that inside a

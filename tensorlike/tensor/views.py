@@ -335,7 +335,7 @@ def _refuse_shared(name: str) -> Any:
 READ_APART = frozenset((
     "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "put_",
     "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
-    "index_select", "masked_select", "kthvalue",
+    "index_select", "masked_select", "kthvalue", "gather",
 ))  # fmt: skip
 
 
@@ -354,8 +354,10 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
             elif counter is not None and value._tl_counter is counter:
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
         elif apart and isinstance(value, (list, tuple)):
-            # A mask may be the tensor itself: it is read before.
-            check_shared(tensor, [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"], name)
+            if name == "index_put_":
+                # A mask may be the tensor itself: it is read before.
+                value = [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"]
+            check_shared(tensor, value, name)
 
 
 #: What writes the same to all elements may write it to one place several times, and what changes the shape alone, or

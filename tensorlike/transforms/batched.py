@@ -11,27 +11,30 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node
-from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
+from tensorlike.tensor.ops.memory import kinds, placement
+from tensorlike.tensor.ops.shape import sizes
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
 from .levels import (
     Level,
+    Method,
     NoArray,
     TransformTensor,
     below,
     follow,
-    inplace_counterpart,
+    functional_of,
     leaves,
+    of_inplace_form,
     plain_of,
     set_no_state,
     shape_of,
     tree_map,
-    writes,
 )
 
-__all__ = ["RULES", "BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched"]
+__all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched", "written"]
 
 _new = object.__new__
 
@@ -40,20 +43,21 @@ class NotOneForAll(RuntimeError):
     """Raised where code asks for something that examples do not have in common, such as the value of an element."""
 
 
-#: A rule is called with the level and the arguments of the call, of which some are batched at that level, and returns
-#: what the function returns for the whole batch. By function name, or by (kind of form, name) where forms differ.
-RULES: dict[str, Callable[..., Any]] = {}
+Rule = Callable[[Level, Form, tuple[Any, ...], dict[str, Any]], Any]
 
 
-def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a rule `f(level, row, args, kwargs)` for the functions of these names and their methods."""
+def rule(*functions: Any) -> Callable[[Rule], Rule]:
+    """Give the operations of these functions a batching rule `f(level, form, args, kwargs)`.
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            if name in RULES:
-                raise ValueError(f"two batching rules for {name}")
-            RULES[name] = function
-        return function
+    It is called with the arguments of the call, of which some are batched at `level`, and returns what the function
+    returns for the whole batch, or NotImplemented. It answers for all forms of an operation but the in-place ones,
+    which write what the others return.
+    """
+
+    def register(answer: Rule) -> Rule:
+        for function in functions:
+            operation_of(function).def_batching(answer)
+        return answer
 
     return register
 
@@ -71,6 +75,9 @@ class BatchedTensor(TransformTensor):
     def held(self) -> tuple[Any, ...]:
         return (self._value,)
 
+    def held_as(self, cls: type) -> Any:
+        return batched(self._value.as_subclass(cls), self._level)
+
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
@@ -78,29 +85,29 @@ class BatchedTensor(TransformTensor):
                 "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
                 "it elsewhere"
             )
-        row = form_of(func)
-        found = _rule_for(func, row)
-        if found is not None:
-            with below(level):
-                result = found(level, row, args, kwargs)
-            if result is not NotImplemented:
-                return result
-        if row is None:
+        form = form_of(func)
+        if form is None:
             with below(level):
                 return _per_example(level, func, args, kwargs)
-        counterpart = inplace_counterpart(row)
-        if counterpart is not None:
-            return _in_place(level, row, counterpart, args, kwargs)
-        if row.operation.elementwise and kwargs.get("out") is None:
+        operation = form.operation
+        if operation.batching is not None and not of_inplace_form(form):
+            with below(level):
+                result = operation.batching(level, form, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        function = functional_of(form)
+        if function is not None:
+            return written(level, form, function, args, kwargs)
+        if operation.elementwise and not form.inplace and kwargs.get("out") is None:
             with below(level):
                 return _elementwise(level, func, args, kwargs)
-        if writes(row):
-            _check_target(level, row, args[0] if args else kwargs[row.parameters[0].name])
-        elif row.operation.composite:
+        if operation.composite:
             try:
-                return follow(row, args, kwargs)
+                return follow(form, args, kwargs)
             except (NoArray, NotOneForAll):
                 pass
+        if form.inplace:
+            _check_target(level, form, args[0] if args else kwargs[form.parameters[0].name])
         with below(level):
             return _per_example(level, func, args, kwargs)
 
@@ -151,19 +158,6 @@ def example(value: Any, level: Level, index: int) -> Any:
     return tree_map(lambda v: v._value[index] if is_batched(v, level) else v, value)
 
 
-def _rule_for(func: Any, row: Any) -> Callable[..., Any] | None:
-    if row is None:
-        return RULES.get(func.__name__) if getattr(func, "__module__", "").startswith("tensorlike.autograd") else None
-    if not row.of_library:
-        return None
-    name = row.name.removeprefix("Tensor.")
-    outer = row.namespace.removeprefix("tensorlike").removeprefix(".")
-    found = RULES.get(f"{outer}.{name}" if outer else name)
-    if found is None and row.kind in ("alias", "operator") and not outer and row.operation.primitive:
-        found = None if writes(row) else RULES.get(row.operation.name)
-    return found
-
-
 def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
     ranks = [len(shape_of(t)) for t in tensors]
@@ -203,10 +197,10 @@ def _common_dtype(tensors: list[Any]) -> Any:
     return dtype
 
 
-def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute what the in-place function writes, and copy it into the batch."""
-    target = args[0] if args else kwargs[row.parameters[0].name]
-    _check_target(level, row, target)
+    target = args[0] if args else kwargs[form.parameters[0].name]
+    _check_target(level, form, target)
     result = function(*args, **kwargs)
     with below(level):
         value = result._value if is_batched(result, level) else result.expand(target._value.shape)
@@ -218,10 +212,10 @@ def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwar
     return target
 
 
-def _check_target(level: Level, row: Any, target: Any) -> None:
+def _check_target(level: Level, form: Form, target: Any) -> None:
     if not is_batched(target, level):
         raise RuntimeError(
-            f"vmap: {row.name}() would write a different value for each example into a tensor that all of them share. "
+            f"vmap: {form.name}() would write a different value for each example into a tensor that all of them share. "
             "Use the out-of-place form, or write to a tensor that is mapped over."
         )
 
@@ -236,8 +230,8 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
         if all(_same(r, first) for r in results[1:]):
             return first
         raise NotOneForAll(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
-    row = form_of(func)
-    if row is not None and writes(row):
+    form = form_of(func)
+    if form is not None and form.inplace:
         # Written in place, example by example, through views of the batch.
         return None if first is None else args[0]
     return wrapped(_stacked(name, results), level)
@@ -298,66 +292,69 @@ def _apply_to_dual(node: Node, grad: Any, level: Level) -> Any:
     return tuple(v if v is None or t is None else dual(v, t, level) for v, t in zip(values, tangents, strict=True))
 
 
-@rule("__repr__")
-def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+@rule(Method.__repr__)
+def _shown(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     inner = repr(args[0]._value).replace("\n", "\n    ")
     return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n    {inner}\n)"
 
 
 # What is asked most is answered by itself: every formula asks for shapes.
-@rule("shape.__get__")
-def _shape(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.shape)
+def _shape(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return Size(shape_of(args[0]))
 
 
-@rule("dim", "ndimension", "ndim.__get__")
-def _rank(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return len(shape_of(args[0] if args else kwargs[row.parameters[0].name]))
+@rule(Method.dim, Method.ndim)
+def _rank(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return len(shape_of(args[0] if args else kwargs[form.parameters[0].name]))
 
 
 @rule(
-    "dtype.__get__", "device.__get__", "itemsize.__get__", "element_size", "is_floating_point", "is_complex",
-    "is_signed", "get_device", "is_cuda.__get__", "is_cpu.__get__", "is_meta.__get__", "layout.__get__",
+    kinds.is_floating_point, kinds.is_complex, kinds.is_signed, placement.get_device, Method.get_device, Method.dtype,
+    Method.device, Method.layout, Method.itemsize, Method.element_size, Method.is_cuda, Method.is_cpu, Method.is_meta,
 )  # fmt: skip
-def _kind(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return row.key(plain_of(args[0] if args else kwargs[row.parameters[0].name]), *args[1:])
+def _kind(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return form.key(plain_of(args[0] if args else kwargs[form.parameters[0].name]), *args[1:])
 
 
-@rule("size", "numel", "nelement", "nbytes.__get__", "__len__")
-def _measured(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    first = row.parameters[0].name
+@rule(sizes.numel, Method.size, Method.nelement, Method.nbytes, Method.__len__)
+def _measured(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    first = form.parameters[0].name
     value = args[0] if args else kwargs[first]
     options = {key: option for key, option in kwargs.items() if key != first}
-    return row.key(plain_of(value).new_empty(()).expand(shape_of(value)), *args[1:], **options)
+    return form.key(plain_of(value).new_empty(()).expand(shape_of(value)), *args[1:], **options)
 
 
-@rule("requires_grad.__get__", "grad_fn.__get__", "is_leaf.__get__", "_version.__get__")
-def _of_batch(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return row.key(args[0]._value)
+@rule(Method.requires_grad, Method.grad_fn, Method.is_leaf, Method._version)
+def _of_batch(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return form.key(args[0]._value)
 
 
-@rule("item", "__float__", "__int__", "__complex__", "__index__")
-def _number(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.item, Method.__float__, Method.__int__, Method.__complex__, Method.__index__)
+def _number(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise NotOneForAll(
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
         "Tensor, please try to rewrite what you're doing with other operations."
     )
 
 
-@rule("__bool__")
-def _decision(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.__bool__)
+def _decision(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise NotOneForAll(
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Examples may "
         "differ in it: use where() instead."
     )
 
 
-@rule("numpy", "tolist", "__array__", "data_ptr", "storage_offset", "untyped_storage", "storage", "__dlpack__")
-def _memory(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise NotOneForAll(f"vmap: {row.name}() needs one tensor's memory, and a tensor inside vmap is many of them")
+@rule(
+    Method.numpy, Method.tolist, Method.__array__, Method.data_ptr, Method.storage_offset, Method.untyped_storage,
+    Method.storage, Method.__dlpack__,
+)  # fmt: skip
+def _memory(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise NotOneForAll(f"vmap: {form.name}() needs one tensor's memory, and a tensor inside vmap is many of them")
 
 
-@rule("requires_grad_")
-def _requires_grad_(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.requires_grad_)
+def _requires_grad_(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     args[0]._value.requires_grad_(*args[1:], **kwargs)
     return args[0]

@@ -1,6 +1,6 @@
 """`DualTensor`: a value and the direction it moves in, and who answers for the two.
 
-A function's forward derivative is given (`FORWARD`), or follows from what is known of the operation: linear functions
+A function's forward derivative is given (`forward`), or follows from what is known of the operation: linear functions
 map the tangent as they map the value; elementwise functions of real numbers have a diagonal Jacobian, which is its own
 transpose, so that the reverse formula gives it; functions made of others are followed into these. For the rest,
 # Note [Forward from reverse]
@@ -15,43 +15,48 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
-from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
+from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.dispatch.state import STATE
+from tensorlike.tensor.ops.linalg import matmul as products
+from tensorlike.tensor.ops.linalg import products as linalg_products
 from tensorlike.tensor.tensor import Tensor
 
 from .levels import (
     Level,
+    Method,
     NoArray,
     TransformTensor,
     below,
     bind,
     follow,
-    inplace_counterpart,
+    functional_of,
     leaves,
+    of_inplace_form,
     physical,
     set_no_state,
     tree_map,
-    writes,
 )
-from .linear import JOINING, LINEAR, NOT_FOLLOWED, PLAIN_RESULTS
 from .reverse import differentiable_alias
 
-__all__ = ["FORWARD", "DualTensor", "dual", "forward", "primal_of", "tangent_of"]
+__all__ = ["DualTensor", "dual", "forward", "primal_of", "tangent_of"]
 
 _new = object.__new__
 
-#: Forward derivatives that are given: `f(level, row, args, kwargs)`, by function name.
-FORWARD: dict[str, Callable[..., Any]] = {}
+Rule = Callable[[Level, Form, tuple[Any, ...], dict[str, Any]], Any]
 
 
-def forward(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the forward derivative of the functions of these names and their methods."""
+def forward(*functions: Any) -> Callable[[Rule], Rule]:
+    """Give the operations of these functions a forward derivative `f(level, form, args, kwargs)`.
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            FORWARD[name] = function
-        return function
+    It is called with the arguments of the call, of which some move at `level`, and may return NotImplemented.
+    """
+
+    def register(rule: Rule) -> Rule:
+        for function in functions:
+            operation_of(function).def_jvp(rule)
+        return rule
 
     return register
 
@@ -66,40 +71,48 @@ class DualTensor(TransformTensor):
     def held(self) -> tuple[Any, ...]:
         return (self._primal, self._tangent)
 
+    def held_as(self, cls: type) -> Any:
+        return dual(self._primal.as_subclass(cls), self._tangent.as_subclass(cls), self._level)
+
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
             # The level is over and its tangents with it: what is left is the value.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
-        row = form_of(func)
-        if row is not None and not row.of_library:
-            return _followed(level, row, func, args, kwargs)
-        name = func.__name__ if row is None else row.name.removeprefix("Tensor.")
-        declared = row.operation.name if row is not None and row.operation.primitive else ""
-        found = FORWARD.get(name) or (FORWARD.get(declared) if row is not None and row.kind != "inplace" else None)
-        if found is not None:
-            with below(level):
-                result = found(level, row, args, kwargs)
-            if result is not NotImplemented:
-                return result
-        if row is None:
+        form = form_of(func)
+        if form is None:
             with below(level):
                 return _from_reverse(level, func, args, kwargs)
-        if (row.kind in ("property", "setter") and name.split(".")[0] not in LINEAR) or name in PLAIN_RESULTS:
+        operation = form.operation
+        derived = of_inplace_form(form)
+        if operation.jvp is not None and not derived:
+            with below(level):
+                result = operation.jvp(level, form, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if not operation.differentiable and (form.kind == "setter" or not derived):
             with below(level):
                 return func(*primals(args, level), **primals(kwargs, level))
-        if writes(row):
-            return _in_place(level, row, inplace_counterpart(row) or _on_a_copy(func), args, kwargs)
-        d = row.operation
+        if form.inplace:
+            function = functional_of(form)
+            if function is None and operation.composite:
+                try:
+                    return follow(form, args, kwargs)
+                except NoArray:
+                    pass
+            return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
         with below(level):
-            if name.split(".")[0] in LINEAR or declared in LINEAR or d.view:
-                return _linear(level, name, func, args, kwargs)
-            if d.elementwise and d.vjp:
-                result = _diagonal(level, row, func, args, kwargs)
+            if operation.linear_in:
+                return _linear(level, form, func, args, kwargs)
+            if operation.elementwise and operation.vjp:
+                result = _diagonal(level, form, func, args, kwargs)
                 if result is not NotImplemented:
                     return result
-        if row.operation.composite and name not in NOT_FOLLOWED:
-            return _followed(level, row, func, args, kwargs)
+        if operation.composite:
+            try:
+                return follow(form, args, kwargs)
+            except NoArray:
+                pass
         with below(level):
             return _from_reverse(level, func, args, kwargs)
 
@@ -110,15 +123,6 @@ class DualTensor(TransformTensor):
         from tensorlike.tensor.dtypes import dtype_of
 
         return self.to(dtype_of(dtype))
-
-
-def _followed(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the code of a function made of other public functions, each of which is asked about in turn."""
-    try:
-        return follow(row, args, kwargs)
-    except NoArray:
-        with below(level):
-            return _from_reverse(level, func, args, kwargs)
 
 
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
@@ -162,18 +166,31 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     return rebuilt(result, [_paired(r, t, level) for r, t in zip(items, children_of(tangent), strict=True)])  # type: ignore[arg-type]
 
 
-def _linear(level: Level, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `func` on the values and on the tangents."""
+def _linear(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `func` on the values, and with tangents for the operands in which it is linear."""
     if kwargs.get("out") is not None:
         raise RuntimeError(f"{func.__name__}(): out= does not support forward-mode derivatives: leave it out")
-    result = func(*primals(args, level), **primals(kwargs, level))
-    if name in JOINING:
-        return _paired(result, func(*_moved(args, level), **_moved(kwargs, level)), level)
-    first, rest = (args[0], args[1:]) if args else (kwargs.pop(next(iter(kwargs))), ())
-    if not any(is_dual(v, level) for v in leaves(first)):
-        # It is linear in its first operand alone: the others say how, or where.
-        return result
-    return _paired(result, func(_moved(first, level), *primals(rest, level), **primals(kwargs, level)), level)
+    values, keywords = primals(args, level), primals(kwargs, level)
+    result = func(*values, **keywords)
+    moved: Any = list(values)
+    moves = False
+    for index, p in enumerate(form.parameters):
+        # The first one is called `self` in methods.
+        if (p.name if index else form.operation.parameters[0].name) not in form.operation.linear_in:
+            continue
+        positions = range(index, len(args)) if p.kind == VARIADIC else range(index, min(index + 1, len(args)))
+        for position in positions:
+            moves = moves or _is_moving(args[position], level)
+            moved[position] = _moved(args[position], level)
+        if p.name in kwargs:
+            moves = moves or _is_moving(kwargs[p.name], level)
+            keywords = {**keywords, p.name: _moved(kwargs[p.name], level)}
+    # The other operands say how, or where.
+    return _paired(result, func(*moved, **keywords), level) if moves else result
+
+
+def _is_moving(value: Any, level: Level) -> bool:
+    return any(is_dual(v, level) for v in leaves(value))
 
 
 def _moved(value: Any, level: Level) -> Any:
@@ -187,11 +204,11 @@ def _moved(value: Any, level: Level) -> Any:
     return tree_map(one, value)
 
 
-def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    d = row.operation
+def _diagonal(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    d = form.operation
     if kwargs.get("out") is not None:
         return NotImplemented
-    bound = bind(row, args, kwargs)
+    bound = bind(form, args, kwargs)
     if bound is None:
         return NotImplemented
     values = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
@@ -209,7 +226,7 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
     for name, value in given.items():
         if not is_dual(value, level):
             continue
-        formula = d.vjp.get(name)
+        formula = (d.vjp or {}).get(name)
         if formula is None:
             continue
         tangent = value._tangent
@@ -239,9 +256,9 @@ def _diagonal(level: Level, row: Any, func: Any, args: tuple[Any, ...], kwargs: 
     return dual(result, total, level)
 
 
-def _in_place(level: Level, row: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute what the in-place function writes, and write it into value and tangent."""
-    target = args[0] if args else kwargs[row.parameters[0].name]
+    target = args[0] if args else kwargs[form.parameters[0].name]
     if grad_enabled() and any(t.requires_grad for t in physical(target)):
         # What is overwritten may be saved for the function's own derivative.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
@@ -354,51 +371,52 @@ def _has_level(value: Any, level: Level) -> bool:
     )
 
 
-def _shown(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+@forward(Method.__repr__)
+def _shown(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     text = repr(args[0]._primal)
     tangent = repr(args[0]._tangent).replace("\n", "\n    ")
     return f"{text[:-1]}, tangent={tangent})"
 
 
-FORWARD["__repr__"] = _shown
-
-
-@forward("requires_grad_")
-def _requires_grad(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@forward(Method.requires_grad_)
+def _requires_grad(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have the value recorded; the tensor itself is what the method returns."""
     args[0]._primal.requires_grad_(*args[1:], **kwargs)
     return args[0]
 
 
-@forward("matmul", "mm", "mv", "bmm", "dot", "inner", "outer", "vdot", "__rmatmul__")
-def _bilinear(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@forward(
+    products.matmul, products.mm, products.mv, products.bmm, products.dot, products.inner, products.outer,
+    products.vdot, linalg_products.matmul, Method.__rmatmul__,
+)  # fmt: skip
+def _bilinear(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Product rule: one product more for each operand that moves, where the way through reverse mode takes four."""
     if kwargs or len(args) != 2:
         return NotImplemented
     first, second = primals(args, level)
     tangent: Any = None
     if is_dual(args[0], level):
-        tangent = row.key(args[0]._tangent, second)
+        tangent = form.key(args[0]._tangent, second)
     if is_dual(args[1], level):
-        part = row.key(first, args[1]._tangent)
+        part = form.key(first, args[1]._tangent)
         tangent = part if tangent is None else tangent + part
-    result = row.key(first, second)
+    result = form.key(first, second)
     return result if tangent is None else dual(result, tangent, level)
 
 
-@forward("linear")
-def _affine(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = bind(row, args, kwargs)
+@forward(products.linear)
+def _affine(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = bind(form, args, kwargs)
     if given is None or given["out"] is not None:
         return NotImplemented
     input, weight, bias = given["input"], given["weight"], given["bias"]
     x, w = primal_of(input, level), primal_of(weight, level)
-    result = row.key(x, w, primal_of(bias, level))
+    result = form.key(x, w, primal_of(bias, level))
     parts = []
     if is_dual(input, level):
-        parts.append(row.key(input._tangent, w))
+        parts.append(form.key(input._tangent, w))
     if is_dual(weight, level):
-        parts.append(row.key(x, weight._tangent))
+        parts.append(form.key(x, weight._tangent))
     if is_dual(bias, level):
         parts.append(bias._tangent.expand(result.shape))
     tangent = parts[0]

@@ -13,16 +13,15 @@ so that a function which works on arrays cannot go on with the wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
-from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
@@ -31,22 +30,26 @@ from .description import Described, NoArray
 
 __all__ = [
     "Level",
+    "Method",
     "NoArray",
     "TransformTensor",
     "below",
     "bind",
     "follow",
-    "inplace_counterpart",
+    "functional_of",
     "leaves",
+    "of_inplace_form",
     "physical",
     "plain_of",
     "running",
     "shape_of",
     "tree_map",
-    "writes",
 ]
 
 _new = object.__new__
+
+#: The methods and properties of tensors, for giving them rules: Tensor gets them when the operations are declared.
+Method: Any = Tensor
 
 
 class Level:
@@ -176,6 +179,10 @@ class TransformTensor(Tensor):
         """Return the tensors that this one is made of."""
         raise NotImplementedError(f"{type(self).__name__} has no held()")
 
+    def held_as(self, cls: type) -> Any:
+        """Return this tensor made of tensors of the type `cls`: what `as_subclass` does inside a transform."""
+        raise NotImplementedError(f"{type(self).__name__} has no held_as()")
+
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
     """Return the shape of a tensor, one of a transform or not, without asking anybody: 5 us less than `x.shape`."""
@@ -203,18 +210,18 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-def follow(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def follow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the code of a function made of other public functions, each of which is asked about in turn."""
-    if row.of_library:
-        return row.implementation(*args, **kwargs)
-    # What a user's function draws is seen where it is drawn, by the modes that are off while they pass this call on.
+    if form.operation.random is not None:
+        return form.implementation(*args, **kwargs)
+    # What it draws is seen where it is drawn, by the modes that are off while they pass this call on.
     state = STATE.get()
     on = {id(a.mode) for a in state.modes}
     with ExitStack() as stack:
         for level in state.levels:
             if level.mode is not None and id(level.mode) not in on:
                 stack.enter_context(level.mode)
-        return row.implementation(*args, **kwargs)
+        return form.implementation(*args, **kwargs)
 
 
 def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
@@ -232,29 +239,16 @@ def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     return bound
 
 
-def writes(row: Form) -> bool:
-    """Return whether a function writes into its first operand."""
-    return row.of_library and row.inplace
+def of_inplace_form(form: Form) -> bool:
+    """Return whether a form writes what other forms of its operation return: `add_`, but not `fill_diagonal_`."""
+    return form.inplace and not form.operation.forms[0].inplace
 
 
-def inplace_counterpart(row: Form) -> Any:
-    """Return the function that computes what an in-place one writes; None when `row` is not in-place."""
-    if not row.of_library:
+def functional_of(form: Form) -> Callable[..., Any] | None:
+    """Return the function that computes what an in-place one writes; None where there is none."""
+    if not form.inplace:
         return None
-    name = row.name.removeprefix("Tensor.")
-    d = row.operation if row.operation.primitive else None
-    if d is not None and row.kind in ("inplace", "alias") and writes(row):
-        found = getattr(Tensor, d.name, None) or d.function
-        return None if found is row.function else found
-    if name.endswith("_") and not name.endswith("__"):
-        plain = name[:-1]
-        other = getattr(Tensor, plain, None) if row.name.startswith("Tensor.") else None
-        if isinstance(other, property):
-            return None
-        if other is None:
-            outer = REGISTRY.get(f"{row.namespace}.{plain}")
-            other = None if outer is None else outer.function
-        return other
-    if d is not None and name.startswith("__i") and name.endswith("__") and name != "__invert__":
-        return getattr(Tensor, d.name, None)
-    return None
+    variant = form.operation.variant
+    if variant is not None and variant.kind == INPLACE:
+        return variant.of.function
+    return form.operation.function if of_inplace_form(form) and form.kind != "setter" else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
-from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import default_generator
@@ -15,7 +15,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
 from .levels import Level, below, follow, leaves, running, tree_map
-from .linear import names
 
 __all__ = ["vmap"]
 
@@ -266,24 +265,14 @@ def _joined(values: list[Any], dims: Any) -> Any:
     return first if dims is None else cat(values, dims)
 
 
-_RANDOM = names(
-    """
-    bernoulli multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm binomial
-    dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout feature_dropout native_dropout
-    rrelu gumbel_softmax fractional_max_pool2d fractional_max_pool3d bernoulli_ cauchy_ exponential_ geometric_
-    log_normal_ normal_ random_ uniform_ rrelu_ dropout_ alpha_dropout_ feature_alpha_dropout_ feature_dropout_
-    """
-)
-
-
-def _draws(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    row = form_of(func)
-    if getattr(func, "__name__", "") not in _RANDOM or (row is not None and not row.of_library):
-        return False
-    if ("dropout" in func.__name__ or "rrelu" in func.__name__) and row is not None:
-        for index, p in enumerate(row.parameters):
-            if p.name in ("training", "train"):
-                return bool(args[index] if index < len(args) else kwargs.get(p.name, p.default))
+def _draws(form: Form | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether a call draws random numbers, as far as the function's declaration says."""
+    random = None if form is None else form.operation.random
+    if form is None or not isinstance(random, str):
+        return bool(random)
+    for index, p in enumerate(form.parameters):
+        if p.name == random:
+            return bool(args[index] if index < len(args) else kwargs.get(p.name, p.default))
     return True
 
 
@@ -298,10 +287,10 @@ class _Randomness(TorchFunctionMode):
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if not _draws(func, args, kwargs):
-            row = form_of(func)
-            if row is not None and row.operation.composite and not types:
-                return follow(row, args, kwargs)
+        form = form_of(func)
+        if form is None or not _draws(form, args, kwargs):
+            if form is not None and form.operation.composite and not types:
+                return follow(form, args, kwargs)
             return func(*args, **kwargs)
         level = self._level
         if level.randomness == "error":
@@ -312,7 +301,7 @@ class _Randomness(TorchFunctionMode):
         involved = any(is_batched(v, level) for v in leaves((args, kwargs)))
         if level.randomness == "same" and not involved:
             return func(*args, **kwargs)
-        if level.randomness == "different" and not involved and func.__name__.endswith("_"):
+        if level.randomness == "different" and not involved and form.inplace:
             raise RuntimeError(
                 f"vmap: {func.__name__}() would write different random numbers for each example into a tensor that "
                 "all of them share. Use randomness='same', or the out-of-place form."
@@ -325,6 +314,6 @@ class _Randomness(TorchFunctionMode):
                 if state is not None:
                     generator.set_state(state)
                 results.append(func(*example(args, level, index), **example(kwargs, level, index)))
-            if func.__name__.endswith("_"):
+            if form.inplace:
                 return args[0]
             return stacked_results(func.__name__, results, level)

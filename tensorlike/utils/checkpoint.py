@@ -295,7 +295,7 @@ class _Frame:
             if outer is None or not isinstance(value, Tensor) or value.is_leaf:
                 return lambda: value
             required = value.requires_grad
-            counter = value.detach()._tl_counter
+            counter: Any = value.detach()._tl_counter
             packed = outer.pack(value._tl_data, counter, counter[0], self)
             return lambda: packed.tensor().detach().requires_grad_(required)
 

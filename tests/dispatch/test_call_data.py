@@ -10,8 +10,7 @@ import pytest
 import tensorlike as tl
 from tensorlike.dispatch.core import MISSING
 from tensorlike.tensor.call_data import CallData
-from tensorlike.tensor.declare import DECLARATIONS
-from tensorlike.tensor.runtime import PROMOTIONS
+from tensorlike.tensor.declare import DECLARATIONS, Promotion
 from tensorlike.testing.samples import serving
 from tests.helpers.values import mapped
 
@@ -63,7 +62,7 @@ def promoted(data: CallData, arrays: dict[str, Any]) -> dict[str, Any]:
     chosen = [slot for slot in data.slots if slot.promoted]
     if data.promotion is None or not chosen:
         return arrays
-    promote = PROMOTIONS[data.promotion]
+    promote = data.promotion.rule
     if chosen[0].kind == "many":
         return {**arrays, chosen[0].name: promote(data.name, np, arrays[chosen[0].name])}
     given = [slot.name for slot in chosen if arrays[slot.name] is not None]
@@ -203,7 +202,7 @@ def test_data_of_add() -> None:
     ]
     assert [(o.name, o.position, o.default) for o in data.options] == [("alpha", None, 1)]
     assert (data.fast, data.promotion, data.result, data.view, data.contiguous) == (
-        "add", "arithmetic", "tensor", False, False,
+        "add", Promotion.ARITHMETIC, "tensor", False, False,
     )  # fmt: skip
     assert [(s.name, s.kind, s.needed_by) for s in data.saved] == [("alpha", "option", ("other",))]
 

@@ -202,6 +202,60 @@ class TestWhatCounts:
             assert tl.add(Static(), 1) == "add"
 
 
+class TestTorchDispatch:
+    """A class that defines PyTorch's second protocol, which this library does not call, is told so once."""
+
+    def test_a_subclass_is_told_where_it_is_defined(self):
+        with pytest.warns(UserWarning, match=r"Second defines __torch_dispatch__.* Put what it does into") as caught:
+
+            class Second(tl.Tensor):
+                @classmethod
+                def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                    raise AssertionError("never called")
+
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+
+            class Derived(Second):
+                pass
+
+            assert type(Derived([1.0]) + Second([1.0])) is Derived
+
+    def test_a_duck_type_is_told_when_it_is_first_asked(self):
+        class Base:
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                raise AssertionError("never called")
+
+        class Both(Base):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return "answered"
+
+        class Other(Both):
+            pass
+
+        with pytest.warns(UserWarning, match="Base defines __torch_dispatch__") as caught:
+            assert tl.add(tl.ones(1), Both()) == "answered"
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert tl.mul(Both(), 1) == "answered"
+            assert tl.add(Other(), 1, alpha=2) == "answered"
+
+    def test_a_type_that_says_it_does_without_is_not_told(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+
+            class Without(tl.Tensor):
+                __torch_dispatch__ = tl._C._disabled_torch_dispatch_impl
+
+            assert type(Without([1.0]) + 1) is Without
+
+
 class TestOperands:
     @pytest.mark.parametrize("container", [list, tuple])
     def test_in_sequences(self, container):

@@ -173,7 +173,7 @@ def test_types_are_asked_after_the_mode_lets_a_call_through():
     with Log() as log:
         assert tl.add(tl.ones(1), Duck()) == "duck"
         assert type(tl.ones(1).as_subclass(Sub) + 1) is Sub
-    assert log.lines == ["ones", "add", "ones", "as_subclass", "add"]
+    assert log.lines == ["ones", "add", "ones", "add"]
 
 
 def test_exceptions_leave_the_stack_as_it_was():

@@ -1,6 +1,7 @@
-"""Generated code is what the golden files show: `python -m tests.golden` writes them anew after a change of a template."""
+"""Generated code is what the golden files show; `python -m tests.golden` writes them after a change of a template."""
 
 import pytest
+
 from tests import golden
 
 

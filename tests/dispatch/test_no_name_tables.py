@@ -71,21 +71,13 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "testing/creation.py": {OTHER_FORMAT: "cpu bool"},
     "testing/suite.py": {CHECK: "type gradient dtype"},
+    "transforms/batching/neural.py": {"how a loss is reduced": "sum mean", PARAMETER: "mode"},
+    "transforms/batching/reductions.py": {PARAMETER: "dim"},
+    "transforms/batching/shaping.py": {PARAMETER: "dim"},
+    "transforms/description.py": {OTHER_FORMAT: "cpu"},
+    "transforms/dual.py": {"what a formula of a derivative asks for": "grad"},
+    "transforms/forward_mode.py": {PARAMETER: "tensor"},
 }
-
-#: Files whose rules are found by name still. One that has no name left must be taken off this list.
-BY_NAME = {
-    "transforms/batched.py",
-    "transforms/batching/neural.py",
-    "transforms/batching/products.py",
-    "transforms/batching/reductions.py",
-    "transforms/batching/shaping.py",
-    "transforms/dual.py",
-    "transforms/levels.py",
-    "transforms/linear.py",
-    "transforms/mapping.py",
-}
-EXCEPTIONS |= {"transforms/description.py": {OTHER_FORMAT: "cpu"}, "transforms/forward_mode.py": {PARAMETER: "tensor"}}
 
 
 @functools.cache
@@ -130,9 +122,6 @@ def named_in(source: str) -> set[str]:
 @pytest.mark.parametrize("file", [str(path.relative_to(PACKAGE).as_posix()) for path in FILES])
 def test_no_string_is_the_name_of_an_operation(file: str) -> None:
     found = named_in((PACKAGE / file).read_text(encoding="utf-8"))
-    if file in BY_NAME:
-        assert found, f"{file} names no operation any more: take it off BY_NAME"
-        return
     excused = {word for words in EXCEPTIONS.get(file, {}).values() for word in words.split()}
     assert found - excused == set(), "a fact about an operation belongs on the operation: see Note [One operation ...]"
     assert excused - found == set(), "these exceptions are not needed any more"
@@ -141,7 +130,7 @@ def test_no_string_is_the_name_of_an_operation(file: str) -> None:
 def test_exceptions_are_of_files_that_are_there() -> None:
     files = {str(path.relative_to(PACKAGE).as_posix()) for path in FILES}
     assert len(files) > 80
-    assert set(EXCEPTIONS) | BY_NAME <= files
+    assert set(EXCEPTIONS) <= files
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,16 @@ def outputs_of(result: Any) -> list[Any]:
     return [t for t in tensors_in(result) if is_differentiable(t)]
 
 
+def recorded_among(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[int]:
+    """Return which outputs have a history that leads to the inputs, or are one of them.
+
+    A factory that is asked for a tensor that requires grad returns another leaf.
+    """
+    return [
+        i for i, o in enumerate(outputs) if o.requires_grad and (not o.is_leaf or any(o is t for t in inputs))
+    ]
+
+
 class GradientMismatch(AssertionError):
     """A gradient that finite differences contradict."""
 

@@ -59,7 +59,8 @@ def _collect(value: Any, outcome: Outcome) -> None:
         for item in value:
             _collect(item, outcome)
     else:
-        outcome.values.append(value if isinstance(value, (int, float, complex, str, type(None))) else type(value).__name__)
+        plain = isinstance(value, (int, float, complex, str, type(None)))
+        outcome.values.append(value if plain else type(value).__name__)
 
 
 def outcome_of(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:

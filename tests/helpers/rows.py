@@ -51,6 +51,18 @@ def families() -> dict[str, list[Form]]:
     return {name: members for name, members in found.items() if members}
 
 
+def is_differentiable(form: Form) -> bool:
+    """Return whether the declaration of a function says that its results have derivatives."""
+    operation = form.operation
+    takes_tensors = any(p.operand for p in operation.parameters)
+    return takes_tensors and operation.differentiable and not (operation.primitive and operation.vjp is None)
+
+
+def differentiable() -> list[str]:
+    """The names with samples for which there is something to differentiate, and whose samples say that it can be."""
+    return sorted(name for name in families() if samples(name).gradcheck and is_differentiable(families()[name][0]))
+
+
 def cases() -> list[tuple[str, str]]:
     """(name, dtype) for every operation with samples."""
     return [(name, dtype) for name in families() for dtype in SAMPLES[name].dtypes]
@@ -81,7 +93,9 @@ def calling(row: Form, sample: Any, chosen: Sequence[int]) -> Callable[..., Any]
 
         args, kwargs = mapped([list(sample.args), sample.kwargs], change)
         tl.manual_seed(0)
-        return row.function(*args, **kwargs)
+        result = row.function(*args, **kwargs)
+        # `__setitem__` returns nothing.
+        return args[0] if result is None and mutates(row) else result
 
     return function
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+#: Public functions that PyTorch does not have, by their full names, with the reason: no parity test compares them.
+OURS_ALONE = {"tensorlike.overridable": "makes a function of one's own overridable"}
+
 # ------------------------------------------------------------------------------------- differences in samples' calls
 
 HALF_COMPLEX = "NumPy has no complex numbers of two half-precision ones"

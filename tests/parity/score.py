@@ -10,6 +10,7 @@ from tensorlike.testing.samples import SAMPLES
 from tests.helpers import parity
 from tests.helpers.oracle import outcome
 from tests.helpers.rows import families, mutates
+from tests.parity.known import OURS_ALONE
 
 #: What is compared, in the order of the report's columns.
 CATEGORIES = ("values", "apart", "dtypes", "gradients", "second gradients", "errors")
@@ -31,7 +32,8 @@ class Check(NamedTuple):
 
 def operations(pattern: str = "*") -> list[str]:
     """Return the names with samples that a glob matches, with or without `tensorlike.` before them."""
-    return [n for n in families() if fnmatchcase(n, pattern) or fnmatchcase(n.removeprefix("tensorlike."), pattern)]
+    names = [name for name in families() if name not in OURS_ALONE]
+    return [n for n in names if fnmatchcase(n, pattern) or fnmatchcase(n.removeprefix("tensorlike."), pattern)]
 
 
 def checks(name: str) -> Iterator[Check]:

@@ -364,7 +364,9 @@ def _run_program(seed: int, report: Report) -> None:
         try:
             error = run.run(statement)
         except Difference as difference:
-            reason = reason_of(statement.source, str(difference), run.has_nothing_to_look_at(statement))
+            backward = statement.function in ("backward", "grad")
+            text = "\n".join(s.source for s in program) if backward else statement.source
+            reason = reason_of(text, str(difference), run.has_nothing_to_look_at(statement))
             if reason is None:
                 report.different.append((seed, program, difference))
             else:

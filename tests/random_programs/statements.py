@@ -318,7 +318,8 @@ TEMPLATES: dict[str, dict[str, tuple[str, ...]]] = {
         "where out": ("lib.where({mask}, {x}, {y}, out={out})", "lib.clamp({x}, {number}, out={out})"),
         "exp out": ("lib.exp({x}, out={out})", "lib.neg({x}, out={out})", "lib.sign({x}, out={out})",
                     "lib.isposinf({r}, out={out})", "lib.trunc({x}, out={out})", "lib.abs({x}, out={out})"),
-        "max out": ("lib.amax({x}, {dim}, out={out})", "lib.argmax({x}, {dim}, out={out})", "lib.all({x}, {dim}, out={out})",
+        "max out": ("lib.amax({x}, {dim}, out={out})", "lib.argmax({x}, {dim}, out={out})",
+                    "lib.all({x}, {dim}, out={out})",
                     "lib.logsumexp({f}, {dim}, out={out})", "lib.prod({x}, {dim}, out={out})"),
         "gather out": ("lib.gather({x}, {dim}, {zeros}, out={out})", "lib.index_select({x}, {dim}, {ints}, out={out})",
                        "lib.take({x}, {ints}, out={out})", "lib.masked_select({x}, {mask}, out={out})"),
@@ -459,7 +460,8 @@ class Draw(dict[str, str]):
             if function == "logsumexp":
                 return function, choice(("{f}.logsumexp({dim})", "{f}.logsumexp({dim}, keepdim=True)"))
             return function, choice(
-                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", f"{{{{f}}}}.{{0}}({more})", "{{x}}.{0}(dim=({{dim}},))")
+                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", f"{{{{f}}}}.{{0}}({more})",
+                 "{{x}}.{0}(dim=({{dim}},))")
             ).format(function)
         function = choice(ALONG)
         several = {"max", "min", "median", "nanmedian", "sort", "cummax", "cummin", "mode", "aminmax"}
@@ -549,12 +551,12 @@ class Draw(dict[str, str]):
         return self._pick(torch.is_complex)
 
     def draw_d(self) -> str:
-        return self._pick(lambda t: t.requires_grad)
+        return self._pick(_requires_grad)
 
     def draw_w(self) -> str:
         # A leaf that requires grad refuses to be written: that is tried less often.
         some = self.random.random() < 0.15
-        return self._pick(lambda t: some or not (t.requires_grad and t.is_leaf))
+        return self._pick(lambda t: some or not _is_leaf_with_grad(t))
 
     def _shape(self) -> tuple[int, ...]:
         return tuple(self.main.shape)
@@ -746,18 +748,29 @@ class Draw(dict[str, str]):
         return self._pick_other()
 
     def _pick_other(self) -> str:
-        names = [n for n, t in self.tensors.items() if t.shape == self.main.shape and not t.requires_grad]
+        names = [n for n, t in self.tensors.items() if t.shape == self.main.shape and not _requires_grad(t)]
         return self.random.choice(names if names and not self.wrong() else tuple(self.tensors))
 
     # ------------------------------------------------------------------------------------------------------ the end
 
     def last_statements(self) -> Iterator[Statement]:
         """Yield the backward pass from all that requires grad."""
-        names = [n for n, t in self.tensors.items() if t.requires_grad and not t.is_leaf]
+        names = [n for n, t in self.tensors.items() if _requires_grad(t) and not t.is_leaf]
         if names:
             picked = self.random.sample(names, min(len(names), 3))
             ones = ", ".join(f"lib.ones_like({n})" for n in picked)
             yield Statement("backward", f"lib.autograd.backward([{', '.join(picked)}], [{ones}])")
+
+
+def _requires_grad(tensor: torch.Tensor) -> bool:
+    try:
+        return tensor.requires_grad
+    except RuntimeError:  # A view of many has no history once its base was written to.
+        return False
+
+
+def _is_leaf_with_grad(tensor: torch.Tensor) -> bool:
+    return _requires_grad(tensor) and tensor.is_leaf
 
 
 def _broadcast(a: Sequence[int], b: Sequence[int]) -> bool:

@@ -9,14 +9,21 @@ import pytest
 
 import tensorlike as tl
 from tensorlike import func
-from tests.helpers.gradients import inner, outputs_of, random_like
-from tests.helpers.rows import calling, families, samples
+from tensorlike.transforms.batched import NotOneForAll
+from tests.helpers.gradients import inner, outputs_of, random_like, recorded_among
+from tests.helpers.rows import calling, differentiable, families, is_differentiable, samples
 from tests.helpers.values import array, assert_arrays, tensors_in, wrapped
 
 # What these look at does not depend on the version of Python.
 pytestmark = pytest.mark.slow
 
-DIFFERENTIABLE = sorted(name for name in families() if samples(name).gradcheck)
+DIFFERENTIABLE = differentiable()
+#: Those that `gradcheck` cannot check, whose forward derivative can be compared with the reverse one all the same.
+UNCHECKED = sorted(
+    name for name in families() if is_differentiable(families()[name][0]) and not samples(name).gradcheck
+)
+#: Those whose declarations say that there is no derivative.
+CONSTANT = sorted(name for name in families() if not is_differentiable(families()[name][0]))
 DETERMINISTIC = sorted(name for name in families() if samples(name).deterministic)
 
 #: Answers that are Python numbers, memory or metadata of one tensor, which a batch has no single one of.
@@ -36,9 +43,9 @@ def _movable(tensor: Any) -> bool:
     return array(tensor).dtype.kind in "fc" and array(tensor).dtype.itemsize >= 8
 
 
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_forward_derivative(name: str) -> None:
-    """<u, J t> = <J^T u, t>: forward mode against reverse mode, which finite differences confirm elsewhere."""
+def _compared(name: str) -> int:
+    """Compare <u, J t> = <J^T u, t> for every sample; return how many there were to compare."""
+    compared = 0
     row = families()[name][0]
     random = np.random.default_rng(0)
     dtype = "float64" if "float64" in samples(name).dtypes else samples(name).dtypes[0]
@@ -50,9 +57,10 @@ def test_forward_derivative(name: str) -> None:
         function = calling(row, sample, chosen)
         points = [wrapped(array(operands[i]).copy()).requires_grad_() for i in chosen]
         outputs = outputs_of(function(*points))
-        recorded = [i for i, o in enumerate(outputs) if o.requires_grad]
+        recorded = recorded_among(outputs, points)
         if not recorded:
             continue
+        compared += 1
         weights = [wrapped(random_like(random, array(outputs[i]))) for i in recorded]
         back = tl.autograd.grad([outputs[i] for i in recorded], points, weights, allow_unused=True)
         tangents = tuple(wrapped(random_like(random, array(p))) for p in points)
@@ -63,16 +71,55 @@ def test_forward_derivative(name: str) -> None:
             assert_arrays(array(value), array(output.detach()), what, 1e-7)
         reverse = sum(inner(array(b), array(t)) for b, t in zip(back, tangents, strict=True) if b is not None)
         forward = sum(inner(array(w), array(moved[i])) for w, i in zip(weights, recorded, strict=True))
-        assert abs(forward - reverse) <= 1e-6 * max(1.0, abs(reverse)), (
+        near = 1e-6 if min(array(o).dtype.itemsize for o in outputs) >= 8 else 1e-3
+        assert abs(forward - reverse) <= near * max(1.0, abs(reverse)), (
             f"{what}: forward mode gives {forward:.10g}, reverse mode {reverse:.10g}"
         )
+    return compared
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
-def test_batch(name: str) -> None:
-    """A function mapped over a batch of operands computes what it computes for each of them."""
-    if name in NOT_MAPPED:
+def _takes_tensors(name: str) -> bool:
+    return any(p.operand for p in families()[name][0].parameters)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_forward_derivative(name: str) -> None:
+    """Forward mode agrees with reverse mode, which finite differences confirm elsewhere."""
+    assert _compared(name), "no sample has anything to differentiate: declare it with differentiable=False"
+
+
+@pytest.mark.parametrize("name", UNCHECKED)
+def test_forward_derivative_of_what_gradcheck_leaves_out(name: str) -> None:
+    if not _compared(name):
+        pytest.skip(f"no sample has anything to differentiate: {samples(name).reason}")
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_what_is_declared_without_a_derivative_has_none(name: str) -> None:
+    assert not _compared(name)
+
+
+def _compare_answers(function: Any, examples: list[list[Any]], what: str) -> None:
+    """A function that returns no tensors answers for both examples alike inside vmap, or refuses to answer."""
+    answers = [function(*e) for e in examples]
+    seen: list[Any] = []
+
+    def mapped(*values: Any) -> Any:
+        seen.append(function(*values))
+        return values[0]
+
+    try:
+        func.vmap(mapped)(*(tl.stack([a, b]) for a, b in zip(*examples, strict=True)))
+    except NotOneForAll:
         return
+    for answer in answers:
+        same = type(seen[0]) is type(answer) and seen[0] == answer
+        assert same, f"{what}: {seen[0]!r}, expected {answer!r}"
+
+
+def _mapped(name: str) -> int:
+    """Compare a function mapped over two samples with both of them; return how many pairs there were to compare."""
+    compared = 0
     row = families()[name][0]
     wanted = samples(name).dtypes
     dtype = next((d for d in ("float64", "int64") if d in wanted), wanted[0])
@@ -90,12 +137,30 @@ def test_batch(name: str) -> None:
             expected = [list(tensors_in(function(*e))) for e in examples]
         except (RuntimeError, ValueError, IndexError):
             continue  # The two samples do not mix: an index into one is none into the other.
-        if not expected[0] or any(array(a).shape != array(b).shape for a, b in zip(*expected, strict=True)):
+        if not expected[0]:
+            _compare_answers(function, examples, f"vmap of {name}{one}")
+            compared += 1
+            continue
+        if any(array(a).shape != array(b).shape for a, b in zip(*expected, strict=True)):
             continue
         stacked = [tl.stack([a, b]) for a, b in zip(*examples, strict=True)]
         found = func.vmap(lambda *v: tuple(tensors_in(function(*v))), randomness="same")(*stacked)  # noqa: B023
+        compared += 1
         for position, result in enumerate(found):
             for index in (0, 1):
                 assert_arrays(
                     array(result)[index], array(expected[index][position]), f"vmap of {name}{one}", 1e-7
                 )
+    return compared
+
+
+@pytest.mark.parametrize("name", [name for name in DETERMINISTIC if name not in NOT_MAPPED and _takes_tensors(name)])
+def test_batch(name: str) -> None:
+    """A function mapped over a batch of operands computes what it computes for each of them."""
+    assert _mapped(name), "no sample has anything to map: say why in NOT_MAPPED"
+
+
+@pytest.mark.parametrize("name", NOT_MAPPED)
+def test_what_is_not_mapped_cannot_be(name: str) -> None:
+    with pytest.raises((AssertionError, RuntimeError, TypeError)):
+        assert _mapped(name)

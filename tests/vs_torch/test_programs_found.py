@@ -51,6 +51,45 @@ PROGRAMS = {
         v1 = lib.tensor([nan, 0.0, 5.0, inf], requires_grad=True)
         lib.nn.functional.hardsigmoid(v1).sum().backward()
     """,
+    "a number of another dtype at a mask": """
+        v1 = lib.zeros(4, dtype=lib.int64)
+        v1[lib.tensor([True, False, True, False])] = lib.tensor(2.5)
+        v2 = lib.zeros(2, 4, dtype=lib.int64)
+        v2[:, lib.tensor([True, False, True, False])] = lib.tensor(3.5)
+        v2[lib.tensor([0, 1])] = lib.tensor(2.5)
+    """,
+    "out= that is an operand of another shape": """
+        v1 = lib.ones(1, 2)
+        v2 = lib.ones(2, 1, 2)
+        v3 = lib.mul(v1, v2, out=v1)
+    """,
+    "out= that is read, of another shape": """
+        v1 = lib.tensor([3.0])
+        v2 = lib.take(v1, lib.tensor([0, 0]), out=v1)
+        v3 = lib.cat([v1, v1], out=v1)
+        v4 = lib.gather(v1, 0, lib.tensor([0, 0]), out=v1)
+    """,
+    "factories write to what has a history": """
+        v1 = lib.ones(3, requires_grad=True) * 2
+        v2 = lib.arange(3, out=v1)
+    """,
+    "in-place sums keep the dtype": """
+        v1 = lib.tensor([True, True])
+        v1.cumsum_(0)
+        v2 = lib.tensor([100, 100], dtype=lib.int8)
+        v2.cumprod_(0)
+    """,
+    "block_diag of numbers": """
+        v1 = lib.block_diag(lib.tensor(1.0, dtype=lib.float64), lib.ones(2))
+    """,
+    "a value that does not fit a mask": """
+        v1 = lib.ones(2, 2)
+        v1[1, lib.tensor([True, False])] = lib.ones(2, 2)
+    """,
+    "versions of resize_": """
+        v1 = lib.arange(4)
+        v1.resize_(2, 2)
+    """,
     "writing to an empty view": """
         v1 = lib.zeros((2, 0), requires_grad=True)
         v2 = v1 * 2

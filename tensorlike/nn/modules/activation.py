@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
@@ -154,7 +155,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
+        return tl.sigmoid(input)
 
 
 class Tanh(Module):
@@ -168,7 +169,7 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
+        return tl.tanh(input)
 
 
 class Softplus(Module):

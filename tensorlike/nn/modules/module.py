@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
+from tensorlike.dispatch.protocol import SupportsTorchFunction
 from tensorlike.nn.parameter import Buffer, Parameter
 from tensorlike.tensor import Tensor
 
@@ -26,6 +27,15 @@ def type_name(value: Any) -> str:
 
 def _missing_forward(self: Module, *input: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class _HasForward(Protocol[P, R]):
+    @property
+    def forward(self) -> Callable[P, R]: ...
 
 
 class Module(HookMethods, StateMethods, ConversionMethods):
@@ -65,6 +75,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
 
     forward: Callable[..., Any] = _missing_forward
 
+    # A module is called as its own forward is, or with types that answer for what is called in there.
+    @overload
+    def __call__(self: _HasForward[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, *args: SupportsTorchFunction, **kwargs: Any) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
             return call_with_hooks(self, args, kwargs)

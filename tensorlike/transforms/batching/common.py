@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import batch_of, batched, is_batched, unbatched, wrapped
@@ -27,15 +28,15 @@ __all__ = [
 Arguments = dict[str, Any]
 
 
-def arguments(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
+def arguments(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
     """Return the arguments of a call by name, the first one as "input"; None for calls a rule has nothing to say of."""
     if kwargs.get("out") is not None:
         return None
-    bound = bind(row, args, kwargs)
+    bound = bind(form, args, kwargs)
     if bound is None:
         return None
     bound.pop("out", None)
-    first = row.parameters[0].name
+    first = form.parameters[0].name
     return {"input" if name == first else name: value for name, value in bound.items()}
 
 
@@ -46,10 +47,10 @@ def only_first(level: Level, given: Arguments) -> bool:
     )
 
 
-def called(row: Any, given: Arguments) -> Any:
+def called(form: Form, given: Arguments) -> Any:
     """Call a function with arguments by name."""
-    keywords = {p.name: given[p.name] for p in row.parameters[1:] if p.name in given}
-    return row.function(given["input"], **keywords)
+    keywords = {p.name: given[p.name] for p in form.parameters[1:] if p.name in given}
+    return form.function(given["input"], **keywords)
 
 
 def shifted(dim: Any) -> Any:
@@ -68,13 +69,13 @@ def aligned(value: Any, rank: int, level: Level) -> Any:
     return inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:]) if missing > 0 else inner
 
 
-def passed_through(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the function on the batch as if it were an example."""
     if kwargs.get("out") is not None:
         return NotImplemented
     first = args[0] if args else kwargs.get("input", kwargs.get("self"))
     args, kwargs = tree_map(lambda v: unbatched(v, level), (args, kwargs))
-    result = row.function(*args, **kwargs)
+    result = form.function(*args, **kwargs)
     # `plain.to(batch)` asks the batch for its dtype alone.
     return wrapped(result, level) if is_batched(first, level) else result
 

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from ..batched import RULES, rule
+from tensorlike.dispatch.operation import Form
+from tensorlike.tensor.ops.nn import (
+    adaptive_pooling,
+    attention,
+    average_pooling,
+    classification,
+    convolution,
+    embedding,
+    folding,
+    loss,
+    normalization,
+    padding,
+    pooling,
+    resampling,
+    toplevel,
+    toplevel_normalization,
+    toplevel_pooling,
+)
+
+from ..batched import rule
 from ..levels import Level
 from .common import arguments, called, is_batched, only_first, passed_through, rank_of, unbatched, wrapped
 
 __all__: list[str] = []
 
-_F = "nn.functional."
-
-
 def _folded(rank_with_batch: int | None) -> Any:
     """Make a rule for functions of one tensor (N, C, ...) or (C, ...): the batch becomes part of N."""
 
-    def answer(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = arguments(row, args, kwargs)
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = arguments(form, args, kwargs)
         if given is None or not only_first(level, given):
             return NotImplemented
         inner = given["input"]._value
@@ -28,7 +45,7 @@ def _folded(rank_with_batch: int | None) -> Any:
         if not whole and rank_with_batch is None:
             return NotImplemented
         given["input"] = inner.flatten(0, 1) if whole else inner
-        result = called(row, given)
+        result = called(form, given)
         if whole:
             split = (inner.shape[0], inner.shape[1])
             parts = result if isinstance(result, tuple) else (result,)
@@ -39,26 +56,43 @@ def _folded(rank_with_batch: int | None) -> Any:
     return answer
 
 
-for _dims in (1, 2, 3):
-    for _name in ("max_pool", "avg_pool", "lp_pool", "adaptive_avg_pool", "adaptive_max_pool"):
-        rule(f"{_F}{_name}{_dims}d")(_folded(_dims + 2))
-    rule(f"{_F}max_pool{_dims}d_with_indices")(_folded(_dims + 2))
-for _name in ("unfold", "fold"):
-    rule(f"{_F}{_name}")(_folded(4 if _name == "unfold" else 3))
-rule(f"{_F}interpolate")(_folded(None))
-rule(f"{_F}pixel_shuffle", f"{_F}pixel_unshuffle")(passed_through)
+_POOLS = {
+    3: (
+        pooling.max_pool1d, average_pooling.avg_pool1d, average_pooling.lp_pool1d, adaptive_pooling.adaptive_avg_pool1d,
+        adaptive_pooling.adaptive_max_pool1d, toplevel.avg_pool1d, toplevel.adaptive_avg_pool1d,
+        toplevel_pooling.max_pool1d, toplevel_pooling.max_pool1d_with_indices, toplevel_pooling.adaptive_max_pool1d,
+    ),
+    4: (
+        pooling.max_pool2d, average_pooling.avg_pool2d, average_pooling.lp_pool2d, adaptive_pooling.adaptive_avg_pool2d,
+        adaptive_pooling.adaptive_max_pool2d, toplevel_pooling.max_pool2d,
+    ),
+    5: (
+        pooling.max_pool3d, average_pooling.avg_pool3d, average_pooling.lp_pool3d, adaptive_pooling.adaptive_avg_pool3d,
+        adaptive_pooling.adaptive_max_pool3d, toplevel_pooling.max_pool3d,
+    ),
+}  # fmt: skip
+for _rank, _functions in _POOLS.items():
+    rule(*_functions)(_folded(_rank))
+rule(folding.unfold)(_folded(4))
+rule(folding.fold)(_folded(3))
+rule(resampling.interpolate)(_folded(None))
+rule(
+    resampling.pixel_shuffle, resampling.pixel_unshuffle, resampling._pixel_shuffle, resampling._pixel_unshuffle
+)(passed_through)  # fmt: skip
 
 
-@rule(f"{_F}pad")
-def _pad(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(padding.pad)
+def _pad(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None or not only_first(level, given) or given.get("mode", "constant") != "constant":
         return NotImplemented
-    return passed_through(level, row, args, kwargs)
+    return passed_through(level, form, args, kwargs)
 
 
-def _convolution(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+def _convolved(
+    level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any], transposed: bool = False
+) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     tensor, weight, bias = given["input"], given["weight"], given.get("bias")
@@ -68,9 +102,9 @@ def _convolution(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str
     if not is_batched(weight, level) and not is_batched(bias, level):
         inner = tensor._value
         given["input"] = inner.flatten(0, 1)
-        found = called(row, given)
+        found = called(form, given)
         return wrapped(found.reshape(*inner.shape[:2], *found.shape[1:]), level)
-    if "transpose" in row.name:
+    if transposed:
         return NotImplemented
     # A filter for each example: one convolution in which the examples are groups of channels.
     batch = unbatched(tensor, level)
@@ -81,7 +115,7 @@ def _convolution(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str
     given["weight"] = filters.flatten(0, 1)
     given["groups"] = size * given.get("groups", 1)
     given["bias"] = None
-    found = called(row, given)
+    found = called(form, given)
     found = found.reshape(found.shape[0], size, filters.shape[1], *found.shape[2:]).transpose(0, 1)
     if bias is not None:
         shift = unbatched(bias, level)
@@ -91,21 +125,25 @@ def _convolution(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str
     return wrapped(found, level)
 
 
-for _dims in (1, 2, 3):
-    rule(f"{_F}conv{_dims}d")(_convolution)
-    rule(f"{_F}conv_transpose{_dims}d")(_convolution)
+rule(
+    convolution.conv1d, convolution.conv2d, convolution.conv3d, toplevel.conv1d, toplevel.conv2d, toplevel.conv3d
+)(_convolved)  # fmt: skip
+rule(
+    convolution.conv_transpose1d, convolution.conv_transpose2d, convolution.conv_transpose3d,
+    toplevel.conv_transpose1d, toplevel.conv_transpose2d, toplevel.conv_transpose3d,
+)(partial(_convolved, transposed=True))  # fmt: skip
 
 
-@rule(f"{_F}layer_norm")
-def _layer_norm(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(normalization.layer_norm, toplevel_normalization.layer_norm)
+def _layer_norm(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None or not is_batched(given["input"], level):
         return NotImplemented
     weight, bias = given.get("weight"), given.get("bias")
     if not is_batched(weight, level) and not is_batched(bias, level):
-        return passed_through(level, row, args, kwargs)
+        return passed_through(level, form, args, kwargs)
     shape = given["normalized_shape"]
-    found = row.function(given["input"]._value, shape, None, None, given.get("eps", 1e-5))
+    found = form.function(given["input"]._value, shape, None, None, given.get("eps", 1e-5))
     between = (1,) * (rank_of(given["input"]) - (1 if isinstance(shape, int) else len(shape)))
     for value, times in ((weight, True), (bias, False)):
         if value is not None:
@@ -116,17 +154,17 @@ def _layer_norm(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str,
     return wrapped(found, level)
 
 
-@rule(f"{_F}embedding")
-def _embedding(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(embedding.embedding)
+def _embedding(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None or not only_first(level, given) or given.get("max_norm") is not None:
         return NotImplemented
-    return passed_through(level, row, args, kwargs)
+    return passed_through(level, form, args, kwargs)
 
 
-@rule(f"{_F}scaled_dot_product_attention")
-def _attention(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(attention.scaled_dot_product_attention)
+def _attention(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None or given.get("dropout_p"):
         return NotImplemented
     three = list(given.values())[:3]
@@ -134,11 +172,11 @@ def _attention(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return NotImplemented
     if len({rank_of(v) for v in three}) > 1 or rank_of(three[0]) < 3:
         return NotImplemented
-    return passed_through(level, row, args, kwargs)
+    return passed_through(level, form, args, kwargs)
 
 
-def _loss(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+def _loss(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     tensor, target = given["input"], given["target"]
@@ -160,7 +198,7 @@ def _loss(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     whole = rank_of(tensor) > 1
     if whole:
         inner, wanted = inner.flatten(0, 1), wanted.flatten(0, 1)
-    found = row.function(inner, wanted, reduction="none")
+    found = form.function(inner, wanted, reduction="none")
     if whole:
         found = found.reshape(level.size, -1, *found.shape[1:])
     if reduction != "none" and found.dim() > 1:
@@ -168,12 +206,11 @@ def _loss(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return wrapped(found, level)
 
 
-rule(f"{_F}cross_entropy")(_loss)
-rule(f"{_F}nll_loss")(_loss)
+rule(classification.cross_entropy, classification.nll_loss)(_loss)
 
 
-def _aligned_loss(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+def _aligned_loss(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None or given.get("weight") is not None or given.get("size_average") is not None:
         return NotImplemented
     tensor, target = given["input"], given["target"]
@@ -185,16 +222,11 @@ def _aligned_loss(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[st
         if given[name].dim() == rank_of(tensor):
             given[name] = given[name].expand(level.size, *given[name].shape)
     given["reduction"] = "none"
-    found = called(row, given)
+    found = called(form, given)
     if reduction != "none":
         flat = found.reshape(level.size, -1)
         found = flat.mean(1) if reduction == "mean" else flat.sum(1)
     return wrapped(found, level)
 
 
-for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"):
-    rule(f"{_F}{_name}")(_aligned_loss)
-
-# Functions in two namespaces share their rule.
-for _name in [n for n in RULES if n.startswith(_F)]:
-    RULES.setdefault(_name.removeprefix(_F), RULES[_name])
+rule(loss.mse_loss, loss.l1_loss, loss.smooth_l1_loss, loss.huber_loss, loss.binary_cross_entropy)(_aligned_loss)

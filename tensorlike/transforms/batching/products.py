@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorlike.dispatch.operation import Form
+from tensorlike.tensor.ops.linalg import (
+    contractions,
+    decompositions,
+    determinants,
+    einsum,
+    least_squares,
+    matmul,
+    products,
+    solving,
+    spectral,
+)
+
 from ..batched import rule
-from ..levels import Level, leaves
+from ..levels import Level, Method, leaves
 from .common import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
 
 __all__: list[str] = []
@@ -38,25 +51,35 @@ def _filled(value: Any, rank: int, lead: int, level: Level, has: bool) -> Any:
     return value.reshape(value.shape[0], *(1,) * missing, *value.shape[1:])
 
 
-@rule("matmul", "mm", "bmm", "mv", "linalg.matmul", "__matmul__", "__rmatmul__")
-def _matmul(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
-    if given is None:
-        return NotImplemented
-    first, second = list(given.values())[:2]
-    if row.name.endswith("__rmatmul__"):
-        first, second = second, first
-    if rank_of(first) == 0 or rank_of(second) == 0 or first.dtype != second.dtype:
-        return NotImplemented
-    wanted = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1)}.get(row.name.removeprefix("Tensor."))
-    if wanted is not None and wanted != (rank_of(first), rank_of(second)):
-        return NotImplemented
-    return wrapped(_product(first, second, level), level)
+def _product_of(*ranks: int, turned: bool = False) -> Any:
+    """Make a rule for products of two operands, of these ranks where they are given, `turned` the second one first."""
+
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = arguments(form, args, kwargs)
+        if given is None:
+            return NotImplemented
+        first, second = list(given.values())[:2]
+        if turned:
+            first, second = second, first
+        if rank_of(first) == 0 or rank_of(second) == 0 or first.dtype != second.dtype:
+            return NotImplemented
+        if ranks and ranks != (rank_of(first), rank_of(second)):
+            return NotImplemented
+        return wrapped(_product(first, second, level), level)
+
+    return answer
 
 
-@rule("dot")
-def _dot(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+rule(matmul.matmul, products.matmul)(_product_of())
+rule(Method.__rmatmul__)(_product_of(turned=True))
+rule(matmul.mm)(_product_of(2, 2))
+rule(matmul.bmm)(_product_of(3, 3))
+rule(matmul.mv)(_product_of(2, 1))
+
+
+@rule(matmul.dot)
+def _dot(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     first, second = list(given.values())[:2]
@@ -65,14 +88,14 @@ def _dot(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return wrapped(_product(first, second, level), level)
 
 
-@rule("nn.functional.linear", "linear")
-def _linear(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(matmul.linear)
+def _linear(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     tensor, weight, bias = given["input"], given["weight"], given.get("bias")
     if not is_batched(weight, level) and not is_batched(bias, level):
-        return wrapped(row.function(unbatched(tensor, level), weight, bias), level)
+        return wrapped(form.function(unbatched(tensor, level), weight, bias), level)
     if rank_of(weight) != 2 or rank_of(tensor) == 0:
         return NotImplemented
     inner = unbatched(weight, level)
@@ -91,9 +114,9 @@ def _linear(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return wrapped(found, level)
 
 
-@rule("outer", "ger")
-def _outer(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(matmul.outer)
+def _outer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     first, second = list(given.values())[:2]
@@ -102,8 +125,8 @@ def _outer(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     return wrapped(unbatched(first, level).unsqueeze(-1) * unbatched(second, level).unsqueeze(-2), level)
 
 
-@rule("einsum")
-def _einsum(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(einsum.einsum)
+def _einsum(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     equation, *operands = args
     if not isinstance(equation, str) or kwargs:
         return NotImplemented
@@ -119,17 +142,20 @@ def _einsum(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         output = ("..." if "..." in inputs else "") + "".join(sorted(c for c, n in counts.items() if n == 1))
     marked = [letter + t if is_batched(o, level) else t for t, o in zip(terms, operands, strict=True)]
     plain = [unbatched(o, level) for o in operands]
-    return wrapped(row.function(f"{','.join(marked)}->{letter}{output}", *plain), level)
+    return wrapped(form.function(f"{','.join(marked)}->{letter}{output}", *plain), level)
 
 
 @rule(
-    "inverse", "linalg.inv", "linalg.det", "det", "linalg.slogdet", "slogdet", "logdet", "linalg.cholesky", "cholesky",
-    "linalg.qr", "linalg.svd", "linalg.svdvals", "linalg.eigh", "linalg.eigvalsh", "linalg.eig", "linalg.eigvals",
-    "linalg.pinv", "linalg.matrix_exp", "matrix_exp", "linalg.matrix_power", "matrix_power",
+    products.inverse, products.matrix_exp, products.matrix_power, contractions.matrix_power, solving.inv,
+    determinants.det, determinants.slogdet, determinants.logdet, decompositions.cholesky, decompositions.qr,
+    spectral.svd, spectral.svdvals, spectral.eigh, spectral.eigvalsh, spectral.eig, spectral.eigvals,
+    least_squares.pinv,
+    # The older functions of these names.
+    products._matrix_exp, determinants._det, determinants._slogdet, decompositions._cholesky,
 )  # fmt: skip
-def _of_matrices(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _of_matrices(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if "r" in (*args[1:], *kwargs.values()):
         return NotImplemented  # linalg.qr returns an empty Q then, without the batch.
     if rank_of(args[0]) < 2 or sum(is_batched(v, level) for v in leaves((args, kwargs))) != 1:
         return NotImplemented
-    return passed_through(level, row, args, kwargs)
+    return passed_through(level, form, args, kwargs)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorlike.dispatch.operation import Form
+from tensorlike.tensor import creation
+from tensorlike.tensor.ops.elementwise import comparison, complexes, floats
+from tensorlike.tensor.ops.indexing import copies, gather
+from tensorlike.tensor.ops.linalg import diagonals
+from tensorlike.tensor.ops.memory import inplace, kinds, placement
+from tensorlike.tensor.ops.reductions import sums
+from tensorlike.tensor.ops.shape import expanding, joining, rearranging, reshaping, view_copies
 from tensorlike.tensor.tensor import Tensor
 
-from ..batched import example, rule, stacked_results
-from ..levels import Level
+from ..batched import example, rule, stacked_results, written
+from ..levels import Level, Method, leaves
 from .common import (
     arguments,
     batch_of,
@@ -26,37 +34,46 @@ __all__: list[str] = []
 
 #: Elementwise in spirit: what they do to one example they do to all of them at once.
 rule(
-    "to", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble",
-    "type_as", "clone", "contiguous", "detach", "alias", "conj", "conj_physical", "resolve_conj", "resolve_neg",
-    "view_as_real", "view_as_complex", "isnan", "isinf", "isfinite", "cpu", "cuda", "real", "imag", "real.__get__",
-    "imag.__get__", "nan_to_num", "zero_", "data.__get__", "zeros_like", "ones_like", "full_like",
-    "empty_like",
+    Method.to, Method.float, Method.double, Method.half, Method.bfloat16, Method.int, Method.long, Method.short,
+    Method.char, Method.byte, Method.bool, Method.cfloat, Method.cdouble, Method.type_as, Method.contiguous,
+    Method.detach, Method.cpu, Method.cuda, Method.real, Method.imag, Method.data, complexes.conj,
+    complexes.conj_physical, complexes.view_as_real, complexes.view_as_complex, complexes.real, complexes.imag,
+    comparison.isnan, comparison.isinf, comparison.isfinite, floats.nan_to_num, inplace.zero_, kinds.resolve_conj,
+    kinds.resolve_neg, placement.detach, reshaping.clone, creation.zeros_like, creation.ones_like, creation.full_like,
+    creation.empty_like,
 )(passed_through)  # fmt: skip
 
 
-@rule("type")
-def _type(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.type)
+def _type(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and not any(v is not None for v in kwargs.values()):
         return args[0]._value.type()
-    return passed_through(level, row, args, kwargs)
+    return passed_through(level, form, args, kwargs)
 
 
-@rule("view", "reshape")
-def _reshape(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = args[1:] or tuple(kwargs.values())
-    if not given or not all(isinstance(g, (int, tuple, list)) for g in given):
-        return passed_through(level, row, args, kwargs)
-    inner = args[0]._value
-    sizes = sizes_in(given)
-    if -1 in sizes and inner.numel() == 0:
-        return NotImplemented
-    function = inner.view if row.name == "Tensor.view" else inner.reshape
-    return wrapped(function(inner.shape[0], *sizes), level)
+def _reshaped_by(function: Any) -> Any:
+    """Make a rule for `view` and `reshape`."""
+
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = args[1:] or tuple(kwargs.values())
+        if not given or not all(isinstance(g, (int, tuple, list)) for g in given):
+            return passed_through(level, form, args, kwargs)
+        inner = args[0]._value
+        sizes = sizes_in(given)
+        if -1 in sizes and inner.numel() == 0:
+            return NotImplemented
+        return wrapped(function(inner, (inner.shape[0], *sizes)), level)
+
+    return answer
 
 
-@rule("flatten", "ravel")
-def _flatten(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+rule(Method.view)(_reshaped_by(Method.view))
+rule(reshaping.reshape)(_reshaped_by(reshaping.reshape))
+
+
+@rule(reshaping.flatten, reshaping.ravel)
+def _flatten(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     inner = given["input"]._value
@@ -65,8 +82,8 @@ def _flatten(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return wrapped(inner.flatten(shifted(given.get("start_dim", 0)), shifted(given.get("end_dim", -1))), level)
 
 
-@rule("expand", "broadcast_to")
-def _expand(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.expand, expanding.broadcast_to)
+def _expand(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     sizes = sizes_in(args[1:]) or sizes_in(tuple(kwargs.values()))
     inner = args[0]._value
     missing = len(sizes) - (inner.dim() - 1)
@@ -76,42 +93,47 @@ def _expand(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return wrapped(wide.expand(inner.shape[0], *sizes), level)
 
 
-@rule("permute")
-def _permute(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(reshaping.permute)
+def _permute(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dims = sizes_in(args[1:]) or sizes_in(tuple(kwargs.values()))
     inner = args[0]._value
     rank = inner.dim() - 1
     return wrapped(inner.permute(0, *[d % rank + 1 if -rank <= d < rank else d + 1 for d in dims]), level)
 
 
-@rule("T.__get__")
-def _transposed(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(Method.T)
+def _transposed(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     inner = args[0]._value
     return wrapped(inner.permute(0, *range(inner.dim() - 1, 0, -1)), level)
 
 
-@rule("t")
-def _t(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(reshaping.t)
+def _t(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     inner = args[0]._value
     if inner.dim() > 3:
         return NotImplemented
     return wrapped(inner.transpose(1, 2) if inner.dim() == 3 else inner, level)
 
 
-@rule("mT.__get__", "mH.__get__", "adjoint")
-def _matrix_transposed(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    inner = args[0]._value
-    if inner.dim() < 3:
-        return NotImplemented
-    turned = inner.transpose(-1, -2)
-    return wrapped(turned if row.name.startswith("Tensor.mT") else turned.conj(), level)
+def _turned_by(function: Any) -> Any:
+    """Make a rule for functions that turn matrices."""
+
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        inner = args[0]._value
+        return wrapped(function(inner), level) if inner.dim() >= 3 else NotImplemented
+
+    return answer
+
+
+rule(Method.mT)(_turned_by(lambda batch: batch.mT))
+rule(Method.mH, reshaping.adjoint)(_turned_by(lambda batch: batch.mH))
 
 
 def _with_dims(*names: str) -> Any:
     """Make a rule for functions of one tensor whose arguments `names` are dimensions of it."""
 
-    def answer(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = arguments(row, args, kwargs)
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = arguments(form, args, kwargs)
         if given is None or not only_first(level, given) or rank_of(given["input"]) == 0:
             return NotImplemented
         for name in names:
@@ -120,23 +142,42 @@ def _with_dims(*names: str) -> Any:
                 return NotImplemented
             given[name] = shifted(value)
         given["input"] = given["input"]._value
-        return wrapped(called(row, given), level)
+        return wrapped(called(form, given), level)
 
     return answer
 
 
-rule("transpose", "swapaxes", "swapdims")(_with_dims("dim0", "dim1"))
-rule("select", "narrow", "narrow_copy", "unbind", "split", "chunk", "split_with_sizes", "tensor_split", "unsafe_split",
-     "unsafe_chunk", "index_select", "unflatten")(_with_dims("dim"))  # fmt: skip
-rule("flip")(_with_dims("dims"))
-rule("roll")(_with_dims("dims"))
-rule("diagonal")(_with_dims("dim1", "dim2"))
-rule("movedim", "moveaxis")(_with_dims("source", "destination"))
+rule(reshaping.transpose, reshaping.swapdims)(_with_dims("dim0", "dim1"))
+rule(reshaping.swapaxes)(_with_dims("axis0", "axis1"))
+rule(
+    rearranging.select, rearranging.narrow, reshaping.unflatten, joining.unbind, joining.split, joining.chunk,
+    joining.split_with_sizes, joining.tensor_split, Method.split, copies.narrow_copy, copies.unsafe_split,
+    copies.unsafe_chunk, gather.index_select,
+)(_with_dims("dim"))  # fmt: skip
+rule(rearranging.flip, rearranging.roll)(_with_dims("dims"))
+rule(diagonals.diagonal)(_with_dims("dim1", "dim2"))
+rule(reshaping.movedim)(_with_dims("source", "destination"))
 
 
-@rule("squeeze")
-def _squeeze(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+def _in_place_of(function: Any) -> Any:
+    """Make a rule for methods that give a tensor another shape: a batch keeps its shape, and may get other values."""
+
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return written(level, form, function, args, kwargs)
+
+    return answer
+
+
+rule(Method.squeeze_)(_in_place_of(reshaping.squeeze))
+rule(Method.unsqueeze_)(_in_place_of(reshaping.unsqueeze))
+rule(Method.t_)(_in_place_of(reshaping.t))
+rule(Method.transpose_, Method.swapaxes_, Method.swapdims_)(_in_place_of(reshaping.transpose))
+rule(Method.as_strided_)(_in_place_of(rearranging.as_strided))
+
+
+@rule(reshaping.squeeze)
+def _squeeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     inner, dim = given["input"]._value, given.get("dim")
@@ -148,9 +189,9 @@ def _squeeze(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return wrapped(inner.squeeze(shifted(dim)), level)
 
 
-@rule("unsqueeze")
-def _unsqueeze(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(reshaping.unsqueeze)
+def _unsqueeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
     rank = rank_of(given["input"])
@@ -159,26 +200,30 @@ def _unsqueeze(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return wrapped(given["input"]._value.unsqueeze(shifted(given["dim"])), level)
 
 
-@rule("tril", "triu")
-def _triangle(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return passed_through(level, row, args, kwargs) if rank_of(args[0]) >= 2 else NotImplemented
+@rule(diagonals.tril, diagonals.triu)
+def _triangle(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return passed_through(level, form, args, kwargs) if rank_of(args[0]) >= 2 else NotImplemented
 
 
-@rule("cat", "concat", "concatenate", "stack")
-def _joined(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(row, args, kwargs)
+@rule(joining.stack)
+def _stacked(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     if given is None or not isinstance(given["input"], (tuple, list)) or not isinstance(given.get("dim", 0), int):
         return NotImplemented
     tensors = [batch_of(t, level) for t in given["input"]]
-    if row.name != "stack" and len({t.dim() for t in tensors}) > 1:
-        return NotImplemented
-    if row.name != "stack" and tensors[0].dim() == 1:
-        return NotImplemented
-    return wrapped(row.function(tensors, shifted(given.get("dim", 0))), level)
+    return wrapped(form.function(tensors, shifted(given.get("dim", 0))), level)
 
 
-@rule("__getitem__")
-def _indexed(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(joining.cat)
+def _joined(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    if given is None or len({rank_of(t) for t in leaves(given["input"])}) > 1 or not rank_of(leaves(given["input"])[0]):
+        return NotImplemented
+    return _stacked(level, form, args, kwargs)
+
+
+@rule(Method.__getitem__)
+def _indexed(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, index = args
     items = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, (list, tuple)) for i in items):
@@ -199,8 +244,8 @@ def _indexed(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return NotImplemented
 
 
-@rule("_internal.sum_to_size", "sum_to_size")
-def _sum_to_size(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(sums._summed_to, Method.sum_to_size)
+def _sum_to_size(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     sizes = sizes_in(args[1:])
     inner = args[0]._value
     lead = inner.dim() - 1 - len(sizes)
@@ -212,23 +257,28 @@ def _sum_to_size(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str
     return wrapped(inner.sum(dims, keepdim=True) if dims else inner, level)
 
 
-@rule("as_strided", "as_strided_copy", "as_strided_scatter")
-def _as_strided(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@rule(rearranging.as_strided, view_copies.as_strided_copy, copies.as_strided_scatter)
+def _as_strided(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     # Strides count from the start of an example's own memory: each gets one of its own.
     apart = [[example(v, level, i) for v in args] for i in range(level.size)]
-    results = [row.function(*[a.clone() if isinstance(a, Tensor) else a for a in one], **kwargs) for one in apart]
-    return stacked_results(row.name, results, level)
+    results = [form.function(*[a.clone() if isinstance(a, Tensor) else a for a in one], **kwargs) for one in apart]
+    return stacked_results(form.name, results, level)
 
 
-@rule("new_zeros", "new_ones", "new_empty", "new_full")
-def _new(level: Level, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    # A batch, although all examples are alike: each may be written to.
-    fill: tuple[Any, ...] = ()
-    given = args[1:]
-    if row.name == "Tensor.new_full":
-        given, fill = given[:1], given[1:]
-    sizes = sizes_in(given)
-    if not given or not is_batched(args[0], level) or not all(isinstance(v, (int, float)) for v in (*sizes, *fill)):
-        return NotImplemented
-    function = getattr(args[0]._value, row.name.removeprefix("Tensor."))
-    return wrapped(function((level.size, *sizes), *fill, **kwargs), level)
+def _new_of(fills: int) -> Any:
+    """Make a rule for functions that take a size and, after it, so many values to fill the tensor with."""
+
+    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # A batch, although all examples are alike: each may be written to.
+        given, fill = (args[1:2], args[2:]) if fills else (args[1:], ())
+        sizes = sizes_in(given)
+        numbers = all(isinstance(v, (int, float)) for v in (*sizes, *fill))
+        if not given or not is_batched(args[0], level) or not numbers:
+            return NotImplemented
+        return wrapped(form.function(args[0]._value, (level.size, *sizes), *fill, **kwargs), level)
+
+    return answer
+
+
+rule(Method.new_zeros, Method.new_ones, Method.new_empty)(_new_of(0))
+rule(Method.new_full)(_new_of(1))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise, raw_derivatives, tensor_method
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
@@ -33,6 +33,7 @@ def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     return xp.add(input, scaled(xp, other, alpha))
 
 
+deprecated_orders(add, "input alpha other")
 derivatives(
     add,
     input=lambda grad: grad,
@@ -62,6 +63,7 @@ def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     return xp.subtract(input, scaled(xp, other, alpha))
 
 
+deprecated_orders(sub, "input alpha other")
 derivatives(
     sub,
     input=lambda grad: grad,
@@ -248,7 +250,7 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 @pointwise(
     None,
-    promotion="division",
+    promotion="real numeric", fast_kinds="f",
     hot="floor_divide",
     own_operators=("__floordiv__",),
     inplace_operators=("__ifloordiv__",),
@@ -288,7 +290,14 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     return floor_divide(other, self)
 
 
-@pointwise(None, promotion="division", hot="remainder", operators=("__mod__",), inplace_operators=("__imod__",))
+@pointwise(
+    None,
+    promotion="real numeric",
+    fast_kinds="f",
+    hot="remainder",
+    operators=("__mod__",),
+    inplace_operators=("__imod__",),
+)
 def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
@@ -324,7 +333,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     return remainder(other, self)
 
 
-@pointwise(None, promotion="division", hot="fmod")
+@pointwise(None, promotion="real numeric", fast_kinds="f", hot="fmod")
 def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 

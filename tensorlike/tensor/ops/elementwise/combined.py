@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import number_array, promote_arithmetic
@@ -42,6 +42,7 @@ def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
     return xp.add(input, product)
 
 
+deprecated_orders(addcmul, "input value tensor1 tensor2")
 derivatives(
     addcmul,
     input=lambda grad: grad,
@@ -74,6 +75,7 @@ def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
     return xp.add(input, quotient)
 
 
+deprecated_orders(addcdiv, "input value tensor1 tensor2")
 derivatives(
     addcdiv,
     input=lambda grad: grad,

@@ -14,7 +14,7 @@ __all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf"
            "isreal", "le", "lt", "ne"]  # fmt: skip
 
 
-@pointwise("equal", promotion="comparison", differentiable=False, own_operators=("__eq__",))
+@pointwise("equal", boolean=True, differentiable=False, own_operators=("__eq__",))
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
@@ -26,7 +26,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("not_equal", promotion="comparison", differentiable=False, operators=("__ne__",), aliases=("not_equal",))
+@pointwise("not_equal", boolean=True, differentiable=False, operators=("__ne__",), aliases=("not_equal",))
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
@@ -38,7 +38,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("less", promotion="ordering", differentiable=False, operators=("__lt__",), aliases=("less",))
+@pointwise("less", promotion="real", boolean=True, differentiable=False, operators=("__lt__",), aliases=("less",))
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is less than `other`, element by element, with broadcasting.
 
@@ -52,7 +52,14 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("less_equal", promotion="ordering", differentiable=False, operators=("__le__",), aliases=("less_equal",))
+@pointwise(
+    "less_equal",
+    promotion="real",
+    boolean=True,
+    differentiable=False,
+    operators=("__le__",),
+    aliases=("less_equal",),
+)
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
 
@@ -66,7 +73,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("greater", promotion="ordering", differentiable=False, operators=("__gt__",), aliases=("greater",))
+@pointwise("greater", promotion="real", boolean=True, differentiable=False, operators=("__gt__",), aliases=("greater",))
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
@@ -81,7 +88,12 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @pointwise(
-    "greater_equal", promotion="ordering", differentiable=False, operators=("__ge__",), aliases=("greater_equal",)
+    "greater_equal",
+    promotion="real",
+    boolean=True,
+    differentiable=False,
+    operators=("__ge__",),
+    aliases=("greater_equal",),
 )
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at least `other`, element by element, with broadcasting.
@@ -173,7 +185,7 @@ def allclose(
     return bool(_close(xp, "allclose", input, other, rtol, atol, equal_nan).all())
 
 
-@pointwise("isnan", promotion="comparison", differentiable=False, inplace=False, out=False)
+@pointwise("isnan", boolean=True, differentiable=False, inplace=False, out=False)
 def isnan(input: Tensor) -> Tensor:
     """Return whether each element is nan; for complex ones, whether one of its parts is.
 
@@ -185,7 +197,7 @@ def isnan(input: Tensor) -> Tensor:
     """
 
 
-@pointwise("isinf", promotion="comparison", differentiable=False, inplace=False, out=False)
+@pointwise("isinf", boolean=True, differentiable=False, inplace=False, out=False)
 def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
@@ -197,7 +209,7 @@ def isinf(input: Tensor) -> Tensor:
     """
 
 
-@pointwise("isfinite", promotion="comparison", differentiable=False, inplace=False, out=False)
+@pointwise("isfinite", boolean=True, differentiable=False, inplace=False, out=False)
 def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is neither infinite nor nan.
 
@@ -209,7 +221,7 @@ def isfinite(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(None, promotion="ordering", differentiable=False, inplace=False, out="exact")
+@pointwise(None, promotion="real", boolean=True, differentiable=False, inplace=False, out="exact")
 def isposinf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is positive infinity.
 
@@ -226,7 +238,7 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
     return xp.equal(input, input.dtype.type(math.inf))
 
 
-@pointwise(None, promotion="ordering", differentiable=False, inplace=False, out="exact")
+@pointwise(None, promotion="real", boolean=True, differentiable=False, inplace=False, out="exact")
 def isneginf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is negative infinity.
 
@@ -243,7 +255,7 @@ def isneginf(xp: Any, input: Tensor) -> Tensor:
     return xp.equal(input, input.dtype.type(-math.inf))
 
 
-@pointwise(None, promotion="comparison", differentiable=False, inplace=False, out=False)
+@pointwise(None, boolean=True, differentiable=False, inplace=False, out=False)
 def isreal(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is real: a complex one is where its imaginary part is zero.
 

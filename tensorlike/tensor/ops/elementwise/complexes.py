@@ -27,7 +27,7 @@ from ..shared import check_tensor, real_dtype, zeros_like
 __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
 
 
-@pointwise(None, inplace=True, out="exact")
+@pointwise(None, inplace=True, out="exact", linear_in=("input",))
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
     """Return the complex conjugate of each element in memory of its own; real ones as they are.
 
@@ -45,7 +45,7 @@ derivatives(conj_physical, input=lambda grad: grad.conj())
 _conj_physical = undispatched(conj_physical)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def conj(input: Tensor) -> Tensor:
     """Return the complex conjugate of each element; a real tensor comes back itself.
 
@@ -97,7 +97,7 @@ def _imaginary_part(tensor: Any) -> Any:
     return _imag_of(tensor)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def real(input: Tensor) -> Tensor:
     """Return the real parts as a view of a complex tensor; a real tensor comes back itself.
 
@@ -110,7 +110,7 @@ def real(input: Tensor) -> Tensor:
     return _real_part(input)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary parts as a view of a complex tensor.
 
@@ -144,12 +144,12 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 def _declare_properties() -> None:
     # In a function, because as properties they have the names of the functions above.
-    @tensor_property(setter=_set_real)
+    @tensor_property(setter=_set_real, linear=True)
     def real(self: Tensor) -> Tensor:
         """The real parts, a view of a complex tensor; a real tensor itself."""
         return _real_part(self)
 
-    @tensor_property(setter=_set_imag)
+    @tensor_property(setter=_set_imag, linear=True)
     def imag(self: Tensor) -> Tensor:
         """The imaginary parts, a view; RuntimeError for a real tensor."""
         return _imaginary_part(self)
@@ -235,7 +235,7 @@ def _join(xp: Any, first: Any, second: Any) -> Any:
     return result
 
 
-@pointwise(None, promotion=None, method=False, inplace=False, out="exact")
+@pointwise(None, promotion=None, method=False, inplace=False, out="exact", linear_in=("real", "imag"))
 def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -49,6 +49,12 @@ def _choose(condition: Any, input: Any, other: Any) -> Any:
     return where(condition, input, other)
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(
+    condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor: ...
 @composite(guard=False, hot=WHERE, hot_for=_where.operation)  # type: ignore[attr-defined]
 def where(
     condition: Tensor,

@@ -9,7 +9,7 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bi
            "logical_and", "logical_not", "logical_or", "logical_xor"]  # fmt: skip
 
 
-@pointwise("logical_and", promotion="comparison", differentiable=False)
+@pointwise("logical_and", boolean=True, differentiable=False)
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Return whether both elements are nonzero, with broadcasting.
 
@@ -21,7 +21,7 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("logical_or", promotion="comparison", differentiable=False)
+@pointwise("logical_or", boolean=True, differentiable=False)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Return whether one of the elements is nonzero, with broadcasting.
 
@@ -33,7 +33,7 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("logical_xor", promotion="comparison", differentiable=False)
+@pointwise("logical_xor", boolean=True, differentiable=False)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Return whether exactly one of the elements is nonzero, with broadcasting.
 
@@ -45,7 +45,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("logical_not", promotion="comparison", differentiable=False)
+@pointwise("logical_not", boolean=True, differentiable=False)
 def logical_not(input: Tensor) -> Tensor:
     """Return whether each element is zero.
 

@@ -13,7 +13,9 @@ from ..shared import check_tensor, zeros_like
 __all__ = ["abs", "copysign", "neg", "positive", "sgn", "sign", "signbit"]
 
 
-@pointwise("negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact")
+@pointwise(
+    "negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact", linear_in=("input",)
+)
 def neg(input: Tensor) -> Tensor:
     """Return the negative of each element; unsigned integers wrap around.
 
@@ -127,7 +129,9 @@ def _sgn_backward(grad: Any, input: Any, result: Any) -> Any:
 derivatives(sgn, input=_sgn_backward)
 
 
-@pointwise(None, promotion="ordering", hot="signbit", inplace=False, differentiable=False, out="exact")
+@pointwise(
+    None, promotion="real", boolean=True, hot="signbit", inplace=False, differentiable=False, out="exact"
+)
 def signbit(xp: Any, input: Tensor) -> Tensor:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 

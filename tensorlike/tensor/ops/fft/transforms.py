@@ -60,7 +60,7 @@ def _to_mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -
     return _written(name, out, found, input)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -80,7 +80,7 @@ def fft(
     return _full("fft", input, None if n is None else (n,), (dim,), norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -100,7 +100,7 @@ def ifft(
     return _full("ifft", input, None if n is None else (n,), (dim,), norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -120,7 +120,7 @@ def rfft(
     return _half("rfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -140,7 +140,7 @@ def irfft(
     return _from_half("irfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -160,7 +160,7 @@ def hfft(
     return _mirrored("hfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -180,7 +180,7 @@ def ihfft(
     return _to_mirrored("ihfft", input, None if n is None else (n,), (dim,), norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -204,7 +204,7 @@ def fft2(
     return _full("fft2", input, s, dim, norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -228,7 +228,7 @@ def ifft2(
     return _full("ifft2", input, s, dim, norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -252,7 +252,7 @@ def rfft2(
     return _half("rfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -276,7 +276,7 @@ def irfft2(
     return _from_half("irfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -300,7 +300,7 @@ def hfft2(
     return _mirrored("hfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfft2(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -324,7 +324,7 @@ def ihfft2(
     return _to_mirrored("ihfft2", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -348,7 +348,7 @@ def fftn(
     return _full("fftn", input, s, dim, norm, out, False)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -372,7 +372,7 @@ def ifftn(
     return _full("ifftn", input, s, dim, norm, out, True)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def rfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -397,7 +397,7 @@ def rfftn(
     return _half("rfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def irfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -422,7 +422,7 @@ def irfftn(
     return _from_half("irfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def hfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -447,7 +447,7 @@ def hfftn(
     return _mirrored("hfftn", input, s, dim, norm, out)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ihfftn(
     input: Tensor,
     s: Sequence[int] | int | None = None,
@@ -548,7 +548,7 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     return undispatched(roll)(input, shifts, list(axes))
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Return what `fft` returned with the frequency 0 moved to the middle of each dimension of `dim`, or of all.
 
@@ -563,7 +563,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return _shifted("fftshift", input, dim, 1)
 
 
-@composite(namespace=_FFT, guard=False)
+@composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Return `input` with what `fftshift` did undone.
 

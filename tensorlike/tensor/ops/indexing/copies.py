@@ -144,7 +144,7 @@ def as_strided_scatter(
 # ------------------------------------------------------------------------------------------------ parts of their own
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the `length` slices of `input` from `start` on along `dim`.
 
@@ -162,7 +162,7 @@ def _copies(parts: Any) -> tuple[Any, ...]:
     return tuple([undispatched(clone)(p) for p in parts])
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split` returns, each in memory of its own, so that they may be written to.
 
@@ -175,7 +175,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     return _copies(undispatched(split)(input, split_size, dim))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split_with_sizes` returns, each in memory of its own, so that they may be written to.
 
@@ -188,7 +188,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     return _copies(undispatched(split_with_sizes)(input, split_sizes, dim))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `chunk` returns, each in memory of its own, so that they may be written to.
 
@@ -201,7 +201,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return _copies(undispatched(chunk)(input, chunks, dim))
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Return the coordinates, in a tensor of that shape, of elements given by their place in the flat tensor.
 

@@ -105,7 +105,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
             accumulate(xp, input, index, values)
             return
         input[index] = values
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
         _explain(input, indices, dims)
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
@@ -334,6 +334,15 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     bump(self)
 
 
+def _is_mask(index: Any) -> bool:
+    """Return whether an index holds one mask and no other tensor or list."""
+    parts = [p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, (TensorBase, list))]
+    if len(parts) != 1:
+        return False
+    mask = parts[0]
+    return mask._tl_data.dtype.kind == "b" if isinstance(mask, TensorBase) else all(type(item) is bool for item in mask)
+
+
 @tensor_method(name="__setitem__", composite=False, mutates=("self",))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
@@ -371,6 +380,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
             declared(fill).write_in_place("__setitem__", view, value)
         return
     if isinstance(value, TensorBase):
+        if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
+            value = value._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
         if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
@@ -381,7 +392,15 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
-    declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+    try:
+        declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+    except TypeError as error:
+        if "boolean array indexing" not in str(error):
+            raise
+        shape = list(value._tl_data.shape)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {shape} cannot be broadcast to the elements that the mask chooses"
+        ) from None
 
 
 def _delitem(self: Any, index: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -164,7 +165,13 @@ def _places(input: Any, function: str) -> Any:
     return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
 
 
-@composite(guard=False, method=True)
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(
+    input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
+) -> tuple[Tensor, ...]: ...
+@composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
@@ -188,7 +195,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, differentiable=False)
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the elements that are not zero, one element in a row.
 
@@ -202,7 +209,7 @@ def argwhere(input: Tensor) -> Tensor:
     return wrap(_places(input, "argwhere"))
 
 
-@composite(guard=False, namespace="tensorlike.nn.functional")
+@composite(guard=False, namespace="tensorlike.nn.functional", differentiable=False)
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Return, for each class number in `input`, zeros with a one at its place, as a last dimension.
 
@@ -243,7 +250,7 @@ def _one_hot(array: Any, num_classes: int) -> Any:
     return (array[..., None] == xp.arange(num_classes)).astype(np.int64)
 
 
-@composite(method=True)
+@composite(method=True, differentiable=False)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
     """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
@@ -48,6 +48,11 @@ def _distinct_axis(function: str, input: Any, dim: Any) -> int:
     if not input.ndim:
         raise IndexError(f"{function}(): Dimension specified as {dim} but tensor has no dimensions")
     axis = one_axis(dim, input.ndim, function)
+    if input.shape.count(0) > 1:
+        raise RuntimeError(
+            f"{function}(): Number of zero sized dimensions is more than one, so unique cannot be applied: the shape "
+            f"is {list(input.shape)}"
+        )
     if 0 in input.shape and input.shape[axis]:
         raise RuntimeError(
             f"{function}(): There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: the "
@@ -56,6 +61,22 @@ def _distinct_axis(function: str, input: Any, dim: Any) -> int:
     return axis
 
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
 @composite(method=True, guard=False)
 def unique(
     input: Tensor,
@@ -102,6 +123,17 @@ def _unique(array: Any, return_inverse: bool, return_counts: bool, dim: int | No
     return values, inverse, counts
 
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Tensor, ...]: ...
 @composite(method=True, guard=False)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None

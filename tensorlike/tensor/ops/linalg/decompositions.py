@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from .common import (
     upper_hermitian,
 )
 from .solving import check_system, solve_triangles, solve_triangular
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["cholesky", "cholesky_ex", "qr"]
 
@@ -288,7 +291,7 @@ derivatives(
 
 
 @composite(method=True, name="qr")
-def _qr(input: Tensor, some: bool = True, *, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, Tensor]:
+def _qr(input: Tensor, some: bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.qr:
     """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
 
     >>> import tensorlike as tl

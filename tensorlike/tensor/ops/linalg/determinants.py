@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tensorlike.tensor.tensor import Tensor
 from .common import NAMESPACE, check_square, identity_like, is_complex, on_host, require_tensor
 from .solving import inv_ex
 from .spectral import svd
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["det", "logdet", "slogdet"]
 
@@ -96,7 +99,7 @@ def _det(input: Tensor) -> Tensor:
 
 
 @composite(name="slogdet", method=True)
-def _slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+def _slogdet(input: Tensor) -> return_types.slogdet:
     """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 
     >>> import tensorlike as tl

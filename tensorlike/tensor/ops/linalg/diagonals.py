@@ -41,7 +41,7 @@ def _triangle(xp: Any, name: str, input: Any, diagonal: int) -> Any:
     return getattr(xp, name)(input, int(diagonal))
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out=True, linear_in=("input",))
 def tril(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
 
@@ -60,7 +60,7 @@ def tril(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
 derivatives(tril, input=lambda grad, diagonal: grad.tril(diagonal))
 
 
-@primitive(inplace=True, out=True)
+@primitive(inplace=True, out=True, linear_in=("input",))
 def triu(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
 
@@ -180,7 +180,7 @@ derivatives(
 derivatives(diagonal_place, input=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
 
-@primitive()
+@primitive(linear_in=("input",))
 def diag_embed(xp: Any, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
 
@@ -208,7 +208,7 @@ derivatives(diag_embed, input=lambda grad, offset, dim1, dim2: grad.diagonal(off
 _diagonal, _diag_embed = undispatched(diagonal), undispatched(diag_embed)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
 
@@ -228,7 +228,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     return result if out is None else write_out("diag", out, result._tl_data, input, rule="exact")
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Return the matrix with the elements of `input` on a diagonal.
 
@@ -242,7 +242,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return _diag_embed(undispatched(reshape)(_checked(input, "diagflat"), (input._tl_data.size,)), offset)
 
 
-@primitive()
+@primitive(linear_in=("input",))
 def trace(xp: Any, input: Tensor) -> Tensor:
     """Return the sum of the diagonal of a matrix; int64 for integers.
 

@@ -141,7 +141,7 @@ def _check(A: Any, B: Any) -> None:
             )
 
 
-@composite
+@composite(random=None)
 def lobpcg(
     A: Tensor,
     k: int | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tensorlike.tensor.types import Number
 
 from .common import NAMESPACE, converging, into_each, require_tensor
 from .norms import check_tolerances, tolerance
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["lstsq", "pinv"]
 
@@ -160,7 +163,7 @@ def _check_lstsq(a: Any, b: Any, driver: Any) -> bool:
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None,
     out: tuple[Tensor, ...] | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+) -> return_types.linalg_lstsq:  # fmt: skip
     """Return the X that makes the norm of A X - B least, with the residuals, the rank of A and its singular values.
 
     A has shape (..., m, n), B (..., m, k), or one vector for each matrix. Singular values that are not above `rcond`

@@ -48,7 +48,7 @@ def _decomposed(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
     return basis @ U, S, Vh.mH
 
 
-@composite
+@composite(random=None)
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -78,7 +78,7 @@ def svd_lowrank(
     return _decomposed(A, count, 2 if niter is None else niter)
 
 
-@composite
+@composite(random=None)
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip

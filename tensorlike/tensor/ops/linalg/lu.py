@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .common import (
     require_tensor,
 )
 from .solving import solve_triangular
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack"]
 
@@ -184,7 +187,7 @@ derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pi
 @composite(namespace=NAMESPACE, namesakes=False)
 def lu(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+) -> return_types.linalg_lu:  # fmt: skip
     """Return a permutation P, a lower triangular L with ones on its diagonal and an upper triangular U with A = P L U.
 
     For A of shape (..., m, n) and k = min(m, n) they have shapes (..., m, m), (..., m, k) and (..., k, n). Raises
@@ -297,7 +300,7 @@ def lu_unpack(
     unpack_pivots: bool = True,
     *,
     out: tuple[Tensor, ...] | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> return_types.lu_unpack:
     """Return the matrices P, L and U from what `linalg.lu_factor` gave; what is not to be unpacked is empty.
 
     >>> import tensorlike as tl

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, primitive
+from tensorlike.tensor.declare import deprecated_orders, derivatives, primitive
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.linalg.matmul import (
     adjoint,
@@ -98,6 +98,7 @@ def addmm(
     return _added("addmm", xp, input, products, mat1.dtype, beta, alpha)
 
 
+deprecated_orders(addmm, "beta input alpha mat1 mat2", "beta input mat1 mat2")
 derivatives(
     addmm,
     input=lambda grad, beta: scaled_gradient(grad, beta),
@@ -130,6 +131,7 @@ def addmv(
     return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")
 
 
+deprecated_orders(addmv, "beta input alpha mat vec", "beta input mat vec")
 derivatives(
     addmv,
     input=lambda grad, beta: scaled_gradient(grad, beta),
@@ -169,6 +171,7 @@ def addr(
     return _added("addr", xp, input, products, dtype, beta, alpha)
 
 
+deprecated_orders(addr, "beta input alpha vec1 vec2", "beta input vec1 vec2")
 derivatives(
     addr,
     input=lambda grad, beta: scaled_gradient(grad, beta),
@@ -205,6 +208,7 @@ def addbmm(
     return _added("addbmm", xp, input, products, batch1.dtype, beta, alpha)
 
 
+deprecated_orders(addbmm, "beta input alpha batch1 batch2", "beta input batch1 batch2")
 derivatives(
     addbmm,
     input=lambda grad, beta: scaled_gradient(grad, beta),
@@ -233,6 +237,7 @@ def baddbmm(
     return _added("baddbmm", xp, input, products, batch1.dtype, beta, alpha, "baddbmm")
 
 
+deprecated_orders(baddbmm, "beta input alpha batch1 batch2", "beta input batch1 batch2")
 derivatives(
     baddbmm,
     input=lambda grad, beta: scaled_gradient(grad, beta),

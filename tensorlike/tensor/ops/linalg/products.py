@@ -283,6 +283,8 @@ def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor
     There are N of them, as many as elements if N is left out. Raises RuntimeError for what is no vector. Composes
     `cumprod`.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> tl.vander(tl.tensor([1, 2, 3]), N=2)
     tensor([[1, 1],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .common import (
     require_tensor,
     zero_pivots,
 )
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["inv", "inv_ex", "solve", "solve_ex", "solve_triangular"]
 
@@ -202,7 +205,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 @composite(namespace=NAMESPACE)
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: tuple[Tensor, ...] | None = None
-) -> tuple[Tensor, Tensor]:
+) -> return_types.linalg_solve_ex:
     """Return the solution of `linalg.solve`, and for each matrix an integer that is 0 when there is one.
 
     Raises `LinAlgError` for a singular matrix only with `check_errors`.
@@ -301,7 +304,7 @@ derivatives(
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *,
     out: tuple[Tensor, ...] | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> return_types.triangular_solve:  # fmt: skip
     """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
     >>> import tensorlike as tl

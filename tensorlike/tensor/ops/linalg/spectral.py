@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from .common import (
     without_diagonal,
 )
 from .solving import solve_matrices
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 
@@ -125,7 +128,7 @@ derivatives(svdvals, A=lambda grad, A: _svdvals_gradient(grad, A))
 @composite(method=True, name="svd")
 def _svd(
     input: Tensor, some: bool = True, compute_uv: bool = True, *, out: tuple[Tensor, ...] | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> return_types.svd:
     """Return the singular value decomposition of a matrix as U, S and V, where `linalg.svd` gives V's adjoint.
 
     U and V are reduced if `some`, and zeros without `compute_uv`.

@@ -49,6 +49,8 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
 
     Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
 
+    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
     >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> x.fill_(7)
@@ -158,7 +160,6 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
     if wanted == "preserve_format":
         raise RuntimeError(f"{name}(): Unsupported memory format Preserve; pass another, or none")
     if array.shape == shape and wanted is None:
-        bump(self)
         return self
     count, width = math.prod(shape), array.dtype.itemsize
     strides = tuple(n * width for n in steps_of(shape, wanted))
@@ -173,6 +174,7 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
         self._tl_view_base = None
         self._tl_counter = None
     self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
+    bump(self)
     return self
 
 

@@ -13,7 +13,7 @@ from tensorlike.tensor.views import detached
 __all__ = ["detach", "get_device"]
 
 
-@composite(guard=False)
+@composite(guard=False, differentiable=False)
 def detach(input: Tensor) -> Tensor:
     """Return a tensor on the memory of `input` without history.
 
@@ -28,7 +28,7 @@ def detach(input: Tensor) -> Tensor:
     return detached(input)
 
 
-@composite
+@composite(differentiable=False)
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 
@@ -41,7 +41,7 @@ def get_device(input: Tensor) -> int:
     return _get_device(input)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors show the same memory in the same shape, with the same steps.
 

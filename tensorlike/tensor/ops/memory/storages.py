@@ -25,7 +25,7 @@ from .inplace import copy_, set_
 __all__ = ["is_inference"]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """Return the memory behind this tensor as bytes: the same object for every tensor on that memory.
 
@@ -39,7 +39,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     return storage_of(self._tl_data)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def storage(self: Tensor) -> TypedStorage:
     """Return the memory behind this tensor as elements of its dtype. Deprecated: use `untyped_storage`.
 
@@ -87,7 +87,7 @@ def const_data_ptr(self: Tensor) -> int:
     return undispatched(data_ptr)(self)  # type: ignore[no-any-return]
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
     """Return the dimensions in the order in which they lie in memory, the outermost first.
 
@@ -149,7 +149,7 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, differentiable=False)
 def is_inference(input: Tensor) -> bool:
     """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
 

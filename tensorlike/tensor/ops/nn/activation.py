@@ -18,6 +18,7 @@ from .common import (
     inplace_form,
     narrowed,
     need_float,
+    other_name,
     overwritten,
     warn,
     widened,
@@ -398,9 +399,9 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-@functional(guard=True)
+@other_name
 def tanh(input: Tensor) -> Tensor:
-    """Return the hyperbolic tangent of `input`: the same as `tensorlike.tanh`.
+    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
@@ -411,9 +412,9 @@ def tanh(input: Tensor) -> Tensor:
     return input.tanh()
 
 
-@functional(guard=True)
+@other_name
 def sigmoid(input: Tensor) -> Tensor:
-    """Return the logistic function of `input`: the same as `tensorlike.sigmoid`.
+    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
@@ -497,7 +498,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim), dtype=dtype)
 
 
-@functional(guard=True)
+@functional(guard=True, random=True)
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return a random draw from the Gumbel-Softmax distribution of `logits` along `dim`.
 
@@ -520,7 +521,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return one_hot - soft.detach() + soft
 
 
-@functional(guard=True)
+@functional(guard=True, random="training")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -547,7 +548,7 @@ def rrelu(
     return overwritten(input, compute) if inplace else compute(input)
 
 
-@functional(guard=True, inplace_of=rrelu)
+@functional(guard=True, inplace_of=rrelu, random="training")
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 

@@ -61,7 +61,7 @@ def _shared(query: Any, *others: Any) -> list[Any]:
     return [o if o.shape[-3] == heads else o.repeat_interleave(heads // o.shape[-3], -3) for o in others]
 
 
-@functional(guard=True)
+@functional(guard=True, random=None)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,

@@ -12,6 +12,7 @@ import numpy as np
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
@@ -32,6 +33,7 @@ __all__ = [
     "masked_at_most",
     "narrowed",
     "need_float",
+    "other_name",
     "overwritten",
     "reduced",
     "reduction_of",
@@ -55,6 +57,13 @@ def functional(function: None = None, **options: Any) -> Declare: ...
 def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, **options: Any) -> Any:
     """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
     return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
+
+
+def other_name(function: Callable[..., Any]) -> Any:
+    """Make a function public in `nn.functional` that asks no type itself, as in PyTorch: what it calls asks."""
+    function.__module__ = FUNCTIONAL
+    ignore(function, f"{FUNCTIONAL}.{function.__name__}", "asks no type itself; the function that it calls does")
+    return function
 
 
 def inplace_form(function: Any) -> Any:

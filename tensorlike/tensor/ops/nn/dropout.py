@@ -95,7 +95,7 @@ def channels(input: Any) -> tuple[int, ...]:
     return (*shape[:2], *(1 for _ in shape[2:]))
 
 
-@functional
+@functional(random="training")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -114,7 +114,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
-@functional
+@functional(random="training")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
 
@@ -131,7 +131,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
-@functional
+@functional(random="training")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
 
@@ -148,7 +148,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return alpha_dropped(input, p, training, inplace, channels(input))
 
 
-@functional
+@functional(random="training")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -171,7 +171,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropped(input, p, training, inplace, (*shape[:-1], 1))
 
 
-@functional
+@functional(random="training")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -196,7 +196,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropped(input, p, training, inplace, channels(input))
 
 
-@functional
+@functional(random="training")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 

@@ -72,7 +72,7 @@ def _need_inexact(function: str, array: Any) -> None:
         )
 
 
-@functional
+@functional(linear_in=("input",))
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Return the windows of images as columns.
 

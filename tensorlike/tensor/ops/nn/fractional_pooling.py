@@ -110,7 +110,7 @@ def _pool(
     return values.reshape((*lead, *wanted)), wrap(found.reshape((*lead, *wanted)))
 
 
-@functional(guard=True)
+@functional(guard=True, random=True)
 def fractional_max_pool2d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
@@ -133,7 +133,7 @@ def fractional_max_pool2d(
     return found if return_indices else found[0]
 
 
-@functional(guard=True)
+@functional(guard=True, random=True)
 def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,

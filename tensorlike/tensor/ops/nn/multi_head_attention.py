@@ -109,7 +109,7 @@ def _static(given: Any, name: str, batch: int, heads: int, size: int) -> Any:
     return given.reshape(batch, heads, shape[1], size)
 
 
-@functional(guard=True)
+@functional(guard=True, random=None)
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

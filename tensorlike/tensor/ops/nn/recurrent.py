@@ -342,7 +342,7 @@ def _run(function: str, kind: str, arguments: tuple[Any, ...]) -> tuple[Any, ...
     return (output.transpose(0, 1) if batch_first else output), *last
 
 
-@composite
+@composite(random=None)
 def rnn_tanh(
     input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: bool | Sequence[Tensor],
     num_layers: int | bool, dropout: float, train: bool | float, bidirectional: bool, batch_first: bool,
@@ -370,7 +370,7 @@ def rnn_tanh(
     return _run("rnn_tanh", "rnn_tanh", arguments)
 
 
-@composite
+@composite(random=None)
 def rnn_relu(
     input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: bool | Sequence[Tensor],
     num_layers: int | bool, dropout: float, train: bool | float, bidirectional: bool, batch_first: bool,
@@ -389,7 +389,7 @@ def rnn_relu(
     return _run("rnn_relu", "rnn_relu", arguments)
 
 
-@composite
+@composite(random=None)
 def gru(
     input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: bool | Sequence[Tensor],
     num_layers: int | bool, dropout: float, train: bool | float, bidirectional: bool, batch_first: bool,
@@ -411,7 +411,7 @@ def gru(
     return _run("gru", "gru", arguments)
 
 
-@composite
+@composite(random=None)
 def lstm(
     input: Tensor, hx: Tensor | Sequence[Tensor], params: Tensor | Sequence[Tensor],
     has_biases: bool | Sequence[Tensor], num_layers: int | bool, dropout: float, train: bool | float,

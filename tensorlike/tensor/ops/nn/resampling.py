@@ -15,7 +15,7 @@ from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .adaptive_pooling import _average
-from .common import array_of, functional, need_float
+from .common import array_of, functional, need_float, other_name
 from .separable import along_dims
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle"]
@@ -207,11 +207,13 @@ def interpolate(
     return along_dims(input, matrices)
 
 
-@functional(guard=True)
+@other_name
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name.
+
+    Types are asked about `interpolate`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.upsample(tl.tensor([[[0.0, 1.0]]]), 3)
@@ -222,9 +224,11 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-@functional(guard=True)
+@other_name
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode="nearest")`: an older name.
+
+    Types are asked about `interpolate`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.upsample_nearest(tl.tensor([[[0.0, 1.0]]]), 3)
@@ -235,9 +239,11 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-@functional(guard=True)
+@other_name
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)`.
+
+    Types are asked about `interpolate`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.upsample_bilinear(tl.tensor([[[[0.0, 1.0]]]]), (1, 3))

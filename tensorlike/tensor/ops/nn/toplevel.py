@@ -8,29 +8,37 @@ from typing import Any
 from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.types import Tensor
 
-from . import activation, average_pooling, convolution, more_convolution, normalization, rectifier, resampling
-from .adaptive_pooling import adaptive_avg_pool1d
+from . import (
+    activation,
+    adaptive_pooling,
+    average_pooling,
+    convolution,
+    more_convolution,
+    normalization,
+    rectifier,
+    resampling,
+)
 from .common import written_out
 
 __all__ = ["celu", "rrelu", "selu", "threshold"]
 
 
-def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> None:
-    """Publish `function` in `tensorlike`, as a function of its own."""
+def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any:
+    """Publish `function` in `tensorlike`, as a function of its own; return that."""
     source: Any = undispatched(function)
     copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
-    composite(copy, guard=guard, inplace_of=inplace_of)
+    return composite(copy, guard=guard, inplace_of=inplace_of, random=function.operation.random)
 
 
-for _function in (
-    convolution.conv1d, convolution.conv2d, convolution.conv3d, convolution.conv_transpose1d,
-    convolution.conv_transpose2d, convolution.conv_transpose3d, average_pooling.avg_pool1d, adaptive_avg_pool1d,
-    rectifier.hardshrink,
-):  # fmt: skip
-    _again(_function)
+conv1d, conv2d, conv3d = map(_again, (convolution.conv1d, convolution.conv2d, convolution.conv3d))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(
+    _again, (convolution.conv_transpose1d, convolution.conv_transpose2d, convolution.conv_transpose3d)
+)
+avg_pool1d, adaptive_avg_pool1d = map(_again, (average_pooling.avg_pool1d, adaptive_pooling.adaptive_avg_pool1d))
+_again(rectifier.hardshrink)
 for _function in (
     resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, more_convolution.conv_tbc,
 ):  # fmt: skip
@@ -90,7 +98,7 @@ def selu(input: Tensor) -> Tensor:
     return undispatched(activation.selu)(input)
 
 
-@composite
+@composite(random="training")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
 

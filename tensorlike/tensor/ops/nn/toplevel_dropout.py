@@ -33,7 +33,7 @@ def _channels(function: str, input: Any, p: float) -> tuple[int, ...]:
     return functions.channels(input)
 
 
-@composite(guard=False)
+@composite(guard=False, random="train")
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -48,7 +48,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _elements("dropout", input, p))
 
 
-@composite(guard=False, inplace_of=dropout)
+@composite(guard=False, inplace_of=dropout, random="train")
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `dropout(input, p, train)` into `input`, and return it.
 
@@ -61,7 +61,7 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, True, _elements("dropout_", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, random="train")
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -77,7 +77,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
 
 
-@composite(guard=False, inplace_of=feature_dropout)
+@composite(guard=False, inplace_of=feature_dropout, random="train")
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `feature_dropout(input, p, train)` into `input`, and return it.
 
@@ -90,7 +90,7 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, True, _channels("feature_dropout_", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, random="train")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
 
@@ -106,7 +106,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
 
 
-@composite(guard=False, inplace_of=alpha_dropout)
+@composite(guard=False, inplace_of=alpha_dropout, random="train")
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `alpha_dropout(input, p, train)` into `input`, and return it.
 
@@ -119,7 +119,7 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, True, _elements("alpha_dropout_", input, p))
 
 
-@composite(guard=False)
+@composite(guard=False, random="train")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
 
@@ -135,7 +135,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _channels("feature_alpha_dropout", input, p))
 
 
-@composite(guard=False, inplace_of=feature_alpha_dropout)
+@composite(guard=False, inplace_of=feature_alpha_dropout, random="train")
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
 
@@ -148,7 +148,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, True, _channels("feature_alpha_dropout_", input, p))
 
 
-@composite
+@composite(random="train")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
     """Return `dropout(input, p, train)` and where elements were kept.
 

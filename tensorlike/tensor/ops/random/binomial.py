@@ -17,7 +17,7 @@ from tensorlike.tensor.types import Tensor
 __all__ = ["binomial"]
 
 
-@primitive(method=False)
+@primitive(method=False, random=True)
 def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Return how many of `count` trials, each with probability `prob`, succeeded, drawn for each element.
 

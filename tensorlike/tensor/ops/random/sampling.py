@@ -40,7 +40,7 @@ def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any],
 def _in_place_only(kernel: Callable[..., Any]) -> Any:
     """Declare a method that fills a tensor; it exists in its in-place form alone."""
     name = kernel.__name__.removesuffix("_kernel")
-    made = primitive(name=name, function=False, method=False, inplace=True)(kernel)
+    made = primitive(name=name, function=False, method=False, inplace=True, random=True)(kernel)
     derivatives(made, self=lambda grad, self_shape: no_gradient(grad, self_shape))
     return made
 
@@ -135,7 +135,7 @@ def random_kernel(
     return _fill("random_", self, generator, draw.integers, low, high)
 
 
-@tensor_method
+@tensor_method(random=True)
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill the tensor with ones, with probability `p`, and zeros, and return it.
 

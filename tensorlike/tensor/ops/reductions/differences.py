@@ -170,7 +170,7 @@ def gradient(
     return tuple(found)
 
 
-@primitive(promotion="arithmetic", out="cast")
+@primitive(promotion="arithmetic", out="cast", linear_in=("input", "prepend", "append"))
 def diff(
     xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented
 from .common import is_half, unsupported, whole
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["bincount", "histc", "histogram", "histogramdd"]
 
@@ -229,7 +232,7 @@ def histogramdd(
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
+) -> return_types.histogramdd:
     """Return how many of the points that lie along the last dimension fall in each box, and the edges of the boxes.
 
     Each coordinate has bins of its own, as in `histogram`: `bins` is their number, one for all or one for each, or a

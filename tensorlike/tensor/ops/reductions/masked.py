@@ -181,7 +181,7 @@ def amin(
     return _to(_kept(input, mask, lambda: _highest("amin", input)).amin(axes, bool(keepdim)), dtype, input)
 
 
-@composite(namespace=_MASKED)
+@composite(namespace=_MASKED, differentiable=False)
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Dtype | None = None,
     mask: Tensor | None = None,
@@ -201,7 +201,7 @@ def argmax(
     return _to(_kept(input, mask, lambda: _lowest("argmax", input)).argmax(dim, bool(keepdim)), dtype, input)
 
 
-@composite(namespace=_MASKED)
+@composite(namespace=_MASKED, differentiable=False)
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Dtype | None = None,
     mask: Tensor | None = None,

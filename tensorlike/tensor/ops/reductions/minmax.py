@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import place_picked
 from .common import nonempty, one_axis, reduced_axes, restored, unsupported
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 
@@ -230,7 +233,16 @@ def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, other: Any, 
     return along(input, dim, keepdim) if out is None else along(input, dim, keepdim, out=out)
 
 
-@composite(method=True, guard=False)
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> return_types.max: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+# The other tensor may also stand in the place of dim.
+@composite(method=True, guard=False)  # type: ignore[misc]
 def max(
     input: Tensor,
     dim: Tensor | int | None = None,
@@ -255,7 +267,16 @@ def max(
     return _overloaded("max", input, dim, keepdim, other, out)
 
 
-@composite(method=True, guard=False)
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def min(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> return_types.min: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+# The other tensor may also stand in the place of dim.
+@composite(method=True, guard=False)  # type: ignore[misc]
 def min(
     input: Tensor,
     dim: Tensor | int | None = None,

@@ -42,7 +42,7 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------- sums
 
 
-@primitive(inplace=True, out="dtype")
+@primitive(inplace=True, out="dtype", linear_in=("input",))
 def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the running sums along `dim`.
 

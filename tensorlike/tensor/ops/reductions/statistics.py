@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from .common import (
     unsupported,
 )
 from .minmax import evenly
+
+if TYPE_CHECKING:
+    from tensorlike import return_types
 
 __all__ = ["median", "mode", "nanmedian", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 
@@ -329,6 +332,12 @@ def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, out: Any) ->
     return along(input, dim, keepdim) if out is None else along(input, dim, keepdim, out=out)
 
 
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def median(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> return_types.median: ...
 @composite(method=True, guard=False)
 def median(
     input: Tensor,
@@ -351,6 +360,12 @@ def median(
     return _overloaded("median", input, dim, keepdim, out)
 
 
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def nanmedian(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
+) -> return_types.nanmedian: ...
 @composite(method=True, guard=False)
 def nanmedian(
     input: Tensor,

@@ -69,7 +69,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(hot=SUM, out="dtype", own_layout=True)
+@primitive(hot=SUM, out="dtype", own_layout=True, linear_in=("input",))
 def sum(
     xp: Any,
     input: Tensor,
@@ -152,7 +152,7 @@ derivatives(
 )
 
 
-@primitive(hot=MEAN, out="cast", own_layout=True)
+@primitive(hot=MEAN, out="cast", own_layout=True, linear_in=("input",))
 def mean(
     xp: Any,
     input: Tensor,
@@ -353,7 +353,7 @@ def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None
 # --------------------------------------------------------------------------------------------- undoing broadcasting
 
 
-@internal(name="sum_to_size", own_layout=True)
+@internal(name="sum_to_size", own_layout=True, linear_in=("input",))
 def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Return the tensor summed to the shape `size`."""
     before = input.shape
@@ -385,7 +385,7 @@ derivatives(
 _sum_to = undispatched(_summed_to)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
     """Return the tensor summed to the shape `size`, from which broadcasting leads back to its own shape.
 

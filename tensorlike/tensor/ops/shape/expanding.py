@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -82,7 +82,7 @@ derivatives(expand, input=lambda grad: grad)
 _expand = undispatched(expand)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor expanded to the shape of `other`.
 
@@ -98,7 +98,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return _expand(self, other._tl_data.shape)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of `input` expanded to the shape `size`.
 
@@ -124,7 +124,7 @@ def _all_of(tensors: tuple[Any, ...], function: str) -> list[Any]:
     return list(tensors)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Return the tensors expanded to their common shape, as views.
 
@@ -154,7 +154,7 @@ def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------------------- repeating
 
 
-@primitive(function=False, spread="repeats")
+@primitive(function=False, spread="repeats", linear_in=("input",))
 def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
     """Return copies of this tensor side by side: `repeats` says how many along each dimension.
 
@@ -198,7 +198,7 @@ def _tiled(input: Any, dims: Any) -> Any:
     return _repeat(input, (1,) * (tensor._tl_data.ndim - len(counts)) + counts)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("input",))
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return copies of `input` side by side; `dims` says how many along the last dimensions, one where it is short.
 
@@ -211,7 +211,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _tiled(input, dims)
 
 
-@tensor_method(name="tile", composite=False)
+@tensor_method(name="tile", composite=False, linear_in=("self",))
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     """Return copies of this tensor side by side; `dims` says how many along the last dimensions.
 
@@ -227,7 +227,7 @@ def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     return _tiled(self, dims)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def repeat_interleave(
     input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -313,7 +313,7 @@ def _counts(repeats: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- grids
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Return the coordinates of the grid that one-dimensional tensors span, as views with one dimension for each.
 
@@ -418,7 +418,11 @@ def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:
     return found[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else tuple(found)
 
 
-@composite(guard=False)
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+@composite(guard=False, linear_in=("tensors",))
 def atleast_1d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least one dimension.
 
@@ -431,7 +435,11 @@ def atleast_1d(*tensors: Tensor) -> Any:
     return _at_least(tensors, "atleast_1d", lambda x, shape: x if shape else _reshape(x, (1,)))
 
 
-@composite(guard=False)
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+@composite(guard=False, linear_in=("tensors",))
 def atleast_2d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least two dimensions; new ones come first.
 
@@ -448,7 +456,11 @@ def atleast_2d(*tensors: Tensor) -> Any:
     )
 
 
-@composite(guard=False)
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+@composite(guard=False, linear_in=("tensors",))
 def atleast_3d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector lies in the second.
 

@@ -10,6 +10,7 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
+from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
@@ -30,7 +31,7 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
     return shape == (0,)
 
 
-@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"))
+@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"), linear_in=("tensors",))
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
@@ -97,7 +98,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = undispatched(cat)
 
 
-@primitive(hot=STACK, method=False, out="cast")
+@primitive(hot=STACK, method=False, out="cast", linear_in=("tensors",))
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 
@@ -133,7 +134,7 @@ def _arranged(tensors: Any, function: str, at_least: Any) -> list[Any]:
     return list(undispatched(at_least)(list(tensors)))
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their second dimension, one-dimensional ones along their first.
 
@@ -147,7 +148,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _cat(found, 0 if found[0]._tl_data.ndim == 1 else 1, out=out)
 
 
-@composite(guard=False, aliases=("row_stack",))
+@composite(guard=False, aliases=("row_stack",), linear_in=("tensors",))
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their first dimension; one-dimensional ones are rows.
 
@@ -161,7 +162,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _cat(_arranged(tensors, "vstack", atleast_2d), 0, out=out)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their third dimension.
 
@@ -175,7 +176,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return _cat(_arranged(tensors, "dstack", atleast_3d), 2, out=out)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their second dimension; one-dimensional ones are columns.
 
@@ -193,7 +194,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     return _cat(columns, 1, out=out)
 
 
-@internal(name="block_diag")
+@internal(name="block_diag", linear_in=("tensors",))
 def _block_diag(xp: Any, tensors: Sequence[Tensor]) -> Tensor:
     """Return a matrix with matrices along its diagonal."""
     arrays = promote_arithmetic("block_diag", xp, list(tensors))
@@ -218,7 +219,7 @@ def _blocks(grad: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
 derivatives(_block_diag, tensors=lambda grad, tensors_shape: _blocks(grad, tensors_shape))
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensors",))
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return a matrix with the tensors along its diagonal and zeros elsewhere; one-dimensional ones are rows.
 
@@ -242,7 +243,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
         from tensorlike.tensor.creation import zeros
 
         return undispatched(zeros)(1, 0)
-    return undispatched(_block_diag)(undispatched(atleast_2d)(list(tensors)))
+    # Tensors without dimensions give way to others, which they no longer do as matrices.
+    dtype = result_type(*[x._tl_data for x in tensors])
+    kept = [x if x._tl_data.dtype == dtype else x._tl_cast(dtype) for x in tensors]
+    return undispatched(_block_diag)(undispatched(atleast_2d)(kept))
 
 
 # -------------------------------------------------------------------------------------------------------- taking apart
@@ -313,7 +317,7 @@ def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
     return _split_view(tensor, parts or [0], where)
 
 
-@composite(guard=False)
+@composite(guard=False, linear_in=("tensor",))
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of the parts of `tensor` along `dim`: of one size, but for the last, or of given sizes.
 
@@ -328,7 +332,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return _parts(_checked(tensor, "split", "tensor"), split_size_or_sections, dim)
 
 
-@tensor_method(name="split", composite=False)
+@tensor_method(name="split", composite=False, linear_in=("self",))
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of the parts of this tensor along `dim`: of one size, but for the last, or of given sizes.
 
@@ -341,7 +345,7 @@ def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -
     return _parts(self, split_size, dim)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of the parts of `input` of the given sizes along `dim`.
 
@@ -356,7 +360,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return _with_sizes(_checked(input, "split_with_sizes"), split_sizes, dim, "split_with_sizes")
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of `input` cut into at most `chunks` parts of one size along `dim`; the last may be smaller.
 
@@ -436,7 +440,7 @@ def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
     )
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def tensor_split(
     input: Tensor, indices_or_sections: Tensor | int | Sequence[int] | None = None, dim: int = 0, *,
     indices: Sequence[int] | None = None, sections: int | None = None,
@@ -484,7 +488,7 @@ def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tupl
     return _cut(input, found, dim)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Return views of `input` cut along its second dimension (its first, if it has one): evenly, or at given indices.
 
@@ -497,7 +501,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._tl_data.ndim == 1 else 1)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Return views of `input` cut along its first dimension: evenly, or at given indices.
 
@@ -510,7 +514,7 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _evenly(input, indices_or_sections, "vsplit", 2, 0)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Return views of `input` cut along its third dimension: evenly, or at given indices.
 

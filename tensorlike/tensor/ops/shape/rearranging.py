@@ -33,7 +33,7 @@ def _checked(value: Any, function: str) -> Any:
 # ---------------------------------------------------------------------------------------------------------------- parts
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
 
@@ -76,7 +76,7 @@ def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
     return along(where, slice(first, first + count))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """Return a view of the `length` slices of `input` from `start` on along `dim`.
 
@@ -158,7 +158,7 @@ def _storage(array: Any) -> Any:
     return owner if owner.flags.c_contiguous or owner.flags.f_contiguous else bytes_of(owner)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
@@ -166,6 +166,8 @@ def as_strided(
 
     Steps and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view would
     leave the memory.
+
+    Types are asked about the function too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).as_strided((2, 2), (1, 2))
@@ -224,7 +226,7 @@ def as_strided_(
 # ---------------------------------------------------------------------------------------------------- another order
 
 
-@primitive(spread="dims")
+@primitive(spread="dims", linear_in=("input",))
 def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
@@ -247,7 +249,7 @@ derivatives(flip, input=lambda grad, dims: grad.flip(dims))
 _flip = undispatched(flip)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def fliplr(input: Tensor) -> Tensor:
     """Return `input` with the order reversed along its second dimension.
 
@@ -265,7 +267,7 @@ def fliplr(input: Tensor) -> Tensor:
     return _flip(input, (1,))
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, linear_in=("input",))
 def flipud(input: Tensor) -> Tensor:
     """Return `input` with the order reversed along its first dimension.
 
@@ -296,7 +298,7 @@ def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
     return by, [one_dim(d, input.ndim) for d in along_dims]
 
 
-@primitive()
+@primitive(linear_in=("input",))
 def roll(
     xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Tensor:
@@ -325,7 +327,7 @@ derivatives(
 )
 
 
-@primitive()
+@primitive(linear_in=("input",))
 def rot90(xp: Any, input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Return `input` turned by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
@@ -32,7 +32,7 @@ from ..indexing.basic import along
 __all__ = ["clone", "flatten", "movedim", "permute", "reshape", "squeeze", "t", "transpose", "unflatten", "unsqueeze"]
 
 
-@primitive(own_layout=True)
+@primitive(own_layout=True, linear_in=("input",))
 def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a copy of `input`, which gradients pass through.
 
@@ -54,7 +54,7 @@ derivatives(clone, input=lambda grad: grad)
 _clone = undispatched(clone)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor if its elements lie in memory one after the other, else a copy where they do.
 
@@ -170,7 +170,13 @@ def _view_as_dtype(self: Any, dtype: Any) -> Any:
     return result
 
 
-@tensor_method(composite=False)
+@overload
+def view(self: Tensor, dtype: Dtype) -> Tensor: ...
+@overload
+def view(self: Tensor, *size: int) -> Tensor: ...
+@overload
+def view(self: Tensor, size: Sequence[int]) -> Tensor: ...
+@tensor_method(composite=False, linear_in=("self",))
 def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None) -> Tensor:
     """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
 
@@ -203,7 +209,7 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
     return _view_as_shape(self, inferred(wanted, array.size))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor in the shape of `other`.
 
@@ -217,7 +223,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     return _view_as_shape(self, inferred(_tensor(other, "view_as")._tl_data.shape, self._tl_data.size))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self",))
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Return the elements of this tensor in the shape of `other`: a view where possible, else a copy.
 
@@ -239,7 +245,7 @@ def _tensor(value: Any, function: str, argument: str = "other", position: int = 
     return value
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Return `input` with the dimensions from `start_dim` to `end_dim` made one; itself when that changes nothing.
 
@@ -267,11 +273,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
     Raises RuntimeError when they do not multiply up to the size of the dimension.
+
+    Types are asked about the method too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 6).unflatten(1, (-1, 2)).shape
@@ -299,7 +307,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return _view_as_shape(input, (*shape[:where], *found, *shape[where + 1 :]))
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def ravel(input: Tensor) -> Tensor:
     """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
 
@@ -371,7 +379,7 @@ derivatives(transpose, input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1)
 _transpose = undispatched(transpose)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -384,7 +392,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return _transpose(input, axis0, axis1)
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -421,7 +429,7 @@ def _conj(tensor: Any) -> Any:
     return undispatched(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def T(self: Tensor) -> Tensor:
     """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
     ndim = self._tl_data.ndim
@@ -452,19 +460,19 @@ def _matrices(self: Any, name: str) -> Any:
     return _transpose(self, -2, -1)
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def mT(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     return _matrices(self, "mT")
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def mH(self: Tensor) -> Tensor:
     """The matrices in the last two dimensions, transposed and conjugated."""
     return _conj(_matrices(self, "mH"))
 
 
-@tensor_property()
+@tensor_property(linear=True)
 def H(self: Tensor) -> Tensor:
     """This matrix transposed and conjugated."""
     ndim = self._tl_data.ndim
@@ -476,7 +484,7 @@ def H(self: Tensor) -> Tensor:
     return _conj(_matrices(self, "H"))
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, linear_in=("input",))
 def adjoint(input: Tensor) -> Tensor:
     """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
 
@@ -491,7 +499,7 @@ def adjoint(input: Tensor) -> Tensor:
     return _conj(_matrices(_tensor(input, "adjoint", "input"), "adjoint()"))
 
 
-@composite(method=True, guard=False, aliases=("moveaxis",))
+@composite(method=True, guard=False, aliases=("moveaxis",), linear_in=("input",))
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
     """Return a view of `input` with the dimensions `source` moved to the places `destination`, the others in order.
 

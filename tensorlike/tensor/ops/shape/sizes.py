@@ -19,7 +19,7 @@ def _checked(value: Any, function: str, argument: str = "input", position: int =
     return value
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, differentiable=False)
 def numel(input: Tensor) -> int:
     """Return the number of elements.
 
@@ -32,7 +32,7 @@ def numel(input: Tensor) -> int:
     return int(_checked(input, "numel")._tl_data.size)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def nelement(self: Tensor) -> int:
     """Return the number of elements, as `numel` does.
 
@@ -45,7 +45,7 @@ def nelement(self: Tensor) -> int:
     return int(self._tl_data.size)
 
 
-@composite(guard=False, method=True)
+@composite(guard=False, method=True, differentiable=False)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Return whether two tensors have the same shape.
 

@@ -7,7 +7,7 @@ import operator
 from typing import Any, NoReturn
 
 from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.runtime import PROMOTIONS
+from tensorlike.tensor.promotions import Promotion
 from tensorlike.tensor.types import Number, Tensor
 
 from .error_and_gamma import compute, lgamma
@@ -251,7 +251,7 @@ def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     order = _order(p)
     if input.dtype.kind == "b":
         raise RuntimeError("mvlgamma(): The input tensor may not be a boolean tensor: convert it to numbers first")
-    (input,) = PROMOTIONS["real float"]("mvlgamma", xp, (input,))
+    (input,) = Promotion.REAL_FLOAT.rule("mvlgamma", xp, (input,))
     kind = input.dtype.type
     steps = xp.asarray([index / 2 for index in range(order)], dtype=input.dtype)
     terms = compute("gammaln", xp.subtract(input[..., None], steps))

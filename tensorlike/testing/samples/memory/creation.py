@@ -50,6 +50,14 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2), (2, 0), dtype=dtypes.float64)
 
 
+@samples("tensorlike.Tensor.new", dtypes=ALL)
+def _(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2), [1, 0, 1])
+    yield SampleInput(make(2), ())
+    yield SampleInput(make(2), 2, 0)
+    yield SampleInput(make(2))
+
+
 @samples("tensorlike.Tensor.new_full", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2), (2, 3), 1)

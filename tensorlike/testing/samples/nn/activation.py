@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.tensor import dtypes
 
-from ..base import COMPLEX, FLOATING, REAL, Make, SampleInput, samples
+from ..base import FLOATING, REAL, Make, SampleInput, samples
 
 __all__: list[str] = []
 
@@ -54,13 +54,6 @@ def _without_parameters(make: Make) -> Iterator[SampleInput]:
 @samples(f"{_F}.hardsigmoid", gradgradcheck=False)
 def _hardsigmoid(make: Make) -> Iterator[SampleInput]:
     yield from _plain(make)
-
-
-@samples(f"{_F}.sigmoid", f"{_F}.tanh", dtypes=(*REAL, *COMPLEX))
-def _of_tensorlike(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(3, 4))
-    yield SampleInput(make())
-    yield SampleInput(make(0, 3))
 
 
 @samples(f"{_F}.threshold", f"{_F}.threshold_", "tensorlike.threshold", "tensorlike.threshold_", dtypes=REAL)

@@ -182,18 +182,6 @@ def _interpolate(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(1, 2, 3, 4), scale_factor=1.7, mode="bicubic", recompute_scale_factor=True)
 
 
-@samples(f"{_F}.upsample")
-def _upsample(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(1, 2, 3, 4), 6)
-    yield SampleInput(make(1, 2, 3, 4), None, 2, "bilinear", True)
-
-
-@samples(f"{_F}.upsample_nearest", f"{_F}.upsample_bilinear")
-def _upsample_by_name(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(1, 2, 3, 4), 6)
-    yield SampleInput(make(1, 2, 3, 4), scale_factor=2)
-
-
 @samples(f"{_F}.scaled_dot_product_attention", tolerance=1e-5, gradgradcheck=False)
 def _scaled_dot_product_attention(make: Make) -> Iterator[SampleInput]:
     allowed = make.bools(3, 4)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tensorlike.tensor import dtypes
+
 from ..base import ALL, Make, SampleInput, samples
 
 
@@ -21,12 +23,23 @@ def _(make: Make) -> Iterator[SampleInput]:
     "tensorlike.Tensor.element_size",
     "tensorlike.Tensor.storage_offset",
     "tensorlike.Tensor.is_shared",
+    "tensorlike.Tensor.is_pinned",
+    "tensorlike.is_distributed",
+    "tensorlike.Tensor.dense_dim",
+    "tensorlike.Tensor.sparse_dim",
     dtypes=ALL,
 )
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))
     yield SampleInput(make())
     yield SampleInput(make(2, 0))
+
+
+@samples("tensorlike.Tensor.to_dense", dtypes=ALL)
+def _(make: Make) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3))
+    yield SampleInput(make(), masked_grad=False)
+    yield SampleInput(make(2), dtypes.float64)
 
 
 @samples("tensorlike.Tensor.is_contiguous", dtypes=ALL)

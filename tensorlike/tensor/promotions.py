@@ -1,0 +1,79 @@
+"""`Promotion`: the rules by which an operation brings its operands to one dtype, as its declaration names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from . import runtime
+from .runtime import promote_only
+
+__all__ = ["Promotion"]
+
+Rule = Callable[..., tuple[Any, ...]]
+
+
+class Promotion(Enum):
+    """A rule that brings operands to their common dtype, and the dtypes for which NumPy's own rule is the same.
+
+    A declaration names a member by its value: `@pointwise("exp", promotion="float")`. `rule(name, xp, operands)`
+    returns the operands as the kernel takes them, or raises PyTorch's error. `fast_kinds` are the kinds of dtype
+    (`numpy.dtype.kind`) that the fast path leaves to NumPy, "" for all of them and None where there is no fast path.
+
+    >>> Promotion.named("real").fast_kinds
+    'biuf'
+    """
+
+    rule: Rule
+    fast_kinds: str | None
+
+    def __new__(cls, value: str, rule: Rule, fast_kinds: str | None) -> Promotion:
+        """Make a member whose value is the word that declarations use."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.rule = rule
+        member.fast_kinds = fast_kinds
+        return member
+
+    @classmethod
+    def named(cls, word: Promotion | str) -> Promotion:
+        """Return the member of that value, or the member itself. Raises KeyError when there is none."""
+        found: Promotion = word if isinstance(word, Promotion) else cls._value2member_map_[word]  # type: ignore[assignment]
+        return found
+
+    #: The common dtype.
+    ARITHMETIC = "arithmetic", runtime.promote_arithmetic, ""
+    #: The common dtype, and the default floating-point dtype for integers and booleans. A ufunc gives these another
+    #: dtype, so that the fast path leaves them to the rule; a kernel may not (`Declaration.fast_kinds`).
+    FLOAT = "float", runtime.promote_float, ""
+    #: As FLOAT; complex numbers are refused.
+    REAL_FLOAT = "real float", promote_only("f", "real", runtime.promote_float), "f"
+    #: Double precision.
+    DOUBLE = "double", runtime.promote_double, None
+    #: The common dtype, which must not be boolean.
+    NUMERIC = "numeric", runtime.promote_numeric, "iufc"
+    #: The common dtype, which must not be complex.
+    REAL = "real", runtime.promote_real, "biuf"
+    #: The common dtype, which must be neither boolean nor complex.
+    REAL_NUMERIC = "real numeric", runtime.promote_real_numeric, "iuf"
+    #: The common dtype, which must be a real floating-point one.
+    FLOATING = "floating", promote_only("f", "floating-point"), "f"
+    #: The common dtype, which must be a floating-point or complex one.
+    INEXACT = "inexact", promote_only("fc", "floating-point and complex"), "fc"
+    #: The common dtype, which must be an integer one.
+    INTEGERS = "integers", promote_only("iu", "integer"), "iu"
+    #: The common dtype, which must be an integer or the boolean one; `~` has words of its own.
+    BITS = "bits", runtime.promote_bits, "biu"
+    #: As REAL, for a tensor and its bounds: the dtype must hold them.
+    BOUNDS = "bounds", runtime.promote_bounds, "iuf"
+    #: As NUMERIC; an in-place form refuses complex numbers, whose magnitude is real.
+    MAGNITUDE = "magnitude", runtime.promote_magnitude, "iuf"
+    #: The operand as it is, which must not be boolean.
+    NEGATION = "negation", runtime.promote_negation, ""
+    #: As NUMERIC, for a base and its exponent: an integer has no negative power that is one.
+    POWER = "power", runtime.promote_power, "iufc"
+    #: The operands as they are: the kernel's options decide.
+    QUOTIENT = "quotient", runtime.promote_nothing, ""
+    #: The common dtype; PyTorch has its own words for booleans.
+    SUBTRACTION = "subtraction", runtime.promote_subtraction, "iufc"

@@ -1,0 +1,80 @@
+"""The types of the library as its users' type checker sees them: `typing_cases.py` says what must pass and what not."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mypy", reason="mypy comes with the extra dev")
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = Path(__file__).with_name("typing_cases.py")
+
+_EXPECTED = re.compile(r"# (?P<kind>[ER]): (?P<what>.+?)(?=  #|$)")
+_FOUND = re.compile(r"^.*?:(?P<line>\d+): (?:error: .*\[(?P<code>[a-z-]+)\]|note: Revealed type is \"(?P<type>.*)\")$")
+
+
+def expectations(source):
+    """Return what a type checker must find: (line, "E" or "R", code or type)."""
+    return {
+        (number, match["kind"], match["what"])
+        for number, line in enumerate(source.splitlines(), 1)
+        for match in _EXPECTED.finditer(line)
+        if not line.startswith(("#", "`"))
+    }
+
+
+def short(text):
+    """Return a type as the comments spell it: classes without their module, named results without their items."""
+    return re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", re.sub(r"tuple\[[^\[\]]*, fallback=([\w.]+)\]", r"\1", text))
+
+
+def findings(path):
+    """Return what mypy finds in a file, in the form of `expectations`."""
+    # The cache is the one that `mypy --strict` leaves: with it this takes 2 s, without 20 s.
+    command = [sys.executable, "-m", "mypy", "--strict", "--show-absolute-path", "--no-pretty", "--no-error-summary"]
+    run = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert not run.stderr, run.stderr
+    lines = [line for line in run.stdout.splitlines() if line.startswith(str(path))]
+    stubs = [line for line in run.stdout.splitlines() if ".pyi:" in line and ": error: " in line]
+    assert not stubs, "\n".join(stubs)
+    found = [match for match in map(_FOUND.match, lines) if match]
+    errors = [line for line in lines if ": error: " in line]
+    assert len(errors) == sum(match["code"] is not None for match in found), errors
+    return {(int(m["line"]), "E" if m["code"] else "R", m["code"] or short(m["type"])) for m in found}
+
+
+def test_users_code():
+    """What must pass passes, what must not has its error, and `reveal_type` says the type."""
+    expected, found = expectations(CASES.read_text()), findings(CASES)
+    missing = sorted(f"line {n}: {kind}: {what} is not found" for n, kind, what in expected - found)
+    surplus = sorted(f"line {n}: {kind}: {what} is not expected" for n, kind, what in found - expected)
+    assert not missing + surplus, "\n".join([*missing, *surplus])
+    kinds = Counter(kind for _, kind, _ in expected)
+    assert kinds["E"] > 30, kinds
+    assert kinds["R"] > 90, kinds
+
+
+def test_each_reveal_is_compared():
+    source = CASES.read_text()
+    revealed = [number for number, line in enumerate(source.splitlines(), 1) if "reveal_type(" in line]
+    assert revealed == sorted(number for number, kind, _ in expectations(source) if kind == "R")
+
+
+class TestTheChecksThemselves:
+    def test_comments(self):
+        source = "f(1)  # E: arg-type\nreveal_type(x)  # R: list[int]  # noqa: F821\n# no E: at all\nx = 1\n"
+        assert expectations(source) == {(1, "E", "arg-type"), (2, "R", "list[int]")}
+
+    def test_short(self):
+        assert short("tuple[a.b.Tensor, a.b.Tensor, fallback=a.types.max]") == "a.types.max"
+        assert short("def (x: a.b.Tensor | None) -> builtins.int") == "def (x: Tensor | None) -> builtins.int"
+
+    def test_findings(self, tmp_path):
+        path = tmp_path / "cases.py"
+        # The path makes the text another one: of the same text mypy has the findings in its cache, with a former path.
+        path.write_text(f'# {path}\nimport tensorlike as tl\ntl.ones("2")\nreveal_type(tl.ones(2).ndim)\n')
+        assert findings(path) == {(3, "E", "arg-type"), (4, "R", "int")}

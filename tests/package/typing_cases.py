@@ -1,0 +1,362 @@
+"""Code of the library's users, as a type checker sees it: `test_typing.py` compares what is found with the comments.
+
+`# E: code` is an error of that code of mypy's in the line, `# R: type` what `reveal_type` says, with classes named by
+their last name; every other line must pass. No test collects this file and nothing runs it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, reveal_type
+
+import numpy as np
+
+import tensorlike as tl
+from tensorlike import nn, optim
+from tensorlike.overrides import SupportsTorchFunction, TensorLike, TorchFunctionMode, implements, rewrap, to_dense
+
+x = tl.ones(2, 3)
+
+
+# ------------------------------------------------------------------------------------- types with __torch_function__
+
+
+class WithSequence:
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return NotImplemented
+
+
+class WithTuple:
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return NotImplemented
+
+
+class WithAny:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> "WithAny":
+        return cls()
+
+
+class WithIterable:
+    @classmethod
+    def __torch_function__(
+        cls, func: object, types: Iterable[type], args: Iterable[object] = (), kwargs: dict[str, Any] | None = None
+    ) -> object:
+        return NotImplemented
+
+
+class WithMethod:
+    def __torch_function__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return NotImplemented
+
+
+class WithStaticMethod:
+    @staticmethod
+    def __torch_function__(
+        func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return NotImplemented
+
+
+class WithoutArguments:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Sequence[type]) -> Any:
+        return NotImplemented
+
+
+class WithList:
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: list[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return NotImplemented
+
+
+class Stranger:
+    pass
+
+
+for duck in (WithSequence(), WithTuple(), WithAny(), WithIterable(), WithMethod(), WithStaticMethod()):
+    operand: SupportsTorchFunction = duck
+reveal_type(tl.add(WithSequence(), 1))  # R: Any
+reveal_type(tl.add(WithTuple(), 1))  # R: Any
+reveal_type(tl.add(x, WithAny()))  # R: Any
+reveal_type(tl.add(1, WithIterable()))  # R: Any
+reveal_type(tl.cat([WithMethod(), x]))  # R: Any
+reveal_type(tl.nn.functional.relu(WithStaticMethod()))  # R: Any
+reveal_type(tl.linalg.svd(WithSequence()))  # R: Any
+reveal_type(x + WithSequence())  # R: Any
+reveal_type(x.mul_(WithSequence()))  # R: Any
+reveal_type(tl.max(WithSequence(), dim=0))  # R: Any
+tl.add(WithoutArguments(), 1)  # E: call-overload
+tl.add(WithList(), 1)  # E: call-overload
+tl.add(Stranger(), 1)  # E: call-overload
+tl.add("text", 1)  # E: call-overload
+tl.add(x, 1, alhpa=2)  # E: call-overload
+x + Stranger()  # E: operator
+WithSequence() + 1  # E: operator
+
+
+def doubled(value: tl.Tensor | SupportsTorchFunction) -> Any:
+    reveal_type(tl.mul(value, 2))  # R: Tensor | Any
+    return tl.mul(value, 2)
+
+
+doubled(x)
+doubled(WithTuple())
+doubled(1)  # E: arg-type
+
+
+class Handled(tl.Tensor):
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class HandledAsWritten(tl.Tensor):
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Silent(tl.Tensor):
+    __torch_function__ = tl.overrides.disabled_torch_function
+
+
+class Printing(TorchFunctionMode):
+    def __torch_function__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+with Printing() as mode:
+    reveal_type(mode)  # R: Printing
+
+
+@tl.overridable
+def cubed(value: tl.Tensor) -> tl.Tensor:
+    return value**3
+
+
+@tl.overridable(operands=("value",))
+def scaled(value: tl.Tensor, factor: float = 2.0) -> tl.Tensor:
+    return value * factor
+
+
+reveal_type(cubed(x))  # R: Tensor
+scaled(x, fcator=2.0)  # E: call-arg
+
+
+# ---------------------------------------------------------------------------------------------------- TensorLike
+
+
+class Named(TensorLike, unhandled=rewrap):
+    def __init__(self, tensor: tl.Tensor, name: str) -> None:
+        self.tensor, self.name = tensor, name
+
+    def unwrap(self) -> tl.Tensor:
+        return self.tensor
+
+    @classmethod
+    def wrap(cls, tensor: tl.Tensor, like: "Named") -> "Named":
+        return cls(tensor, like.name)
+
+    @implements(tl.mean)
+    def _(input: Any, *args: Any, **kwargs: Any) -> float:
+        return 0.0
+
+
+class Zeros(TensorLike, unhandled=to_dense):
+    def to_dense(self) -> tl.Tensor:
+        return tl.zeros(2)
+
+
+class NamedTensor(TensorLike, tl.Tensor, unhandled=rewrap):
+    pass
+
+
+@implements(tl.sum, for_type=Zeros)
+def sum_of_zeros(input: Zeros, dim: int | None = None) -> float:
+    return 0.0
+
+
+named = Named(x, "votes")
+reveal_type(named + 1)  # R: Any
+reveal_type(1 - named)  # R: Any
+reveal_type(-named)  # R: Any
+reveal_type(named @ x)  # R: Any
+reveal_type(x * named)  # R: Any
+reveal_type(named == 1)  # R: Any
+reveal_type(named < x)  # R: Any
+reveal_type(tl.mean(named))  # R: Any
+reveal_type(sum_of_zeros(Zeros()))  # R: float
+named + "text"  # E: operator
+named.nmae  # E: attr-defined
+named += 1
+
+
+# -------------------------------------------------------------------------------------------------- functions
+
+
+reveal_type(tl.add(x, 1))  # R: Tensor
+reveal_type(1 + x)  # R: Tensor
+reveal_type(tl.max(x))  # R: Tensor
+reveal_type(tl.max(x, x))  # R: Tensor
+reveal_type(tl.max(x, dim=0))  # R: tensorlike.return_types.max
+reveal_type(tl.max(x, 0).values)  # R: Tensor
+reveal_type(tl.max(x, 0)[1])  # R: Tensor
+reveal_type(x.max())  # R: Tensor
+reveal_type(x.max(dim=0).indices)  # R: Tensor
+reveal_type(x.min(0))  # R: tensorlike.return_types.min
+reveal_type(tl.median(x))  # R: Tensor
+reveal_type(tl.median(x, 0))  # R: tensorlike.return_types.median
+reveal_type(x.mode())  # R: tensorlike.return_types.mode
+reveal_type(tl.sort(x))  # R: tensorlike.return_types.sort
+reveal_type(x.topk(1))  # R: tensorlike.return_types.topk
+reveal_type(tl.svd(x).V)  # R: Tensor
+reveal_type(tl.linalg.svd(x).Vh)  # R: Tensor
+reveal_type(tl.linalg.qr(x))  # R: tensorlike.return_types.linalg_qr
+reveal_type(tl.histogramdd(x, 2).bin_edges)  # R: tuple[Tensor, ...]
+values, indices = tl.sort(x)
+reveal_type(values)  # R: Tensor
+reveal_type(type(tl.sort(x))(item for item in tl.sort(x)))  # R: tensorlike.return_types.sort
+reveal_type(tl.where(x > 0))  # R: tuple[Tensor, ...]
+reveal_type(tl.where(x > 0, x, 0.0))  # R: Tensor
+reveal_type(x.nonzero())  # R: Tensor
+reveal_type(x.nonzero(as_tuple=True))  # R: tuple[Tensor, ...]
+reveal_type(tl.unique(x))  # R: Tensor
+reveal_type(tl.unique(x, return_counts=True))  # R: tuple[Tensor, ...]
+reveal_type(tl.atleast_1d(x))  # R: Tensor
+reveal_type(tl.atleast_1d(x, x))  # R: tuple[Tensor, ...]
+reveal_type(tl.allclose(x, x))  # R: bool
+reveal_type(x.split(1))  # R: tuple[Tensor, ...]
+tl.max(x, dim=0).value  # E: attr-defined
+tl.max(x, keepdim=True)  # E: call-overload
+tl.sort(x, 0, False, True)  # E: call-overload
+tl.mean(x, dmi=0)  # E: call-overload
+tl.no_such_function(x)  # E: attr-defined
+
+
+# --------------------------------------------------------------------------------------------------- factories
+
+
+reveal_type(tl.zeros(2, 3))  # R: Tensor
+tl.zeros((2, 3), dtype=tl.float64)
+tl.zeros(size=(2, 3), requires_grad=True)
+tl.zeros([])
+tl.ones(x.shape, device="cpu")
+tl.rand(2, generator=tl.Generator())
+tl.randn(*x.shape)
+tl.empty(2, memory_format=tl.contiguous_format)
+tl.tensor([1, 2], dtype=tl.float32)
+x.new_zeros(2, 3)
+x.new_ones(size=(2,))
+tl.zeros(2, dtpye=tl.float64)  # E: call-overload
+tl.ones(2, 3, requires_gard=True)  # E: call-overload
+tl.rand(2, size=(2,))  # E: call-overload
+tl.zeros("2")  # E: arg-type
+tl.full((2,), 1.0, dtpye=tl.float64)  # E: call-arg
+x.new_zeros(2, dtpye=tl.float64)  # E: call-overload
+
+
+# ------------------------------------------------------------------------------------------------------ methods
+
+
+reveal_type(x.shape)  # R: Size
+reveal_type(x.shape[0])  # R: int
+reveal_type(x.shape[1:])  # R: Size
+reveal_type(x.size())  # R: Size
+reveal_type(x.size(0))  # R: int
+reveal_type(x.stride())  # R: tuple[int, ...]
+reveal_type(x.dtype)  # R: tensorlike.tensor.dtypes.dtype
+reveal_type(x.device)  # R: tensorlike.tensor.device.device
+reveal_type(x.grad)  # R: Tensor | None
+reveal_type(x.grad_fn)  # R: Node | None
+reveal_type(x.item())  # R: int | float
+reveal_type(float(x.sum()))  # R: float
+reveal_type(x.tolist())  # R: list[Any]
+reveal_type(x.numpy())  # R: numpy.ndarray[Any, Any]
+reveal_type(np.asarray(x))  # R: numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]]
+reveal_type(x[0, 1:])  # R: Tensor
+reveal_type([row for row in x])  # R: list[Tensor]  # noqa: C416
+reveal_type(x.reshape(3, -1))  # R: Tensor
+reveal_type(x.reshape((3, -1)))  # R: Tensor
+reveal_type(x.view(tl.int32))  # R: Tensor
+reveal_type(x.permute(1, 0))  # R: Tensor
+reveal_type(x.to(tl.float64))  # R: Tensor
+reveal_type(x.to("cpu", tl.float64, copy=True))  # R: Tensor
+reveal_type(x.to(x))  # R: Tensor
+reveal_type(x.type())  # R: str
+reveal_type(x.detach())  # R: Tensor
+reveal_type(x.requires_grad_())  # R: Tensor
+reveal_type(x.sum().backward())  # R: None
+x.reshape("3")  # E: arg-type
+x.to(dytpe=tl.float64)  # E: call-overload
+x.requires_grad = "yes"  # E: assignment
+x.no_such_method()  # E: attr-defined
+
+
+class Marked(tl.Tensor):
+    mark = "a"
+
+
+marked = Marked([1.0])
+reveal_type(marked)  # R: Marked
+reveal_type(marked * 2)  # R: Tensor
+reveal_type(marked.add_(1))  # R: Marked
+reveal_type(marked.requires_grad_())  # R: Marked
+reveal_type(x.as_subclass(Marked).mark)  # R: str
+marked += 1
+reveal_type(marked)  # R: Marked
+
+
+# ------------------------------------------------------------------------------------------------- nn and optim
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+        self.scale = nn.Parameter(tl.ones(1))
+
+    def forward(self, input: tl.Tensor) -> tl.Tensor:
+        reveal_type(self.layer.weight)  # R: Parameter
+        return nn.functional.relu(self.layer(input)) * self.scale
+
+
+net = Net()
+reveal_type(net(x))  # R: Tensor
+reveal_type(net(WithTuple()))  # R: Any
+net("text")  # E: call-overload
+reveal_type(net.forward(x))  # R: Tensor
+reveal_type(net.scale)  # R: Parameter
+reveal_type(net.train())  # R: Net
+reveal_type(net.to(tl.float64))  # R: Net
+reveal_type(net.state_dict())  # R: dict[str, Any]
+parameters: Iterator[nn.Parameter] = net.parameters()
+reveal_type(nn.Parameter(x, requires_grad=False).data)  # R: Tensor
+optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+optim.Adam([{"params": [net.scale], "lr": 0.1}], lr=0.01)
+optimizer.zero_grad()
+reveal_type(optimizer.step())  # R: Any
+optim.SGD(net.parameters(), lr=0.1, mometnum=0.9)  # E: call-arg
+optim.SGD(1, lr=0.1)  # E: arg-type
+nn.Linear(3, "1")  # E: arg-type
+nn.Parameter("text")  # E: arg-type
+with tl.no_grad():
+    pass

@@ -1,0 +1,125 @@
+"""Declarations are checked when declared: the error names the operation, the line, and what is known."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tensorlike as tl
+from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.tensor.declare import (
+    DECLARATIONS,
+    Promotion,
+    composite,
+    derivatives,
+    factory,
+    internal_pointwise,
+    pointwise,
+    primitive,
+    raw_derivatives,
+    tensor_method,
+)
+from tensorlike.tensor.types import Tensor
+
+
+def kernel(xp, input: Tensor, other: Tensor, dim: int = 0) -> Tensor:
+    raise AssertionError("never called")
+
+
+def python(input: Tensor) -> Tensor:
+    raise AssertionError("never called")
+
+
+WRONG = {
+    "promotion": (
+        lambda: pointwise(None, name="wrong", promotion="real flaot")(kernel),
+        "tensorlike.wrong: unknown promotion 'real flaot'; did you mean 'real float'? Known: arithmetic, bits, ",
+        kernel,
+    ),
+    "option of pointwise": (
+        lambda: pointwise(None, promotoin="real")(kernel),
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, boolean, ",
+        kernel,
+    ),
+    "option of internal_pointwise": (
+        lambda: internal_pointwise(operator=())(kernel), "unknown option 'operator'; did you mean 'operators'?", kernel
+    ),
+    "option of primitive": (
+        lambda: primitive(veiw=True)(kernel), "unknown option 'veiw'; did you mean 'view'?", kernel
+    ),
+    "option of composite": (
+        lambda: composite(python, methods=True), "python: @composite: unknown option 'methods'; did you mean 'method'?",
+        python,
+    ),
+    "option of tensor_method": (lambda: tensor_method(xyz=1)(python), "@tensor_method: unknown option 'xyz'.", python),
+    "option of factory": (lambda: factory(reasons="")(python), "@factory: unknown option 'reasons'; did you", python),
+    "promoted": (
+        lambda: primitive(promoted=("inptu",), promotion="real")(kernel),
+        "tensorlike.kernel: unknown parameter 'inptu'; did you mean 'input'? Known: dim, input, other", kernel,
+    ),
+    "spread": (lambda: primitive(spread="dims")(kernel), "unknown parameter 'dims'; did you mean 'dim'?", kernel),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_declaration_is_refused(case):
+    declare, message, function = WRONG[case]
+    known = len(REGISTRY), len(DECLARATIONS)
+    with pytest.raises(TypeError, match=re.escape(message)) as caught:
+        declare()
+    assert str(caught.value).endswith(f"({__file__}, line {function.__code__.co_firstlineno})")
+    assert (len(REGISTRY), len(DECLARATIONS)) == known
+
+
+FORMULAS = {
+    "operand": ({"inptu": lambda grad: grad}, "unknown operand 'inptu'; did you mean 'input'? Known: input, other"),
+    "no operand": ({"alpha": lambda grad: grad}, "tensorlike.sub: derivatives(): unknown operand 'alpha'"),
+    "name": (
+        {"input": lambda grad, othr: grad},
+        "the formula for 'input' asks for what no node saves: unknown name 'othr'; did you mean 'other'? Known: alpha,",
+    ),
+    "shape": ({"input": lambda grad, inputs_shape: grad}, "unknown name 'inputs_shape'; did you mean 'input_shape'?"),
+}
+
+
+@pytest.mark.parametrize("case", FORMULAS)
+def test_wrong_formulas_are_refused(case):
+    formulas, message = FORMULAS[case]
+    before = tl.sub.operation.vjp
+    with pytest.raises(TypeError, match=re.escape(message)) as caught:
+        derivatives(tl.sub, **formulas)
+    assert f"({__file__}, line {next(iter(formulas.values())).__code__.co_firstlineno})" in str(caught.value)
+    assert tl.sub.operation.vjp is before
+
+
+def test_raw_formulas_name_what_the_others_name():
+    with pytest.raises(TypeError, match=r"tensorlike\.mul: raw_derivatives\(\): the formula for 'input' must name"):
+        raw_derivatives(tl.mul, input=lambda grad, result: grad)
+
+
+def test_right_formulas_are_taken():
+    tl.sub.operation.check_formulas({"input": lambda grad, result, other_shape, alpha, other: grad})
+    tl.sort.operation.check_formulas({"input": lambda grads, indices, input_shape, dim: grads})
+
+
+class TestPromotions:
+    def test_every_member_is_used_and_documented(self):
+        used = {d.promotion for d in DECLARATIONS.values()} - {None}
+        assert used == set(Promotion)
+        text = Path(tl.__file__).with_name("tensor").joinpath("promotions.py").read_text(encoding="utf-8")
+        for member in Promotion:
+            assert re.search(rf"    #: .*(?:\n    #: .*)*\n    {member.name} = ", text), member
+
+    def test_rules_are_not_given_twice(self):
+        pairs = [(member.rule, member.fast_kinds) for member in Promotion]
+        assert len({rule for rule, _ in pairs}) == len(pairs)
+
+    def test_members_are_found_by_their_value(self):
+        assert Promotion.named("real float") is Promotion.REAL_FLOAT is Promotion.named(Promotion.REAL_FLOAT)
+
+    def test_comparisons_are_boolean_whatever_the_rule(self):
+        assert tl.lt.operation.promotion is Promotion.REAL
+        assert tl.eq.operation.promotion is Promotion.ARITHMETIC
+        assert tl.lt.operation.boolean
+        assert tl.eq.operation.boolean
+        assert not tl.add.operation.boolean

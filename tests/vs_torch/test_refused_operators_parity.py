@@ -1,0 +1,152 @@
+"""Operators between a tensor and objects of other types: who is asked, in which order, and what comes out."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+import torch
+
+import tensorlike as tl
+
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+BITWISE = ("and", "or", "xor", "lshift", "rshift")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+OPERATORS = (*ARITHMETIC, *BITWISE, *COMPARISONS, *(f"i{name}" for name in (*ARITHMETIC, *BITWISE)), "divmod")
+
+#: Who has a method for the operator: "foreign" has no protocol, the others' implementation refuses or answers, or
+#: refuses what is done in place.
+KINDS = ("foreign", "refuses", "answers", "refuses in-place")
+
+#: Python asks `__rtruediv__` of the tensor, which PyTorch computes as `reciprocal() * other`: it asks `__rmul__` of
+#: another type then.
+KNOWN_DIFFERENCES = {("foreign", True, "truediv", True)}
+
+#: PyTorch's older name of one method; and `==` is `Tensor.eq` to a type that is no subclass of Tensor, and
+#: `Tensor.__eq__` to one that is: the latter to both here.
+SAME = {"__rdiv__": "__rtruediv__", "eq": "__eq__"}
+
+
+def function_of(name):
+    if name == "divmod":
+        return divmod
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
+def operand(library, kind, with_methods):
+    asked = []
+
+    def implementation(cls, func, types, args=(), kwargs=None):
+        name = (library.overrides.resolve_name(func) or func.__name__).rpartition(".")[2]
+        asked.append(f"type: {SAME.get(name, name)}")
+        if kind == "refuses in-place":
+            in_place = name.endswith("_") and (not name.endswith("__") or name.startswith("__i"))
+            return NotImplemented if in_place else "answered"
+        return NotImplemented if kind == "refuses" else "answered"
+
+    def method(name):
+        def run(self, other):
+            asked.append(name)
+            return name
+
+        return run
+
+    body = {"__hash__": object.__hash__}
+    if kind != "foreign":
+        body["__torch_function__"] = classmethod(implementation)
+    if with_methods:
+        for name in (*ARITHMETIC, *BITWISE, "divmod"):
+            body[f"__r{name}__"] = method(f"__r{name}__")
+        for name in COMPARISONS:
+            body[f"__{name}__"] = method(f"__{name}__")
+    return type("Operand", (), body)(), asked
+
+
+def outcome(call):
+    try:
+        result = call()
+    except Exception as error:
+        return type(error).__name__
+    return result if isinstance(result, str | bool) else type(result).__name__
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("with_methods", [True, False], ids=["methods", "no methods"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_are_asked(kind, with_methods, name):
+    compared = 0
+    for swapped in (False, True):
+        if swapped and name.startswith("i"):
+            continue
+        found = []
+        for library in (torch, tl):
+            bare = name.removeprefix("i")
+            x = library.ones(2, 2, dtype=library.int64 if bare in BITWISE else library.float32)
+            other, asked = operand(library, kind, with_methods)
+            args = (other, x) if swapped else (x, other)
+            found.append((outcome(lambda args=args: function_of(name)(*args)), asked))
+        if (kind, with_methods, name, swapped) in KNOWN_DIFFERENCES:
+            assert found[0] != found[1], "no difference any more"
+        else:
+            assert found[0] == found[1]
+        compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("value", [None, "a", b"a", [1.0, 1.0], (1.0,), {1}, {}, object()], ids=repr)
+def test_what_is_no_operand_is_left_to_python(value):
+    for name in OPERATORS:
+        for swapped in (False, True):
+            if swapped and name.startswith("i"):
+                continue
+            found = []
+            for library in (torch, tl):
+                bare = name.removeprefix("i")
+                x = library.ones(2, 2, dtype=library.int64 if bare in BITWISE else library.float32)
+                args = (value, x) if swapped else (x, value)
+                found.append(outcome(lambda args=args, name=name: function_of(name)(*args)))
+            assert found[0] == found[1], (name, swapped)
+
+
+def test_the_error_of_an_implementation_is_not_hidden():
+    """A TypeError of the type's own is raised, where PyTorch makes it NotImplemented and asks on."""
+
+    class Broken:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise TypeError("of its own")
+
+        def __radd__(self, other):
+            return "reflected"
+
+    assert torch.ones(2) + Broken() == "reflected"
+    with pytest.raises(TypeError, match="of its own"):
+        tl.ones(2) + Broken()
+
+
+def test_a_refusal_still_says_who_refused():
+    class Refuses:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    with pytest.raises(TypeError, match=r"no implementation found for .*add.*Refuses"):
+        tl.ones(2) + Refuses()
+    with pytest.raises(TypeError, match=r"no implementation found for .*add.*Refuses"):
+        tl.ones(2).add(Refuses())
+    assert (tl.ones(2) == Refuses()) is False
+    assert (tl.ones(2) != Refuses()) is True
+
+
+def test_a_traced_operator_asks_the_same():
+    other, asked = operand(tl, "refuses", True)
+    with tl.overrides.trace() as log:
+        assert tl.ones(2) ** other == "__rpow__"
+    assert asked == ["type: __pow__", "__rpow__"]
+    assert len(log) == 1
+
+
+def test_numbers_of_numpy_are_operands():
+    for name in ("add", "mul", "pow", "lt"):
+        assert type(function_of(name)(tl.ones(2), np.float32(2))) is tl.Tensor
