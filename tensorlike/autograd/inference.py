@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.operation import form_of
 
 from .base import TensorBase
 from .grad_mode import inference_enabled
@@ -53,7 +54,7 @@ class InferenceMarker(TorchFunctionMode):
         module = getattr(func, "__module__", None)
         if module is not None and not module.startswith("tensorlike"):
             # A function of another library may return an existing tensor: new ones are marked by the calls inside it.
-            form = getattr(func, "_form", None)
+            form = form_of(func)
             if types or form is None:
                 return func(*args, **kwargs)
             with self:

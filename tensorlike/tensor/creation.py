@@ -192,7 +192,8 @@ def full(
 
     Same as PyTorch's function of that name.
     """
-    fill_value = _fill_value("full", fill_value)
+    # A bool of NumPy is no bool to PyTorch, but a number.
+    fill_value = _fill_value("full", float(fill_value) if isinstance(fill_value, np.bool_) else fill_value)
     if dtype is None and out is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
     return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
@@ -217,7 +218,7 @@ def eye(
     array = np.eye(*shape, dtype=wanted_dtype("eye", dtype, out) or default_float())
     if out is not None:
         return _written("eye", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "eye"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "eye"), requires_grad)
 
 
 def _number(value: Any, function: str, argument: str) -> Any:
@@ -300,7 +301,7 @@ def arange(
     array = _range(first, last, by, wanted)
     if out is not None:
         return _written("arange", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "arange"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "arange"), requires_grad)
 
 
 @factory
@@ -327,7 +328,7 @@ def linspace(
     array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
     if out is not None:
         return _written("linspace", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "linspace"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "linspace"), requires_grad)
 
 
 # ----------------------------------------------------------------------------------------------------- like another

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def finish(array: Any, requires_grad: Any) -> Any:
+def finish(array: Any, requires_grad: Any) -> Tensor:
     result = wrap(array)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):
@@ -262,10 +262,10 @@ def tensor(
     """
     array = array_from(data, dtype, "tensor")
     if device is None and not isinstance(array, np.ndarray):
-        return finish(array, requires_grad)  # type: ignore[no-any-return]
+        return finish(array, requires_grad)
     if isinstance(array, np.ndarray):
-        return finish(placed(array, device, "tensor"), requires_grad)  # type: ignore[no-any-return]
-    return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[no-any-return, arg-type]
+        return finish(placed(array, device, "tensor"), requires_grad)
+    return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[arg-type]
 
 
 @factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
@@ -286,7 +286,7 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
     if isinstance(data, np.ndarray):
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype, "as_tensor")
         array = _shared(data, "as_tensor") if data.dtype == wanted else data.astype(wanted)
-        return wrap(placed(array, device, "as_tensor"))  # type: ignore[no-any-return]
+        return wrap(placed(array, device, "as_tensor"))
     if _is_device_array(data):
         dtype_of(data.dtype)
         return as_tensor(wrap(data), dtype, device)
@@ -311,7 +311,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"from_numpy(): expected np.ndarray (got {type(ndarray).__name__})")
-    return wrap(_shared(ndarray, "from_numpy"))  # type: ignore[no-any-return]
+    return wrap(_shared(ndarray, "from_numpy"))
 
 
 _NOT_WRITABLE = (
@@ -444,19 +444,29 @@ def frombuffer(
     if not memory.flags.writeable:
         warnings.warn(_NOT_WRITABLE.format(what="buffer"), UserWarning, stacklevel=outside_stacklevel())
     found = memory[offset : offset + count * width].view(wanted)
-    return finish(found, requires_grad)  # type: ignore[no-any-return]
+    return finish(found, requires_grad)
 
 
-def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) -> Any:
+def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
     """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
+    from .size import Size
+
+    if keywords:
+        if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:
+            given = ", ".join([*(type(a).__name__ for a in args), *keywords])
+            raise TypeError(f"new() received an invalid combination of arguments: {given}; pass sizes or data")
+        size = keywords.get("size")
+        if "size" in keywords and not isinstance(size, (list, tuple)):
+            raise TypeError(f"new(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        args = tuple(size) if size is not None else tuple(keywords.values())
+        if size is not None and len(args) < 2:
+            args = (Size(args),)
     if len(args) > 1 or (len(args) == 1 and isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)):
         array = np.empty(checked_size(args, "Tensor"), default_float())
     elif not args:
         array = np.empty(0, default_float())
     else:
         (data,) = args
-        from .size import Size
-
         if isinstance(data, Size):
             array = np.empty(tuple(data), default_float())
         elif isinstance(data, TensorBase):

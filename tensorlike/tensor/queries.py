@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd.base import TensorBase
 
@@ -11,7 +11,10 @@ from .declare import composite, factory
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
 from .runtime import is_number, wrong_type
-from .types import Number, Tensor
+from .types import Number
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__: list[str] = []
 
