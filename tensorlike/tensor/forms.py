@@ -74,8 +74,8 @@ def implementation_of(
     function: Callable[..., Any] = deferred(
         "implementation", "implementation", _written, d, parameters, qualname, inplace
     )
-    d.late(function)
-    _dress(function, parameters, qualname, d)
+    d.bind_record(function)
+    set_metadata(function, parameters, qualname, d)
     return function
 
 
@@ -130,7 +130,7 @@ def _written(
     return (inplace_source if inplace else implementation_source)(d, parameters), values
 
 
-def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
+def set_metadata(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
     function.__name__ = qualname.rpartition(".")[2]
     function.__qualname__ = qualname
     function.__module__ = _namespace(d, qualname)
@@ -214,7 +214,7 @@ def _publish(
         form.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
         form.inherited.__qualname__ = qualname
         form.inherited.__module__ = namespace
-        d.late(form.inherited)
+        d.bind_record(form.inherited)
 
     def early(own: Sequence[Parameter]) -> str:
         text = hot(d, own)
@@ -238,7 +238,7 @@ def _publish(
         known=namespace != "tensorlike._internal",
         reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
     )
-    d.late(function)
+    d.bind_record(function)
     register(form)
     return form
 

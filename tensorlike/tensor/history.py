@@ -185,7 +185,7 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
         )
     if type(gradient) is TensorBase._tl_plain:
         return gradient
-    # Formulas run on plain tensors, as they do below PyTorch's Python layer.
+    # Formulas run on plain tensors, as in PyTorch below its Python layer.
     return alias_of(gradient) if gradient._tl_tracked else wrap(gradient._tl_data)
 
 

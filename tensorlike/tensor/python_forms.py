@@ -281,7 +281,7 @@ def _composite(
             strict=True,
         )
         if hot_for is not None:
-            hot_for.late(public)
+            hot_for.bind_record(public)
         register(form)
         first = first or public
     if method:

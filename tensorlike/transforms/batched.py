@@ -23,7 +23,6 @@ from .levels import (
     Method,
     NoArray,
     TransformTensor,
-    below,
     follow,
     functional_of,
     leaves,
@@ -32,6 +31,7 @@ from .levels import (
     set_no_state,
     shape_of,
     tree_map,
+    without_level,
 )
 
 __all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched", "written"]
@@ -87,11 +87,11 @@ class BatchedTensor(TransformTensor):
             )
         form = form_of(func)
         if form is None:
-            with below(level):
+            with without_level(level):
                 return _per_example(level, func, args, kwargs)
         operation = form.operation
         if operation.batching is not None and not of_inplace_form(form):
-            with below(level):
+            with without_level(level):
                 result = operation.batching(level, form, args, kwargs)
             if result is not NotImplemented:
                 return result
@@ -99,7 +99,7 @@ class BatchedTensor(TransformTensor):
         if function is not None:
             return written(level, form, function, args, kwargs)
         if operation.elementwise and not form.inplace and kwargs.get("out") is None:
-            with below(level):
+            with without_level(level):
                 return _elementwise(level, func, args, kwargs)
         if operation.composite:
             try:
@@ -108,7 +108,7 @@ class BatchedTensor(TransformTensor):
                 pass
         if form.inplace:
             _check_target(level, form, args[0] if args else kwargs[form.parameters[0].name])
-        with below(level):
+        with without_level(level):
             return _per_example(level, func, args, kwargs)
 
     # The attributes of a gradient that the graph reads: see Note [Gradients of a transform].
@@ -202,7 +202,7 @@ def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwar
     target = args[0] if args else kwargs[form.parameters[0].name]
     _check_target(level, form, target)
     result = function(*args, **kwargs)
-    with below(level):
+    with without_level(level):
         value = result._value if is_batched(result, level) else result.expand(target._value.shape)
         if tuple(value.shape) != tuple(target._value.shape):
             raise RuntimeError(

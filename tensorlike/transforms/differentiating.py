@@ -13,7 +13,7 @@ from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual
-from .levels import Level, TransformTensor, below, leaves, physical, running, tree_map
+from .levels import Level, TransformTensor, leaves, physical, push_level, tree_map, without_level
 from .mapping import vmap
 from .reverse import differentiable_alias
 
@@ -284,14 +284,14 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             f"{len(flat)} and {len(moves)} tensors"
         )
     _matching(flat, moves)
-    with running(DualTensor) as level:
+    with push_level(DualTensor) as level:
         rest = iter(moves)
         inputs = tree_map(lambda p: dual(p, next(rest), level), primals)
         result, aux = func(*inputs), None
         if has_aux:
             result, aux = _split_aux(result, "jvp(f, primals, tangents)")
         _tensors_of(result, "jvp(f, primals, tangents)")
-        with below(level):
+        with without_level(level):
             values = tree_map(lambda v: v._primal if is_dual(v, level) else v, result)
             directions = tree_map(lambda v: _direction(v, level, strict), result)
             if has_aux:

@@ -28,7 +28,6 @@ from .levels import (
     Method,
     NoArray,
     TransformTensor,
-    below,
     bind,
     follow,
     functional_of,
@@ -37,6 +36,7 @@ from .levels import (
     physical,
     set_no_state,
     tree_map,
+    without_level,
 )
 from .reverse import differentiable_alias
 
@@ -81,17 +81,17 @@ class DualTensor(TransformTensor):
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
         form = form_of(func)
         if form is None:
-            with below(level):
+            with without_level(level):
                 return _from_reverse(level, func, args, kwargs)
         operation = form.operation
         derived = of_inplace_form(form)
         if operation.jvp is not None and not derived:
-            with below(level):
+            with without_level(level):
                 result = operation.jvp(level, form, args, kwargs)
             if result is not NotImplemented:
                 return result
         if not operation.differentiable and (form.kind == "setter" or not derived):
-            with below(level):
+            with without_level(level):
                 return func(*primals(args, level), **primals(kwargs, level))
         if form.inplace:
             function = functional_of(form)
@@ -101,7 +101,7 @@ class DualTensor(TransformTensor):
                 except NoArray:
                     pass
             return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
-        with below(level):
+        with without_level(level):
             if operation.linear_in:
                 return _linear(level, form, func, args, kwargs)
             if operation.elementwise and operation.vjp:
@@ -113,7 +113,7 @@ class DualTensor(TransformTensor):
                 return follow(form, args, kwargs)
             except NoArray:
                 pass
-        with below(level):
+        with without_level(level):
             return _from_reverse(level, func, args, kwargs)
 
     def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
@@ -263,7 +263,7 @@ def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kw
         # The overwritten value may be saved for the function's own derivative.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
-    with below(level):
+    with without_level(level):
         value, tangent = primal_of(result, level), tangent_of(result, level)
         write(level, target, value, tangent)
     return target
@@ -280,7 +280,7 @@ def _on_a_copy(func: Callable[..., Any]) -> Callable[..., Any]:
             func(copy, *args, **kwargs)
             return copy
 
-        with below(level):
+        with without_level(level):
             return _from_reverse(level, on_copy, (input, *args), kwargs)
 
     return computed

@@ -19,7 +19,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import _basis, grad
 from .dual import DualTensor, dual, is_dual
-from .levels import below, running
+from .levels import push_level, without_level
 from .mapping import vmap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -320,10 +320,10 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
         @restoring
         def pushed(tangent: Any, index: int = index) -> tuple[Any, ...]:
             nonlocal output_several
-            with running(DualTensor) as level:
+            with push_level(DualTensor) as level:
                 moving = [dual(v, tangent, level) if i == index else v for i, v in enumerate(values)]
                 output_several, outputs = _tensors(func(*moving), "jacobian", "outputs")
-                with below(level):
+                with without_level(level):
                     return tuple(
                         o._tangent if is_dual(o, level) else o.new_zeros(o.shape) for o in outputs
                     )

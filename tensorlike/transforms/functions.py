@@ -11,7 +11,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, NotOneForAll, batched, example, is_batched, stacked_results, unbatched
 from .dual import dual, primal_of, tangent_of
-from .levels import Level, TransformTensor, below, leaves, physical, tree_map
+from .levels import Level, TransformTensor, leaves, physical, tree_map, without_level
 from .mapped_functions import apply_mapped, can_map
 
 __all__ = ["VmapInfo", "apply"]
@@ -46,7 +46,7 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
         )
     if overridden:
         in_dims = tuple(tree_map(lambda v: 0 if is_batched(v, level) else None, a) for a in args)
-        with below(level):
+        with without_level(level):
             returned = cls.vmap(
                 VmapInfo(level.size, level.randomness), in_dims, *tree_map(lambda v: unbatched(v, level), args)
             )
@@ -61,7 +61,7 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."
         )
-    with below(level):
+    with without_level(level):
         if can_map(args, level):
             return apply_mapped(cls, args, level)
         results = [cls.apply(*example(args, level, index)) for index in range(level.size)]
@@ -84,7 +84,7 @@ def _placed(cls: type[Function], output: Any, out_dims: Any, level: Level) -> An
 
 def _moved(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
     values = tuple(primal_of(a, level) for a in args)
-    with below(level):
+    with without_level(level):
         output, moved = _value_and_tangent(cls, values, tuple(tangent_of(a, level) for a in args))
     several = isinstance(output, tuple)
     outputs = output if several else (output,)
@@ -122,7 +122,7 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
     )
     if type(top) is BatchedTensor:
         level = top._level
-        with below(level):
+        with without_level(level):
             rows = [_value_and_tangent(cls, *example((values, tangents), level, i)) for i in range(level.size)]
             return stacked_results(cls.__name__, rows, level)
     if top is not None and grad_enabled() and any(t.requires_grad for t in physical((values, tangents))):

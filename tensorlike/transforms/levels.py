@@ -33,7 +33,6 @@ __all__ = [
     "Method",
     "NoArray",
     "TransformTensor",
-    "below",
     "bind",
     "follow",
     "functional_of",
@@ -41,9 +40,10 @@ __all__ = [
     "of_inplace_form",
     "physical",
     "plain_of",
-    "running",
+    "push_level",
     "shape_of",
     "tree_map",
+    "without_level",
 ]
 
 _new = object.__new__
@@ -68,7 +68,7 @@ class Level:
         self.alive = True
 
 
-class below:
+class without_level:
     """Run a block without the transforms from `level` inwards."""
 
     # Neither this nor the next is a Switch, which takes 0.6 us more: this one is entered at each call.
@@ -90,7 +90,7 @@ class below:
         STATE.set(self._state)
 
 
-class running:
+class push_level:
     """Enter a level for a block."""
 
     __slots__ = ("_inner", "_level", "_state")

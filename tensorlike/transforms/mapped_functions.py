@@ -15,7 +15,7 @@ from tensorlike.autograd.function_node import FunctionCtx, backward_of, reducibl
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, is_batched, unbatched
-from .levels import Level, leaves, running, tree_map
+from .levels import Level, leaves, push_level, tree_map
 
 __all__ = ["apply_mapped", "can_map"]
 
@@ -83,7 +83,7 @@ class Mapped(Function):
         """Run the user's forward on the batch."""
         function, context = plan.function, _Context()
         context.needs_input_grad = ctx.needs_input_grad[1:]
-        with running(BatchedTensor, plan.size, plan.randomness) as level:
+        with push_level(BatchedTensor, plan.size, plan.randomness) as level:
             shown = tuple(batched(v, level) if m else v for v, m in zip(values, plan.marks, strict=True))
             if function.setup_context is not Function.setup_context:
                 output = function.forward(*shown)
@@ -127,7 +127,7 @@ class Mapped(Function):
         """Run the user's jvp on the batch."""
         plan, name = ctx.plan, ctx.plan.function.__name__
         marks = ctx.saved_marks if ctx.forward_marks is None else ctx.forward_marks
-        with running(BatchedTensor, plan.size, plan.randomness) as level:
+        with push_level(BatchedTensor, plan.size, plan.randomness) as level:
             context = _restored(ctx, ctx.saved_tensors, marks, level)
             shown = [_example(t, m, level) for t, m in zip(tangents[1:], plan.marks, strict=True)]
             moved = plan.function.jvp(context, *shown)
@@ -159,7 +159,7 @@ def _restored(ctx: Any, saved: tuple[Any, ...], marks: tuple[bool, ...], level: 
 
 def _backward(ctx: Any, *grads: Any) -> Any:
     plan, count = ctx.plan, len(ctx.shapes)
-    with running(BatchedTensor, plan.size, plan.randomness) as level:
+    with push_level(BatchedTensor, plan.size, plan.randomness) as level:
         context = _restored(ctx, ctx.saved_tensors, ctx.saved_marks, level)
         shown = [_example(g, m, level) for g, m in zip(grads, ctx.marks, strict=True)]
         result = backward_of(plan.function)(context, *shown)

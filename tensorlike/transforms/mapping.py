@@ -14,7 +14,7 @@ from tensorlike.tensor.generator import default_generator
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, below, follow, leaves, running, tree_map
+from .levels import Level, follow, leaves, push_level, tree_map, without_level
 
 __all__ = ["vmap"]
 
@@ -164,12 +164,12 @@ def _run(
     out_dims: Any,
     randomness: str,
 ) -> Any:
-    with running(BatchedTensor, size, randomness) as level:
+    with push_level(BatchedTensor, size, randomness) as level:
         inputs, keywords = _wrapped(args, dims, level), _wrapped(kwargs, keyword_dims, level)
         level.mode = _Randomness(level)
         with level.mode:
             result = func(*inputs, **keywords)
-        with below(level):
+        with without_level(level):
             return _unwrapped(name, result, out_dims, level)
 
 
@@ -310,7 +310,7 @@ class _Randomness(TorchFunctionMode):
         generator = kwargs.get("generator") or default_generator
         state = generator.get_state() if level.randomness == "same" else None
         results = []
-        with below(level):
+        with without_level(level):
             for index in range(level.size):
                 if state is not None:
                     generator.set_state(state)

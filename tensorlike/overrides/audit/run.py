@@ -310,7 +310,7 @@ class Auditor:
         args, kwargs = copied(list(call.args), api), copied(call.kwargs, api)
         sample: Any = None
         if place == ("out",) and "out" not in kwargs:
-            result = self._plainly(function, call.args, call.kwargs)[0]
+            result = self._run_plain(function, call.args, call.kwargs)[0]
             sample = self._output_like(result)
             if isinstance(sample, tuple):
                 kwargs["out"], place = sample, ("out", len(sample) - 1)
@@ -334,11 +334,11 @@ class Auditor:
             args, kwargs = fitted(args, kwargs, tuple(sample.shape), tuple(dense.shape), api)
         # Without knowledge of the instance, the sample itself shows at least the kind of result.
         plain = replaced(args, kwargs, place, dense if fits else sample)
-        expected, written, given = self._plainly(function, *plain, place)
+        expected, written, given = self._run_plain(function, *plain, place)
         compare = maker.reads_values and function.comparable
         if not _is_written_to(function, place):
             written = None
-        again = functools.partial(self._plainly, function, *plain, place)
+        again = functools.partial(self._run_plain, function, *plain, place)
         with_instance = replaced(args, kwargs, place, instance)
         return _Attempt(*with_instance, expected, written, given, fits, compare, again, call, place)
 
@@ -350,7 +350,7 @@ class Auditor:
             return tuple(api.tensor_of(np.zeros_like(api.array(r))) for r in result)
         raise _Unusable("the result is no tensor that out= could take")
 
-    def _plainly(
+    def _run_plain(
         self, function: AuditedFunction, args: Any, kwargs: Any, place: Place | None = None
     ) -> tuple[Any, Any, frozenset[str]]:
         """Call the function on copies of plain arguments; return the result, the argument at `place`, and the warnings.

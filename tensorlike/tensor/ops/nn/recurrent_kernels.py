@@ -68,7 +68,7 @@ def _columns(steps: list[Any], width: int, first: int, last: int) -> list[Any]:
     return [step[:, first * width : last * width] for step in steps]
 
 
-def _fit(xp: Any, state: Any, initial: Any, size: int, finished: list[Any]) -> Any:
+def _resized(xp: Any, state: Any, initial: Any, size: int, finished: list[Any]) -> Any:
     """Resize a state to `size` rows: store ended sequences in `finished`, take beginning ones from `initial`."""
     before = state.shape[0]
     if size < before:
@@ -147,7 +147,7 @@ def _rnn(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, ke
     for t in _order(sizes, reverse):
         size = sizes[t]
         if size != state.shape[0]:
-            state = _fit(xp, state, initial, size, finished)
+            state = _resized(xp, state, initial, size, finished)
         step = steps[t]
         step += xp.matmul(state, weight, out=buffer[:size])
         if kind == "rnn_tanh":
@@ -180,7 +180,7 @@ def _gru(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, ke
     for t in _order(sizes, reverse):
         size = sizes[t]
         if size != state.shape[0]:
-            state = _fit(xp, state, initial, size, finished)
+            state = _resized(xp, state, initial, size, finished)
         new, q, both, r, z, n = steps[t]
         of_state = xp.matmul(state, weight, out=buffer[:size])
         both += of_state[:, : 2 * hidden]
@@ -232,8 +232,8 @@ def _lstm(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, k
     for t in _order(sizes, reverse):
         size = sizes[t]
         if size != state.shape[0]:
-            state = _fit(xp, state, initial, size, finished)
-            cell = _fit(xp, cell, initial_cell, size, finished_cells)
+            state = _resized(xp, state, initial, size, finished)
+            cell = _resized(xp, cell, initial_cell, size, finished_cells)
             if not keep and finished_cells:
                 finished_cells[-1] = finished_cells[-1].copy()
         row, new, new_cell, tanh_cell, i, f, g, o = steps[t]
@@ -347,7 +347,7 @@ def _rnn_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, size
     for t in order:
         size = sizes[t]
         if size != state.shape[0]:
-            state = _fit(xp, state, last, size, finished)
+            state = _resized(xp, state, last, size, finished)
         step = steps[t]
         step *= state + arriving[t]
         state = xp.matmul(step, weight)
@@ -388,7 +388,7 @@ def _gru_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, size
     for t in order:
         size = sizes[t]
         if size != state.shape[0]:
-            state = _fit(xp, state, last, size, finished)
+            state = _resized(xp, state, last, size, finished)
         total = state + arriving[t]
         steps[t] *= total[:, None]
         total *= kept[t]
@@ -434,8 +434,8 @@ def _lstm_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, siz
     for t in order:
         size = sizes[t]
         if size != state.shape[0]:
-            state = _fit(xp, state, last, size, finished)
-            cell = _fit(xp, cell, last_cell, size, finished_cells)
+            state = _resized(xp, state, last, size, finished)
+            cell = _resized(xp, cell, last_cell, size, finished_cells)
         total = state + arriving[t]
         if all_totals is not None:
             all_totals[t][...] = total
