@@ -1,4 +1,4 @@
-"""The names that extension code written for PyTorch takes from its compiled module, and nothing else."""
+"""The names that extension code for PyTorch imports from its compiled module."""
 
 from __future__ import annotations
 

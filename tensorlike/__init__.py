@@ -1,7 +1,7 @@
-"""tensorlike: the `__torch_function__` protocol as a library of its own.
+"""tensorlike: the `__torch_function__` protocol as an independent library.
 
-A tensor library in Python with PyTorch's names and semantics, on NumPy and CuPy, whose every public function can be
-intercepted by the types it is handed.
+A tensor library in Python with PyTorch's names and semantics, on NumPy and CuPy, whose public functions can all be
+overridden by the types of their arguments.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ from .tensor.size import Size
 from .tensor.storage import TypedStorage, UntypedStorage
 from .tensor.threads import get_num_threads, set_num_threads
 
-#: Parts that most programs do not need at once: imported when first used, which keeps the import of the package short.
+#: Submodules imported on first use, which keeps the import of the package fast.
 LAZY = (
     "_C", "_overrides", "cuda", "fft", "func", "functional", "linalg", "masked", "nn", "optim", "overrides",
     "random", "return_types", "serialization", "signal", "special", "testing", "utils",

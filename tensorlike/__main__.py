@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("tensorlike audit: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader, `head` for example, has seen enough; Python would complain when it flushes at exit.
+        # The reader, such as `head`, has closed the pipe: avoid an error when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status

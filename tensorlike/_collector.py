@@ -11,7 +11,7 @@ __all__ = ["uncollected"]
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the cyclic collector off for a block, if it is on, and take what was made there for long-lived.
+    """Disable the cyclic collector for a block, and treat the objects made there as long-lived.
 
     An import makes a hundred thousand objects, nearly all of which stay; looking through them for garbage again and
     again takes 9 of 146 ms.
@@ -23,7 +23,8 @@ def uncollected() -> Iterator[None]:
     finally:
         if collecting:
             if gc.get_freeze_count() == 0:
-                # Everything moves to the oldest generation, unseen, where the first full collection finds it.
+                # Everything moves to the oldest generation without a traversal; the first full collection finds it
+                # there.
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -1,9 +1,9 @@
-"""CUDA devices: how many there are, which one is current, waiting for them, their random numbers.
+"""CUDA devices: counting, selecting and synchronizing them, and seeding their generators.
 
-Nothing here imports CuPy before it is asked about a device. Tensors get to a device with `device="cuda"` or
+CuPy is not imported before a function about devices is called. Tensors get to a device with `device="cuda"` or
 `.to("cuda")`, whether this module was imported or not.
 
-Source: PyTorch's `torch.cuda`, of which this is the part that has a meaning here.
+Source: PyTorch's `torch.cuda`, without the functions that do not apply here.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _ANY = Device("cuda")
 
 
 def _chosen(function: str, device: Any) -> tuple[Backend, Device]:
-    """Return the backend and the device, with its index, that an argument names; None is the current one.
+    """Return the backend and the device, with its index, for an argument; None is the current device.
 
     Raises RuntimeError, with the line that installs CuPy or the reason, where there is no such device.
     """
     if isinstance(device, (int, np.integer)) and not isinstance(device, bool):
-        # Not through `device(int)`, which says less about what is missing.
+        # Not through `device(int)`, whose error explains less.
         device = Device("cuda", int(device))
     where = _ANY if device is None else as_device(device, function)
     if where.type != "cuda":
@@ -75,7 +75,7 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """Return the index of the device that `device="cuda"` means in this thread.
+    """Return the index of the current device of this thread, that of `device="cuda"`.
 
     Raises RuntimeError where there is none.
 
@@ -87,7 +87,7 @@ def current_device() -> int:
 
 
 def set_device(device: Device | str | int) -> None:
-    """Make a device the one that `device="cuda"` means in this thread.
+    """Set the current device of this thread, that of `device="cuda"`.
 
     It is CuPy's current device too. Raises RuntimeError where there is no such device, ValueError for one that is not
     a GPU.
@@ -99,7 +99,7 @@ def set_device(device: Device | str | int) -> None:
 
 
 class device:
-    """Makes a device the one that `device="cuda"` means, for the length of a `with` block. None changes nothing.
+    """A context manager that sets the current device, that of `device="cuda"`. None changes nothing.
 
     Raises RuntimeError where there is no such device, ValueError for one that is not a GPU.
 
@@ -126,7 +126,7 @@ class device:
 
 
 def get_device_name(device: Device | str | int | None = None) -> str:
-    """Return what the maker of a device calls it; of the current one unless another is named.
+    """Return the product name of a device, of the current one by default.
 
     Raises RuntimeError where there is no such device.
 
@@ -137,9 +137,9 @@ def get_device_name(device: Device | str | int | None = None) -> str:
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
-    """Wait until everything queued on a device is done; on the current one unless another is named.
+    """Wait until all work queued on a device is done, on the current one by default.
 
-    Operations return before a GPU has finished them: a program that takes times must wait. Raises RuntimeError where
+    Operations return before a GPU has finished them: a program that measures times must wait. Raises RuntimeError where
     there is no such device.
 
     Same as PyTorch's function of that name.
@@ -177,9 +177,9 @@ def manual_seed_all(seed: int) -> None:
 
 
 def empty_cache() -> None:
-    """Give the memory back that CuPy keeps for arrays to come, so that other programs can have it.
+    """Release the memory that CuPy caches for later arrays, so that other programs can use it.
 
-    No tensor needs it: CuPy hands out what it keeps before it asks for more. Does nothing where there is no GPU.
+    Not needed for one program: CuPy reuses cached memory before it allocates more. Does nothing where there is no GPU.
 
     >>> import tensorlike as tl
     >>> tl.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, under the names that PyTorch gives them."""
+"""Discrete Fourier transforms, under PyTorch's names."""
 
 from __future__ import annotations
 

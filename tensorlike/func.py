@@ -1,7 +1,6 @@
-"""Functions of functions: gradients, Jacobians, batches. They nest to any depth.
+"""Function transforms: gradients, Jacobians, vectorization. They nest to any depth.
 
-Built on the dispatch layer: inside a transform the tensors are of types that answer for it, see
-`tensorlike.transforms`.
+Built on the dispatch layer: inside a transform, tensors are of a type that implements it; see `tensorlike.transforms`.
 Same names as PyTorch's module `torch.func`.
 """
 

@@ -1,4 +1,4 @@
-"""Functions of the main namespace that PyTorch keeps in this one as well: the same objects.
+"""Functions of the main namespace that PyTorch also has in this one: the same objects.
 
 Same as PyTorch's module of that name.
 """

@@ -1,4 +1,4 @@
-"""Linear algebra: decompositions, solutions of equations, norms, under the names that PyTorch gives them."""
+"""Linear algebra: decompositions, solutions of equations, norms, under PyTorch's names."""
 
 from __future__ import annotations
 

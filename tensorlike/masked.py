@@ -1,6 +1,6 @@
-"""Reductions and normalizations that leave out what a mask leaves out, under the names that PyTorch gives them.
+"""Reductions and normalizations of the elements that a mask selects, under PyTorch's names.
 
-A masked tensor as a type is not in here: `examples/masked_tensor.py` shows how one is written.
+There is no masked tensor type; `examples/masked_tensor.py` shows how to write one.
 """
 
 from __future__ import annotations

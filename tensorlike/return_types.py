@@ -1,9 +1,9 @@
-"""The types that operations with several results return, such as `tensorlike.return_types.sort`.
+"""The types of named results of operations, such as `tensorlike.return_types.sort`.
 
 Each is a tuple with fields: `tensorlike.sort(x)` is `(values, indices)` and has `.values` and `.indices`. Like a tuple
 it is made of one iterable: `type(result)(change(item) for item in result)`.
 
-Same as PyTorch's module of that name; what `out=` returns is of the same types.
+Same as PyTorch's module of that name; calls with `out=` return the same types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Special functions, under the names that PyTorch gives them in its own namespace of them."""
+"""Special functions, under the names of PyTorch's namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph: what was done to tensors, and how gradients travel back through it."""
+"""The graph: recorded operations, and the backward pass through it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-#: Written with the operations, which stand above this package: imported when first used.
+#: Written with the operations, which are above this package: imported on first use.
 _LAZY = ("forward_ad", "functional", "graph")
 
 

@@ -1,4 +1,4 @@
-"""Anomaly detection: which operation's backward failed or made a NaN, and where in the forward pass it was called."""
+"""Anomaly detection: finding the operation whose backward failed or made a NaN, and its call in the forward pass."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Tracebacks(NodeObserver):
 
 
 def _with_anomaly(state: State, anomaly: bool | None) -> State:
-    """Return the State with anomaly detection so, and with the mode that notes tracebacks while it is on."""
+    """Return the State with anomaly detection set, and with the mode that stores tracebacks while it is on."""
     entered = [a for a in state.modes if type(a.mode) is _Tracebacks]
     if anomaly is None:
         modes = tuple(a for a in state.modes if a not in entered)
@@ -110,7 +110,7 @@ class set_detect_anomaly(_AnomalyContext):
 class detect_anomaly(_AnomalyContext):
     """Find the operation whose backward fails or returns NaN, and print where the forward pass called it.
 
-    The nodes recorded in this block remember where they were made; a backward inside it looks for NaN unless
+    The nodes recorded in this block store the traceback of their call; a backward inside it checks for NaN unless
     `check_nan` is false. For debugging: every call costs several times as much. Raises RuntimeError for a NaN.
 
     >>> import tensorlike as tl, warnings
@@ -155,7 +155,7 @@ def _has_nan(tensor: Any) -> bool:
 
 
 def warn_of_failure(node: Node) -> None:
-    """Say where the forward pass made a node whose backward went wrong."""
+    """Warn with the traceback of the forward call of a node whose backward failed."""
     lines = node.__dict__.get("_metadata", {}).get("traceback_")
     where = (
         f"Traceback of forward call that caused the error:\n{''.join(lines)}"

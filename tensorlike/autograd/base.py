@@ -1,17 +1,17 @@
-"""What the graph knows of a tensor: its array, its place in the graph, its version.
+"""The base class of tensors: the array, the place in the graph, the version.
 
 # Note [What a tensor stores]
-The state of a tensor lies in five slots, so that its `__dict__` holds what the user put there and nothing else: types
-in use copy it from one tensor to another, clear it, and store attributes of any name. Our names begin with `_tl_`. All
-five are stored in every new tensor, since an unset slot has no default: 25 ns more than one store into a
-`__dict__` (90 ns) on CPython 3.11, which the reads give back (8 ns a slot, 20 ns a default of the class). `_tl_tracked`
-is the one flag that the hot path tests: true when recording may be needed (the tensor requires grad, or it is a view,
-whose base may have been given a history since). What few tensors have (the flags of leaves and views, hooks, a
-gradient) lies in an `AutogradMeta` of their own, as in PyTorch; the properties below read it, hot code does so itself.
+The state of a tensor lies in five slots, so that its `__dict__` holds only attributes of the user: types in use copy it
+from one tensor to another, clear it, and store attributes of any name. Our names begin with `_tl_`. All five are stored
+in every new tensor, since an unset slot has no default: 25 ns more than one store into a `__dict__` (90 ns) on CPython
+3.11, which the reads give back (8 ns a slot, 20 ns a default of the class). `_tl_tracked` is the one flag that the hot
+path tests: true when recording may be needed (the tensor requires grad, or it is a view, whose base may have been given
+a history since). State that few tensors have (the flags of leaves and views, hooks, a gradient) lies in an
+`AutogradMeta` of their own, as in PyTorch; the properties below read it, hot code does so itself.
 
 # Note [Versions]
-Everything that shares memory shares one version counter: a list of one integer, made when first needed (the first
-view, the first save, the first in-place operation). In-place operations add one; saved values remember the number.
+All tensors on the same memory share one version counter: a list of one integer, made when first needed (the first view,
+the first save, the first in-place operation). In-place operations add one; saved values remember the number.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ _new = object.__new__
 
 
 class AutogradMeta:
-    """What the graph and the views keep of a tensor that is a leaf, a view, hooked, or made under inference mode."""
+    """The autograd state of a tensor that is a leaf, a view, hooked, or made under inference mode."""
 
-    #: Whether this leaf asks for gradients. Non-leaves have an `_tl_edge` instead.
+    #: Whether this leaf requires grad. Non-leaves have an `_tl_edge` instead.
     requires_grad: bool = False
     #: The tensor that this one is a view of: never itself a view.
     view_base: Any = None
     #: The version of the base that the edge of a view belongs to.
     view_version: int = 0
-    #: Why in-place operations on this view are refused while gradients are recorded, if they are.
+    #: The reason why in-place operations on this view are refused while recording, or None.
     view_refuses: str | None = None
     grad_value: Any = None
-    #: The dtype that gradients of this leaf get: None for any, False for its own.
+    #: The dtype of gradients of this leaf: None for any, False for its own.
     grad_dtype: Any = False
     #: The edge to the node that accumulates into `grad`, once a leaf was used in a recorded operation.
     leaf_edge: tuple[Any, int] | None = None
@@ -81,9 +81,9 @@ def _of_meta(name: str) -> Any:
 
 
 class TensorBase:
-    """The part of a tensor that dispatch-free code works on."""
+    """The base class of tensors: the state that code below dispatch works on."""
 
-    #: The class that plain results get; set once by the tensor package.
+    #: The class of plain results; set once by the tensor package.
     _tl_plain: ClassVar[type]
 
     __slots__ = ("__dict__", "__weakref__", "_tl_counter", "_tl_data", "_tl_edge", "_tl_meta", "_tl_tracked")
@@ -96,7 +96,7 @@ class TensorBase:
     _tl_counter: list[int] | None
     _tl_meta: AutogradMeta | None
 
-    #: Whether a transform answers for this tensor: see tensorlike/transforms.
+    #: Whether this tensor belongs to a transform: see tensorlike/transforms.
     _tl_transformed: ClassVar[bool] = False
 
     _tl_requires_grad = _of_meta("requires_grad")
@@ -146,7 +146,7 @@ def wrap_as(cls: type, array: Any) -> Any:
 def move_state(source: Any, cls: type) -> Any:
     """Return a tensor of the type `cls`, which has slots of its own, with the state and attributes of `source`.
 
-    For a tensor that nobody else holds: its class cannot be changed in place.
+    For a tensor without other references: its class cannot be changed in place.
     """
     other: Any = _new(cls)
     other._tl_data = source._tl_data
@@ -163,7 +163,7 @@ def is_view(tensor: TensorBase) -> bool:
 
 
 def no_history(tensor: TensorBase) -> bool:
-    """Return whether neither `tensor` nor what it is a view of has a history."""
+    """Return whether neither `tensor` nor its base has a history."""
     if tensor._tl_edge is not None:
         return False
     meta = tensor._tl_meta
@@ -174,7 +174,7 @@ def no_history(tensor: TensorBase) -> bool:
 
 
 def version_counter(tensor: TensorBase) -> list[int]:
-    """Return the version counter of `tensor`, made now if nobody needed it before: see Note [Versions]."""
+    """Return the version counter of `tensor`, made on first use: see Note [Versions]."""
     counter = tensor._tl_counter
     if counter is None:
         counter = tensor._tl_counter = [0]
@@ -182,7 +182,7 @@ def version_counter(tensor: TensorBase) -> list[int]:
 
 
 class ProvidedToGraph(Provided):
-    """What the graph is told by the packages above: see Note [Provided from above] in dispatch/provided.py."""
+    """The objects that packages above provide to the graph: see Note [Provided from above] in dispatch/provided.py."""
 
     __slots__ = (
         "add_arrays", "apply_transformed", "array_guard", "batched_grad", "copy_array", "grad_of_root", "refresh_view",

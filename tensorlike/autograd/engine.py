@@ -1,14 +1,14 @@
-"""Running the graph backwards.
+"""The engine: running the graph backwards.
 
 The engine is a loop over a heap: the node created last runs first, which is a topological order, since a node is
-created after those its edges lead to. Accumulators have negative numbers and so run last, each once, with everything
-that arrived for its leaf. Nothing recurses, so a chain may be of any length.
+created after those its edges lead to. Accumulators have negative numbers and so run last, each once, with the sum of
+the gradients for its leaf. There is no recursion, so a chain may be of any length.
 
 # Note [Gradients of a transform]
 Gradients may be tensors of a transform, batches for one: `autograd.grad` with `is_grads_batched` runs the graph once
 for all of them. They have no array, so a run with them adds as one that is recorded does, with public functions, takes
 the formulas that are written with public functions, and has the transform run each node (`Run.apply`). It touches no
-leaf, and retains no gradient: a tensor of a transform means nothing when the transform has ended.
+leaf, and retains no gradient: a tensor of a transform is invalid when the transform has ended.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .node import AccumulateGrad, Edge, Node
 __all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
 
 class Run:
-    """One run of the graph: what is asked of it, for what is called in the middle of it."""
+    """One run of the graph: its request and state, for code that is called inside it."""
 
     roots: Sequence[tuple[Edge, Any]]
-    #: The nodes that run when only some gradients are asked for; None when all are.
+    #: The nodes that run when only some gradients are requested; None for all.
     needed: set[Node] | None = None
     #: Nodes of which only some gradients are needed: see Note [Only what is needed].
     partial: set[Node] | None = None
@@ -42,11 +42,11 @@ class Run:
     anomaly: bool | None
     #: Runs one node, when the gradients are tensors of a transform: see Note [Gradients of a transform].
     apply: Callable[[Node, Any], Any] | None
-    #: What hooks remember for the length of this run. None until one does.
+    #: A dict of data that hooks keep during this run. None until first used.
     notes: dict[Any, Any] | None = None
 
     def note(self) -> dict[Any, Any]:
-        """Return a dict that lasts as long as this run."""
+        """Return a dict that lives as long as this run."""
         if self.notes is None:
             self.notes = {}
         return self.notes
@@ -79,8 +79,8 @@ def run(
     """Send gradients from `roots` to the leaves; return the gradients that arrived at the edges `captured`.
 
     With `captured` only the nodes on a path to one of them run, and with `accumulate=False` leaves are not touched.
-    `apply` runs the nodes for gradients of a transform, which need `create_graph` and `accumulate=False`: whoever does
-    not want their history detaches the results.
+    `apply` runs the nodes for gradients of a transform, which need `create_graph` and `accumulate=False`: the caller
+    detaches the results unless it needs their history.
     """
     state = STATE.get()
     this = Run()
@@ -101,11 +101,11 @@ def _run(
 ) -> list[Any]:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    # Buffers that the engine made itself by adding, which nothing else can see: further gradients are added in place.
+    # Buffers made by the engine's own additions, without other references: further gradients are added in place.
     owned: set[Any] = set()
     add = _add_recorded if create_graph else _add_arrays
     results: list[Any] = []
-    # The nodes that may run at all, None when all may; and those to look at more closely.
+    # The nodes that may run at all, None when all may; and those that need `_visit`.
     alive = None
     watched: Any = ()
     if captured is not None:
@@ -116,7 +116,7 @@ def _run(
         if alive is None or node in alive:
             _accumulate(buffers, heap, owned, node, number, grad, add)
 
-    # Whether every node is looked at more closely.
+    # Whether every node needs `_visit`.
     closely = run.anomaly is not None or run.apply is not None
     while heap:
         node = heappop(heap)[1]
@@ -154,7 +154,7 @@ def _run(
                 buffers[following] = gradient
             else:
                 buffers[following] = add(before, gradient, following, owned)
-        # AccumulateGrad takes a gradient over only if nothing else holds it: Note [Taking a gradient over].
+        # AccumulateGrad takes a gradient over only without other references to it: Note [Taking a gradient over].
         gradient = grads = data = before = None
     return results
 
@@ -162,7 +162,8 @@ def _run(
 def _pruned(
     run: Run, roots: Sequence[tuple[Edge, Any]], captured: Sequence[Edge], create_graph: bool
 ) -> tuple[set[Node] | None, Container[Node]]:
-    """Note in `run` which gradients are asked for; return the nodes that may run, None for all, and those to watch."""
+    """Set the requested gradients in `run`; return the nodes that may run, None for all, and those that need `_visit`.
+    """
     wanted: dict[Node, list[tuple[int, int]]] = {}
     run.results = [None] * len(captured)
     for index, (node, number) in enumerate(captured):
@@ -170,7 +171,7 @@ def _pruned(
     run.wanted = wanted
     reached = reached_from([node for (node, _), _ in roots])
     if all(node.edges or node in wanted for node in reached):
-        # Every way ends at a wanted leaf, as when all parameters are asked for: all of it is needed.
+        # Every path ends at a wanted leaf, as when all parameters are requested: all nodes are needed.
         run.needed = reached
         return None, wanted
     run.partial = None if create_graph else set()
@@ -179,9 +180,9 @@ def _pruned(
 
 
 def _visit(run: Run, node: Node, grad: Any) -> Any:
-    """Run a node with everything that only some have: hooks, several outputs, gradients that are wanted or missing.
+    """Run a node with the rarer features: hooks, several outputs, captured or missing gradients.
 
-    Returns None when the gradient goes no further.
+    Returns None when the gradient ends here.
     """
     single = node.outputs == 1
     wanted, needed = run.wanted, run.needed
@@ -190,7 +191,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
     if node in wanted:
         for number, index in wanted[node]:
             run.results[index] = grad if single or grad is None else grad[number]
-    # Of what is wanted, only leaves run, and they only when they accumulate.
+    # Of the wanted nodes only leaves run, and only when they accumulate.
     leaf = run.accumulate and node in wanted and type(node) is AccumulateGrad
     if needed is not None and (node not in needed or not node.edges) and not leaf:
         return None
@@ -198,7 +199,7 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
         grad = call_pre_hooks(node, grad)
     given = grad
     if node.materializes and (grad is None or (not single and not any(g is not None for g in grad))):
-        # Nothing arrived here, but a custom Function further on may have been promised zeros.
+        # No gradient arrived here, but a custom Function further on may materialize zeros.
         grads: Any = [None] * len(node.edges)
         if type(node) is AccumulateGrad:
             node.apply_nothing()
@@ -242,7 +243,7 @@ _slots: dict[type, tuple[str, ...] | None] = {}
 
 
 def _slots_of(kind: type) -> tuple[str, ...] | None:
-    """Return the names of everything that a node of class `kind` consists of, or None if it has attributes at will."""
+    """Return the names of all slots of a node of class `kind`, or None if it has a `__dict__`."""
     names: list[str] = []
     for base in kind.__mro__[:-1]:
         own = base.__dict__.get("__slots__")
@@ -277,7 +278,7 @@ def _accumulate(
     grad: Any,
     add: Callable[[Any, Any, Any, set[Any]], Any],
 ) -> None:
-    """Add a gradient to what has arrived for an output of `node`, and have the node run."""
+    """Accumulate a gradient for an output of `node`, and put the node on the heap."""
     if node.outputs == 1:
         grad = unbroadcast_and_cast(grad, node.shape, node.dtype, node)
         before = buffers.get(node)
@@ -313,7 +314,7 @@ def _add_arrays(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
 
 
 def unbroadcast_and_cast(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
-    """Return `grad` in the shape and dtype of what it is the gradient of: this is where broadcasting is undone."""
+    """Unbroadcast `grad` and cast it, to the shape and dtype of the value that it is the gradient of."""
     data = grad._tl_data
     if data.shape != shape:
         lead = data.ndim - len(shape)
@@ -332,7 +333,7 @@ def unbroadcast_and_cast(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
 
 
 def reached_from(roots: list[Node]) -> set[Node]:
-    """Return the nodes that edges lead to from `roots`."""
+    """Return the nodes reachable from `roots`."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
@@ -365,7 +366,7 @@ def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | 
 
 
 def _materialized(node: Node, grads: list[Any]) -> list[Any]:
-    """Return `grads` with zeros for the outputs that nothing arrived for."""
+    """Return `grads` with zeros for the outputs without a gradient."""
     given = next(g for g in grads if g is not None)
     return [
         given._tl_zeros(shape, dtype) if grad is None else grad

@@ -1,9 +1,9 @@
-"""Calling the hooks of tensors and nodes, and checking what they return.
+"""Calling the hooks of tensors and nodes, and checking their results.
 
 # Note [Order of hooks]
-As in PyTorch: the hooks of a node's outputs in the order they were registered, then `retain_grad`, then what captures
+As in PyTorch: the hooks of a node's outputs in the order they were registered, then `retain_grad`, then the capture of
 the gradient, then the node's pre-hooks, the node, its post-hooks. A leaf's post-accumulate hooks come right after the
-accumulation. A hook is called with None where nothing arrived.
+accumulation. A hook gets None for a missing gradient.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _name(hook: Any) -> str:
 
 
 def _checked(result: Any, value: Any, hook: Any) -> Any:
-    """Return what a hook made of `value` as a plain tensor, or raise."""
+    """Check the result of a hook for `value`; return it as a plain tensor."""
     if result is None:
         return None
     if not isinstance(result, TensorBase):
@@ -50,7 +50,7 @@ def _checked(result: Any, value: Any, hook: Any) -> Any:
 
 
 def plain_gradient(tensor: Any) -> Any:
-    """Return a tensor of a subclass as the plain tensor that formulas work on, at the same place in the graph."""
+    """Return a tensor of a subclass as a plain tensor for formulas, at the same place in the graph."""
     result = wrap(tensor._tl_data)
     if tensor._tl_tracked:
         edge = edge_of(tensor)
@@ -60,7 +60,7 @@ def plain_gradient(tensor: Any) -> Any:
 
 
 def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
-    """Pass the gradients of a node's outputs through the hooks of these tensors, and `retain` them where asked for."""
+    """Pass the gradients of a node's outputs through the hooks of these tensors, and `retain` them where requested."""
     single = node.outputs == 1
     values = [grad] if single else [None] * len(node.shape) if grad is None else grad
     for number, hooks in tuple((node.tensor_hooks or {}).items()):
@@ -105,7 +105,7 @@ def call_pre_hooks(node: Node, grad: Any) -> Any:
 
 
 def call_post_hooks(node: Node, grads: Any, grad: Any) -> Any:
-    """Show what a node computed, and from what, to its post-hooks, which may replace it."""
+    """Call a node's post-hooks with its results and inputs; a hook may replace the results."""
     outputs = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
     grads = tuple(grads)
     for hook in tuple(node.post_hooks.values()):

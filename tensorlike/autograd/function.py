@@ -1,4 +1,4 @@
-"""`Function`: operations whose backward the user writes. Their nodes are in function_node.py."""
+"""`Function`: custom operations with a backward of the user. Their nodes are in function_node.py."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .observing import observed
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 class FunctionMeta(type):
-    """Gives each Function a node class of its own, named after it.
+    """The metaclass of Function: makes the node class of each one, named after it.
 
     Source: PyTorch's `torch.autograd.function.FunctionMeta`.
     """
@@ -40,7 +40,7 @@ class FunctionMeta(type):
 
 
 class Function(metaclass=FunctionMeta):
-    """Base class of operations with a backward of one's own.
+    """Base class of custom operations with their own backward.
 
     Define the static methods `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`, or `forward(*args)` with
     `setup_context(ctx, inputs, output)`, and call `apply`. `backward` returns one gradient for each argument of
@@ -98,7 +98,7 @@ class Function(metaclass=FunctionMeta):
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Return the tangents of the outputs, given those of the inputs; override it for forward mode.
 
-        The tangent of an argument that is no tensor is None. What forward kept with `save_for_forward` is in
+        The tangent of an argument that is no tensor is None. Tensors saved in forward by `save_for_forward` are in
         `ctx.saved_tensors`.
         """
         raise NotImplementedError(
@@ -109,7 +109,7 @@ class Function(metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
         """Return the outputs for a batch and the dimension of the batch in each; override it for `vmap`.
 
-        `info` has `batch_size` and `randomness`; `in_dims` says which dimension of each argument is the batch.
+        `info` has `batch_size` and `randomness`; `in_dims` is the batch dimension of each argument.
         """
         raise NotImplementedError("vmap is not implemented: define it, or set generate_vmap_rule = True.")
 
@@ -118,8 +118,8 @@ class Function(metaclass=FunctionMeta):
         """Run `forward` on the arguments and record the result.
 
         Tensors among the arguments that require grad receive gradients; lists, dicts and other containers are not
-        looked into. `forward` may return one value or a tuple of them; what is no tensor among them is handed on as it
-        is. With `setup_context`, arguments left out are filled in from the defaults of `forward`.
+        opened. `forward` may return one value or a tuple of them; values other than tensors are returned unchanged.
+        With `setup_context`, arguments left out are filled in from the defaults of `forward`.
         """
         splits = cls.setup_context is not Function.setup_context
         if kwargs or splits:
@@ -130,13 +130,13 @@ class Function(metaclass=FunctionMeta):
                 return answer
         output, node = cls._recorded(args, splits)
         if node._saved_for_forward is not None:
-            # Of use to `jvp` alone. Kept longer, an output among it would keep itself alive through its own history.
+            # Used by `jvp` alone. Kept longer, an output among them would keep itself alive through its own history.
             node._saved_for_forward = None
         return output
 
     @classmethod
     def _recorded(cls, args: tuple[Any, ...], splits: bool) -> tuple[Any, FunctionNode]:
-        """Run `forward` and return its output and the context it was handed."""
+        """Run `forward` and return its output and its context."""
         node = cls._node_class()
         state = STATE.get()
         recording = state.recording
@@ -226,13 +226,13 @@ def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any],
 
 
 def _finish_single(node: FunctionNode, args: tuple[Any, ...], output: Any) -> bool:
-    """Do what `_finish` does for one new tensor, which is what most Functions return (3 us less); or return False."""
+    """Do the work of `_finish` for one new tensor, the result of most Functions (3 us less); or return False."""
     data = output._tl_data
     if output._tl_tracked or node._dirty or node._non_differentiable or data.dtype.kind not in FLOATING:
         return False
     if _among(output, args):
         return False
-    # The engine need not look at such a node more closely than at any other.
+    # Such a node does not need the engine's `_visit`.
     node.outputs, node.special = 1, False
     node.shape, node.dtype = data.shape, data.dtype
     node._make_zeros = output._tl_zeros_maker()
@@ -250,7 +250,7 @@ def _finish_single(node: FunctionNode, args: tuple[Any, ...], output: Any) -> bo
 def _finish(
     cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: tuple[Any, ...], needed: bool
 ) -> list[Any]:
-    """Give what forward returned its place in the graph."""
+    """Give the results of forward their place in the graph."""
     dirty, fixed = node._dirty, node._non_differentiable
     if dirty:
         _check_dirty(cls, dirty, args, outputs)
@@ -289,7 +289,7 @@ def _finish(
 def _output(node: FunctionNode, number: int, tensor: Any) -> Any:
     """Make `tensor` an output of the node."""
     if tensor._tl_view_base is not None:
-        # A view made inside forward is an output like any other, only not one to be written to.
+        # A view made inside forward is an output like any other, but must not be written to.
         tensor._tl_view_refuses = PROVIDED.views.OF_FUNCTION
         tensor._tl_view_version = version_counter(tensor)[0]
     tensor._tl_edge = (node, number)
@@ -299,7 +299,7 @@ def _output(node: FunctionNode, number: int, tensor: Any) -> Any:
 
 
 def _handed_back(tensor: Any) -> Any:
-    """Return an input that is also an output as a tensor of its own, a view, so that the graph tells the two apart."""
+    """Return an input that is also an output as another tensor, a view, so that the graph distinguishes the two."""
     view = PROVIDED.views.view_of(tensor, tensor._tl_data, PROVIDED.views.OF_FUNCTION)
     kind = type(tensor)
     return view if kind is TensorBase._tl_plain else as_kind(view, kind)
@@ -323,7 +323,7 @@ def _constant(tensor: Any, given: bool, dirty: Sequence[Any]) -> Any:
 def _rebase(
     cls: type[Function], node: FunctionNode, number: int, tensor: Any, args: Sequence[Any], count: int
 ) -> Any:
-    """Give an input that forward modified in place its new history; return how to find it if it is a view."""
+    """Give an input that forward modified in place its new history; for a view, return a function that finds it."""
     PROVIDED.views.check_inplace(tensor, f"{cls.__name__}.apply")
     if tensor._tl_view_base is not None and count > 1:
         raise RuntimeError(
@@ -347,7 +347,7 @@ def _saved(
     if tensor is None:
         return None
     for number in own:
-        # An input that was handed back unchanged is saved as the input.
+        # An input that was returned unchanged is saved as the input.
         if outputs[number] is tensor and (not _among(tensor, args) or _among(tensor, dirty)):
             return SavedOutput(results[number], number, place)
     return SavedInput(tensor)
@@ -410,7 +410,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _OnceNode(Node):
-    """Stands where a second derivative would be asked of a once differentiable function."""
+    """The node of a once differentiable backward: raises for a second derivative."""
 
     outputs = None
     special = True

@@ -1,6 +1,6 @@
-"""The node of a custom Function, which is the context that its methods are handed, as in PyTorch.
+"""The node of a custom Function, which is also the context of its methods, as in PyTorch.
 
-What is saved with `save_for_backward` is kept as Note [No cycles] says: outputs never as tensors.
+Tensors saved with `save_for_backward` follow Note [No cycles]: outputs are never kept as tensors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _NothingDtype:
     kind = "O"
 
 
-#: Stands for the dtype of an output that is no tensor.
+#: In place of the dtype of an output that is no tensor.
 NOTHING = _NothingDtype()
 
 
@@ -41,7 +41,7 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
 
 
 def backward_of(function: Any) -> Any:
-    """Return the `backward` of a custom Function, whichever of its two names it has."""
+    """Return the `backward` of a custom Function, under either of its two names."""
     if function.vjp is no_backward:
         return function.backward
     if function.backward is not no_backward:
@@ -53,7 +53,7 @@ def backward_of(function: Any) -> Any:
 
 
 def _check_tensors(name: str, tensors: tuple[Any, ...]) -> None:
-    """Raise for what can be neither saved nor marked."""
+    """Raise for values that can be neither saved nor marked."""
     saves = name.startswith("save")
     for index, tensor in enumerate(tensors):
         if isinstance(tensor, TensorBase) or (saves and tensor is None):
@@ -68,7 +68,7 @@ def _check_tensors(name: str, tensors: tuple[Any, ...]) -> None:
 
 
 class FunctionCtx:
-    """What `forward` and `backward` of a custom Function may do with their first argument."""
+    """The context of a custom Function: the first argument of its `forward` and `backward`."""
 
     #: One boolean for each argument of `apply`: whether it requires grad. It may be assigned to.
     needs_input_grad: tuple[bool, ...] = ()
@@ -101,9 +101,9 @@ class FunctionCtx:
         self._saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Say that forward modified these of its inputs in place; each must be returned.
+        """Mark inputs that forward modified in place; each must be returned.
 
-        Raises RuntimeError for what is no tensor.
+        Raises RuntimeError for values other than tensors.
 
         Source: PyTorch's `FunctionCtx.mark_dirty`.
         """
@@ -111,9 +111,9 @@ class FunctionCtx:
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say that these outputs have no gradient.
+        """Mark outputs without a gradient.
 
-        Raises RuntimeError for what is no tensor.
+        Raises RuntimeError for values other than tensors.
 
         Source: PyTorch's `FunctionCtx.mark_non_differentiable`.
         """
@@ -121,7 +121,7 @@ class FunctionCtx:
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether gradients that nothing arrived for are handed to `backward` as zeros (the default) or as None.
+        """Set whether `backward` gets missing gradients as zeros (the default) or as None.
 
         Source: PyTorch's `FunctionCtx.set_materialize_grads`.
         """
@@ -136,7 +136,7 @@ class FunctionNode(Node, FunctionCtx):
     special = True
     materializes = False
     _saved: Any = ()
-    #: How many arguments forward got, and which of them are tensors; the edges are those of the tensors alone.
+    #: The number of arguments of forward, and the indices of tensors among them; only these have edges.
     _arguments: int = 0
     _positions: tuple[int, ...] = ()
     #: The device of each tensor among the arguments.
@@ -145,9 +145,9 @@ class FunctionNode(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept, checked not to have been modified in place since.
+        """The tensors saved by `save_for_backward`, checked for in-place modification.
 
-        In `jvp`, what `save_for_forward` kept. Raises RuntimeError when it was modified, or freed by an earlier
+        In `jvp`, those saved by `save_for_forward`. Raises RuntimeError when one was modified, or freed by an earlier
         backward.
         """
         if self._saved_for_forward is not None:
@@ -165,7 +165,7 @@ class FunctionNode(Node, FunctionCtx):
         return self.saved_tensors
 
     def apply(self, grads: Any) -> tuple[Any, ...]:
-        """Run the user's backward and check what it returned; return what is for the tensors among the arguments."""
+        """Run the user's backward and check its results; return the gradients of the tensors among the arguments."""
         backward = backward_of(self.function)
         if self.outputs == 1:
             grads = (_zeros(self, self.shape, self.dtype) if grads is None and self._materialize else grads,)
@@ -201,7 +201,7 @@ class FunctionNode(Node, FunctionCtx):
         ])  # fmt: skip
 
     def _fitting(self, gradient: Any, index: int, edge: Any, device: Any) -> Any:
-        """Return the gradient of one argument if it can be one; None where none is needed."""
+        """Check and return the gradient of one argument; None where none is needed."""
         if gradient is None:
             return None
         name = self.name()
@@ -251,7 +251,7 @@ def _device_name(device: Any) -> str:
 
 
 def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Return whether what was broadcast to `shape` may have been of the shape `wanted`."""
+    """Return whether a tensor of the shape `wanted` broadcasts to `shape`."""
     lead = len(shape) - len(wanted)
     return lead >= 0 and all(n in (1, m) for n, m in zip(wanted, shape[lead:], strict=True))
 
@@ -261,7 +261,7 @@ def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
 
 
 def as_kind(tensor: Any, kind: type) -> Any:
-    """Return a tensor that nobody else holds as one of type `kind`."""
+    """Convert a tensor without other references to the type `kind`."""
     try:
         tensor.__class__ = kind
     except TypeError:  # A subclass with __slots__ has another layout.
@@ -270,7 +270,7 @@ def as_kind(tensor: Any, kind: type) -> Any:
 
 
 class SavedOutput:
-    """A saved output: which one, and its value; the edge is the node's own."""
+    """A saved output: its index and its value; the edge is the node's own."""
 
     __slots__ = ("array", "counter", "kind", "number", "packed", "place", "version")
 
@@ -281,7 +281,7 @@ class SavedOutput:
         self.array, self.counter, self.version = tensor._tl_data, counter, counter[0]
         self.number, self.kind = number, type(tensor)
         self.packed: Any = None
-        #: Of a view that was written to: returns where its history goes on, in that of its base.
+        #: For a view that was written to: returns its edge in the history of its base.
         self.place = place
 
 
@@ -297,7 +297,7 @@ class SavedInput:
         self.array, self.counter, self.version = tensor._tl_data, counter, counter[0]
         self.edge = edge_of(tensor) if tensor._tl_tracked else None
         self.kind = type(tensor)
-        # A leaf has no history that could lead back here, so it may be kept and given back as it is.
+        # A leaf has no history that could lead back here, so the tensor itself may be kept.
         self.leaf = tensor if tensor._tl_edge is None and tensor._tl_view_base is None else None
         self.packed: Any = None
 

@@ -23,13 +23,13 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
         return (value,)
     if isinstance(value, (tuple, list)):
         return tuple(value)
-    # A type that takes part in the protocol is one value, though it may have elements.
+    # A type with `__torch_function__` is one value, even if it is iterable.
     several = hasattr(type(value), "__iter__") and not hasattr(type(value), "__torch_function__")
     return tuple(value) if several else (value,)
 
 
 def _reread(value: Any) -> Any:
-    """Return what can be read only once, as `model.parameters()`, as a tuple, and other values as they are."""
+    """Return an iterator, such as `model.parameters()`, as a tuple, and other values unchanged."""
     return tuple(value) if hasattr(type(value), "__next__") else value
 
 
@@ -152,7 +152,7 @@ def grad(
         )
     outputs, inputs, grad_outputs = _reread(outputs), _reread(inputs), _reread(grad_outputs)
     wanted = _inputs(inputs)
-    # As in PyTorch, the types of `grad_outputs` are not asked, unless they stand for batches or tangents.
+    # As in PyTorch, `grad_outputs` are no operands, unless they are batches or tangents of a transform.
     started = [g for g in _as_tuple(grad_outputs) if isinstance(g, TensorBase) and g._tl_transformed]
     operands = (*_as_tuple(outputs), *wanted, *started)
     if isinstance(inputs, dict):

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: per thread and task, as context managers and decorators."""
+"""Grad mode and inference mode: per thread and task, as context managers and decorators."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class _GradContext(Switch):
                 FutureWarning,
                 stacklevel=2,
             )
-            # Only making an instance runs in the mode; what is returned is a function.
+            # Only making an instance runs in the mode; the result is a function.
             made = function
 
             def make(*args: Any, **kwargs: Any) -> Any:
@@ -212,7 +212,7 @@ class set_grad_enabled(_GradContext):
         try:
             state = STATE.get()
             inner = state.recording_as(self._value)
-            # What the constructor switched is given back with what the block did.
+            # The switch of the constructor is undone together with those of the block.
             self._entered.append((state.recording_as(self._outer.recording), inner))
             STATE.set(inner)
         except BaseException:
@@ -221,7 +221,7 @@ class set_grad_enabled(_GradContext):
 
 
 class _Inference:
-    """One entering of `inference_mode`: gives the State back even where an interrupt kept it from being left."""
+    """One entering of `inference_mode`: restores the State even if an interrupt prevents leaving it."""
 
     __slots__ = ("activation", "inner", "state")
 
@@ -230,7 +230,7 @@ class _Inference:
 
         self.state = state
         self.activation: Activation | None = None
-        # Switched off, the mode gives back the recording that it took, and no more.
+        # Switched off, the mode restores the grad mode that it had changed, and no more.
         recording = not mode if mode or state.inference else state.recording
         changes: dict[str, Any] = {"inference": mode, "recording": recording}
         if mode and not any(type(activation.mode) is InferenceMarker for activation in state.modes):
@@ -329,7 +329,7 @@ class inference_mode(_GradContext):
 
 
 class set_multithreading_enabled:
-    """Say whether backward may use several threads, at once, and as a context until it is left.
+    """Set whether backward may use several threads, at once, and as a context until it is left.
 
     Accepted and without effect: a backward runs in the thread that called it.
 

@@ -1,4 +1,4 @@
-"""What the graph keeps alive: the values that nodes saved, and their memory."""
+"""The memory that the graph keeps alive: the values saved by nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Saved(NamedTuple):
 
     name: str
     arrays: tuple[Any, ...]
-    #: "", "packed" for what a saved-tensor hook made of it, or "freed".
+    #: "", "packed" for a value packed by a saved-tensor hook, or "freed".
     state: str = ""
 
 
@@ -46,7 +46,7 @@ def _one(name: str, value: Any) -> Iterator[Saved]:
 
 
 def saved_by(node: Node) -> list[Saved]:
-    """Return what `node` keeps for its backward."""
+    """Return the values that `node` saved for its backward."""
     found: list[Saved] = []
     for kind in type(node).__mro__:
         slots = kind.__dict__.get("__slots__", ())
@@ -109,7 +109,7 @@ def graph_nodes(output: Any, called: str) -> tuple[list[tuple[Node, int]], list[
 
 
 def shown_bytes(count: int) -> str:
-    """Return a number of bytes as people write it."""
+    """Return a number of bytes as readable text."""
     size = float(count)
     for unit in ("B", "KB", "MB", "GB"):
         if size < 1024:
@@ -126,19 +126,19 @@ def _owner(array: Any) -> Any:
 
 
 class MemoryRow(NamedTuple):
-    """What the nodes of one operation keep alive."""
+    """The memory kept alive by the nodes of one operation."""
 
     operation: str
-    #: How many nodes there are.
+    #: The number of nodes.
     nodes: int
-    #: How many values they saved.
+    #: The number of saved values.
     saved: int
     #: The memory that they are the first to save.
     bytes: int
 
 
 class GraphMemory:
-    """What a graph keeps alive, by operation; shown as a table."""
+    """The memory kept alive by a graph, by operation; shown as a table."""
 
     def __init__(self, rows: Sequence[MemoryRow], leaves: int) -> None:
         #: One row for each operation, the largest first.

@@ -15,10 +15,10 @@ _identifiers = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out again, as does leaving a `with` block.
+    """The handle of a registered hook: `remove()` removes the hook, as does leaving a `with` block.
 
-    The handle does not keep alive what the hook was registered on. Pickled or deep-copied together with its owner,
-    the copy removes the hook of the copy.
+    The handle does not keep the owner of the hook alive. Pickled or deep-copied together with its owner, the copy
+    removes the hook of the copy.
 
     >>> import tensorlike as tl
     >>> module = tl.nn.Identity()

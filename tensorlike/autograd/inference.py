@@ -1,9 +1,8 @@
-"""Inference tensors: what `inference_mode` makes, which outside of it is neither written to nor saved for backward.
+"""Inference tensors: made in `inference_mode`, and outside of it neither writable nor saved for backward.
 
-# Note [Marking costs nobody else]
-Nothing in the making of a result asks for inference mode. While it is on, a mode of our own is on the stack and marks
-what calls return. A marked tensor has a version counter of its own kind, which refuses to be read outside, so that
-saving needs no test either.
+# Note [Marking costs nobody else] The code that makes a result does not test for inference mode. While it is on, a mode
+# of our own is on the stack and marks the results of calls. A marked tensor has a version counter of its own kind,
+# which raises when it is read outside, so that saving needs no test either.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def refuse_write(name: str) -> None:
 
 
 class InferenceMarker(TorchFunctionMode):
-    """Marks what calls return while inference mode is on."""
+    """The mode that marks the results of calls while inference mode is on."""
 
     _internal = True
 
@@ -54,7 +53,7 @@ class InferenceMarker(TorchFunctionMode):
         kwargs = kwargs or {}
         module = getattr(func, "__module__", None)
         if module is not None and not module.startswith("tensorlike"):
-            # A function of somebody else's may return what it had before: what it calls marks what is new.
+            # A function of another library may return an existing tensor: new ones are marked by the calls inside it.
             form = form_of(func)
             if types or form is None:
                 return func(*args, **kwargs)
@@ -67,7 +66,7 @@ class InferenceMarker(TorchFunctionMode):
 
 
 def _existing() -> tuple[Any, ...]:
-    """Return the properties that hand out tensors which were there before."""
+    """Return the properties that return existing tensors."""
     plain: Any = TensorBase._tl_plain
     return plain.grad, plain._grad, plain._base
 
@@ -84,7 +83,7 @@ def _mark(value: Any, given: Any, func: Any) -> None:
         value._tl_inference = value._tl_tracked = True
         if base is None:
             value._tl_counter = InferenceCounter((0,))
-        elif not base._tl_inference:  # A view of what the call itself made.
+        elif not base._tl_inference:  # A view of a tensor made by the call itself.
             base._tl_inference = base._tl_tracked = True
             base._tl_counter = value._tl_counter = InferenceCounter((0,))
     elif isinstance(value, (tuple, list)):

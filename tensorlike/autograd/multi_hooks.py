@@ -59,7 +59,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
             raise RuntimeError(
                 f"register_multi_grad_hook(): the tensor at index {index} doesn't require gradient: leave it out"
             )
-    # The nodes hold the hooks, and the hooks would hold the nodes. One that is gone no gradient reaches.
+    # Weak references: the nodes hold the hooks, which would hold the nodes. A freed node gets no gradient.
     nodes = [weakref.ref(edge_of(t)[0]) for t in tensors]  # type: ignore[index]
     key = object()
 

@@ -1,4 +1,4 @@
-"""Writing to what was saved: `allow_mutation_on_saved_tensors`, `increment_version`."""
+"""Modifying saved tensors: `allow_mutation_on_saved_tensors`, `increment_version`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["allow_mutation_on_saved_tensors", "increment_version"]
 
 
 class _Kept:
-    """A saved value that is still where the forward pass had it, until somebody is about to write there."""
+    """A saved value in the memory of the forward pass, until that is about to be written."""
 
     __slots__ = ("__weakref__", "node", "saved")
 
@@ -26,7 +26,7 @@ class _Kept:
         self.saved, self.node = saved, node
 
     def copy(self) -> None:
-        """Move the value to memory of its own."""
+        """Copy the value to new memory."""
         array = self.saved[0]
         with PROVIDED.array_guard(array):
             self.saved = (PROVIDED.copy_array(array), [0], 0)
@@ -48,7 +48,7 @@ class _Allowing(saved_tensors_hooks):
         form = form_of(func)
         if form is not None:
             if not form.of_library and not types:
-                # What it writes is said by its name at best: the calls that it makes are looked at.
+                # Its name shows its writes at best: the calls that it makes are observed instead.
                 with self:
                     return form.implementation(*args, **(kwargs or {}))
             for argument in form.written(args, kwargs or {}):
@@ -57,20 +57,20 @@ class _Allowing(saved_tensors_hooks):
         return super().__torch_function__(func, types, args, kwargs)
 
     def copy_saved(self, tensor: Any) -> None:
-        """Copy what was saved of the memory of `tensor`, which is about to be written."""
+        """Copy the saved values on the memory of `tensor`, which is about to be written."""
         if isinstance(tensor, TensorBase) and tensor._tl_counter is not None:
             for kept in self.kept.pop(id(tensor._tl_counter), ()):
                 if kept.saved[1] is tensor._tl_counter:
                     kept.copy()
 
     def clear(self) -> None:
-        """Forget what was saved."""
+        """Drop the saved values."""
         self.kept.clear()
 
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
-    """Let in-place operations in this block write to what was saved for backward, which is copied first.
+    """Allow in-place operations in this block on saved values, which are copied first.
 
     Raises RuntimeError inside another such block.
 
@@ -98,8 +98,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
 def increment_version(tensor: Any) -> None:
     """Count a modification of the memory of a tensor, or of each of several, as in-place operations do.
 
-    For whoever writes to the memory by other ways: a backward that needs the old values then raises. Raises
-    RuntimeError for what is neither a tensor nor an iterable of tensors.
+    For code that writes to the memory by other means: a backward that needs the old values then raises. Raises
+    RuntimeError for values other than tensors and iterables of tensors.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2)

@@ -1,10 +1,10 @@
-"""Nodes of the graph: what was done, to whom the gradient goes, and the values a formula asked for.
+"""Nodes of the graph: recorded operations with their edges and saved values.
 
 # Note [No cycles]
 A node never holds a tensor that the graph can reach: saved inputs and outputs are (array, version counter, version),
 and become tensors again when a formula needs them, with the edge that the node already has. A leaf keeps its
-accumulator, so that recording finds it at once (making one takes 700 ns); the accumulator holds the leaf weakly, for a
-leaf that nobody holds has no gradient that anybody could read. So a graph is freed by reference counting alone.
+accumulator, so that recording finds it at once (making one takes 700 ns); the accumulator holds the leaf weakly, since
+the gradient of a leaf without references cannot be read. So a graph is freed by reference counting alone.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Edge = tuple["Node", int]
 next_sequence_number = itertools.count(1).__next__
 _next_accumulator = itertools.count(-1, -1).__next__
 
-#: Held while a gradient is added to what is there. Adding may run a subclass's code, which may run backward itself.
+#: Held while a gradient is accumulated. Adding may run a subclass's code, which may run backward itself.
 accumulating = threading.RLock()
 renew_after_fork(globals(), "accumulating")
 
@@ -57,7 +57,7 @@ class _Released:
         return "<freed by backward>"
 
 
-#: Stands where a saved value was, once `backward` has freed it.
+#: In place of a saved value that `backward` has freed.
 RELEASED: Final = _Released()
 
 class Packed:
@@ -70,7 +70,7 @@ class Packed:
         self.unpack_hook = unpack_hook
 
     def tensor(self) -> Any:
-        """Return what the hook makes of it."""
+        """Return the value unpacked by the hook."""
         found = self.unpack_hook(self.value)
         if not isinstance(found, TensorBase):
             raise TypeError(
@@ -105,9 +105,9 @@ class Node:
     retained: Any = None
     post_hooks: Any = None
     pre_hooks: Any = None
-    #: Whether the engine has to look for hooks, several outputs and the like before it runs the node.
+    #: Whether the engine runs the node by `_visit`: it has hooks, several outputs or the like.
     special: bool = False
-    #: What differs in a custom Function: it asks for missing gradients itself.
+    #: Whether the node handles missing gradients itself, as a custom Function does.
     materializes: ClassVar[bool] = True
 
     def name(self) -> str:
@@ -126,7 +126,8 @@ class Node:
         return found
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_inputs, grad_outputs)` after the node ran; what it returns replaces `grad_inputs`."""
+        """Call `hook(grad_inputs, grad_outputs)` after the node ran; a result other than None replaces `grad_inputs`.
+        """
         _check_hook(hook, "register_hook")
         if self.post_hooks is None:
             self.post_hooks = OrderedDict()
@@ -137,7 +138,7 @@ class Node:
         return self.sequence_number
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_outputs)` before the node runs; what it returns replaces `grad_outputs`."""
+        """Call `hook(grad_outputs)` before the node runs; a result other than None replaces `grad_outputs`."""
         _check_hook(hook, "register_prehook")
         if self.pre_hooks is None:
             self.pre_hooks = OrderedDict()
@@ -155,10 +156,10 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
-# Note [Long chains]
-# A graph that nobody holds any more is freed by reference counting, a node freeing the next. CPython does so without
-# running out of stack, by putting off what is nested deeply. Only 3.13 measures depth by a count that fits large stacks
-# alone, and crashes in a thread with a small one. There nodes hand their edges to whoever began (200 ns a node).
+# Note [Long chains] A graph without references is freed by reference counting, a node freeing the next. CPython does so
+# without running out of stack, by deferring deeply nested deallocations. Only 3.13 measures depth by a count that fits
+# large stacks alone, and crashes in a thread with a small one. There nodes hand their edges to the first one being
+# freed (200 ns a node).
 
 _dismantling = threading.local()
 
@@ -166,7 +167,7 @@ _dismantling = threading.local()
 def _dismantle(self: Node) -> None:
     held: Any = getattr(self, "edges", ())
     self.edges = ()
-    if not self.materializes:  # A context of the user's, who may keep anything in it.
+    if not self.materializes:  # The context of a custom Function, which may hold any object.
         held = (held, dict(self.__dict__))
         self.__dict__.clear()
     waiting = getattr(_dismantling, "waiting", None)
@@ -187,7 +188,7 @@ if sys.version_info[:2] == (3, 13):
 
 
 def as_caller(call: Callable[..., Any], *args: Any) -> Any:
-    """Run a user's hook under the modes and guards of the caller of `backward`."""
+    """Run a user hook with the dispatch state of the caller of `backward`."""
     state = STATE.get()
     if state.caller is None:
         return call(*args)
@@ -204,7 +205,7 @@ def _check_hook(hook: Any, method: str) -> None:
 
 
 def add_tensor_hooks(node: Node, number: int, hooks: dict[int, Any]) -> None:
-    """Have the gradient of output `number` pass through `hooks`."""
+    """Make the gradient of output `number` pass through `hooks`."""
     if node.tensor_hooks is None:
         node.tensor_hooks = {}
         node.special = True
@@ -212,7 +213,7 @@ def add_tensor_hooks(node: Node, number: int, hooks: dict[int, Any]) -> None:
 
 
 class AccumulateGrad(Node):
-    """Adds what arrives to `variable.grad`."""
+    """The accumulator of a leaf: adds gradients to `variable.grad`."""
 
     __slots__ = ("_leaf",)
 
@@ -220,7 +221,7 @@ class AccumulateGrad(Node):
 
     @property
     def variable(self) -> Any:
-        """The leaf; None when nobody holds it any more, and so nobody could read its gradient."""
+        """The leaf; None when it was freed, and its gradient cannot be read."""
         return self._leaf()
 
     def apply(self, grad: Any) -> tuple[()]:
@@ -249,7 +250,7 @@ class AccumulateGrad(Node):
         return ()
 
     def apply_nothing(self) -> None:
-        """Do what is done when backward came here with no gradient: the hooks are called all the same."""
+        """Run the accumulator without a gradient: the hooks are called all the same."""
         variable = self._leaf()
         if variable is not None and variable._tl_post_accumulate_hooks:
             _after_accumulation(variable)
@@ -273,10 +274,10 @@ def _detached(grad: Any) -> Any:
     return wrap(grad._tl_data)
 
 
-# Note [Taking a gradient over]
-# The first gradient that reaches a leaf may become `leaf.grad` without a copy if nobody else can see its memory: the
-# tensor is held by the engine alone, the array by the tensor alone, and the array owns its memory. Reference counts
-# tell, and how many the engine's own frames hold is counted once, by making the same calls on a throw-away object.
+# Note [Taking a gradient over] The first gradient that reaches a leaf may become `leaf.grad` without a copy if there is
+# no other reference to its memory: the tensor is held by the engine alone, the array by the tensor alone, and the array
+# owns its memory. Reference counts show this; the number of references in the engine's own frames is measured once, by
+# making the same calls on a dummy object.
 
 
 class _Probe:
@@ -324,11 +325,11 @@ def leaf_edge(leaf: Any) -> Edge:
         node.edges = ()
         node.sequence_number = _next_accumulator()
         node.shape, node.dtype = leaf._tl_data.shape, meta.grad_dtype or leaf._tl_data.dtype
-        if meta.grad_dtype is None:  # Whatever arrives.
+        if meta.grad_dtype is None:  # Any dtype.
             node.dtype = None
         if meta.hooks is not None:
             add_tensor_hooks(node, 0, meta.hooks)
-        # Of two threads that use the leaf for the first time at once, both go on with the edge of one of them.
+        # Two threads that first use the leaf at once both continue with the edge of one of them.
         edge = meta.__dict__.setdefault("leaf_edge", (node, 0))
         if edge is None:
             edge = meta.leaf_edge = (node, 0)
@@ -354,7 +355,7 @@ def _nowhere(tensor: Any) -> Edge:
 
 
 def edge_of(tensor: Any) -> Edge | None:
-    """Return where the gradient of `tensor` goes, or None when it requires none."""
+    """Return the edge for the gradient of `tensor`, or None when it requires none."""
     edge: Edge | None = tensor._tl_edge
     meta = tensor._tl_meta
     if meta is None:
@@ -372,14 +373,14 @@ def edge_of(tensor: Any) -> Edge | None:
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes: stands for the tensor in `autograd.grad` and `autograd.backward`.
+    """The edge to which the gradient of a tensor goes: replaces the tensor in `autograd.grad` and `autograd.backward`.
 
     Source: PyTorch's `torch.autograd.graph.GradientEdge`.
     """
 
     node: Node
     output_nr: int
-    #: A leaf, which its node does not keep alive.
+    #: The leaf, kept alive here: its node does not.
     ownership_token: Any = None
 
 
@@ -428,7 +429,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
 
 def _attached(tensor: Any, edge: Edge | None, counter: Any) -> Any:
     if edge is not None:
-        # Formulas of a backward that is itself recorded go on from here; nothing else looks at these.
+        # The history, used by formulas of a backward that is itself recorded, and by nothing else.
         tensor._tl_edge = edge
         tensor._tl_tracked = True
         tensor._tl_counter = counter

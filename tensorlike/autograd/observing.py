@@ -1,8 +1,8 @@
-"""Seeing every node that is recorded: what saved-tensor hooks and anomaly detection are made of.
+"""Observing every recorded node, for saved-tensor hooks and anomaly detection.
 
 # Note [Observers are modes]
-Nothing in the recording of an operation looks for observers. While there is one, a mode of our own is on the stack, so
-that every call takes the long way; after each, the nodes it added are found by walking from its result.
+Recording an operation does not test for observers. While there is one, a mode of our own is on the stack, so that every
+call takes the general path; after each, the nodes it added are found by walking from its result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .node import Node, edge_of, next_sequence_number
 __all__ = ["NodeObserver", "observed"]
 
 def observed(node: Node) -> None:
-    """Show a node to the observers: for custom Functions, which are not dispatched."""
+    """Pass a node to the observers. Called for custom Functions, which are not dispatched."""
     for activation in STATE.get().observers:
         if not activation.over:
             activation.mode.saw(node)
@@ -33,7 +33,7 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
 
     @abc.abstractmethod
     def saw(self, node: Node) -> None:
-        """Look at a new node."""
+        """Observe a new node."""
 
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

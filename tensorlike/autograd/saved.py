@@ -1,4 +1,4 @@
-"""Hooks on what the graph saves: `saved_tensors_hooks` and what is built on it."""
+"""Hooks on saved values: `saved_tensors_hooks`, `save_on_cpu` and others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .observing import NodeObserver
 __all__ = ["disable_saved_tensors_hooks", "innermost_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
 def innermost_hooks() -> saved_tensors_hooks | None:
-    """Return the hooks that pack what this thread or task saves now."""
+    """Return the hooks that pack the saved values of this thread or task now."""
     for activation in reversed(STATE.get().observers):
         if isinstance(activation.mode, saved_tensors_hooks) and not activation.over:
             return activation.mode
@@ -22,7 +22,7 @@ def innermost_hooks() -> saved_tensors_hooks | None:
 
 
 class saved_tensors_hooks(NodeObserver):
-    """Have what operations in this block save for backward packed now and unpacked when backward needs it.
+    """Pack the values that operations in this block save, and unpack them when backward needs them.
 
     `pack_hook(tensor)` returns anything; `unpack_hook` gets that and returns a tensor of the same values. Of nested
     blocks the innermost packs. Backward may run outside the block.
@@ -63,7 +63,7 @@ class saved_tensors_hooks(NodeObserver):
             if name.startswith("_saved_") and hasattr(node, name):
                 setattr(node, name, self._packed(getattr(node, name), node))
         for item in getattr(node, "_saved", None) or ():
-            # Where it goes in the graph stays with what a custom Function saved.
+            # The edge of a value saved by a custom Function stays with it.
             if item is not None and item.packed is None:
                 item.packed = self.pack(item.array, item.counter, item.version, node)
                 item.array = item.counter = None
@@ -78,7 +78,7 @@ class saved_tensors_hooks(NodeObserver):
         return self.pack(*saved, node)
 
     def pack(self, array: Any, counter: Any, version: int, node: Node) -> Packed:
-        """Return what stands for a saved value from now on."""
+        """Pack a saved value by the hook and return its replacement."""
         tensor = wrap(array)
         seen = tensor._tl_counter = [0]
         value = self.pack_hook(tensor)
@@ -109,7 +109,8 @@ class disable_saved_tensors_hooks(Switch):
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep what operations in this block save in the host's memory, and move it back when backward needs it.
+    """Keep the values that operations in this block save in the host's memory, and move them back when backward needs
+    them.
 
     `pin_memory` is accepted and changes nothing.
 

@@ -1,4 +1,4 @@
-"""Who answers a call. Knows Python types; knows nothing of arrays or gradients."""
+"""Dispatch of calls to modes and overriding types. Knows Python types, not arrays or gradients."""
 
 from .api import (
     handle_torch_function,

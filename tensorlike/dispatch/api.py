@@ -1,4 +1,4 @@
-"""Helpers for the authors of overridable functions: ask first, or let a decorator ask."""
+"""Helpers for the authors of overridable functions: tests for overriding operands, and decorators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether one of `relevant_args` overrides functions, or a mode is active and wants to be asked.
+    """Return whether one of `relevant_args` overrides functions, or a mode is active.
 
     >>> import tensorlike as tl
     >>> has_torch_function((tl.ones(2), 3.0))
@@ -58,9 +58,9 @@ def has_torch_function_variadic(*values: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Ask the modes and the types of `relevant_args` to answer `public_api(*args, **kwargs)`.
+    """Dispatch `public_api(*args, **kwargs)` to the modes and the types of `relevant_args`.
 
-    Call it when `has_torch_function(relevant_args)` is true. Raises TypeError when nobody answers.
+    Call it when `has_torch_function(relevant_args)` is true. Raises TypeError when all of them return NotImplemented.
 
     >>> import tensorlike as tl
     >>> class Duck:
@@ -125,7 +125,7 @@ def overridable(
     namespace: str | None = None,
     mutates: Sequence[str] | None = None,
 ) -> Any:
-    """Make a Python function interceptable by the types it is handed and list it among the overridable ones.
+    """Make a Python function overridable by the types of its operands, and list it among the overridable ones.
 
     The operands are the parameters annotated with `Tensor` (alone, optional, or in a sequence), or those named in
     `operands`. Implementations receive the decorated function as `func` and the arguments as they were passed.

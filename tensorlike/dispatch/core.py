@@ -1,8 +1,7 @@
-"""Who answers a call: the order of the types asked, the modes, the guards.
+"""Dispatch: the order of overriding types, modes and guards.
 
-This module knows Python types and nothing else: neither arrays, nor tensors, nor gradients. The tensor package tells it
-which types are plain (`register_plain`) and how the default implementation gives results their type
-(`register_default`).
+This module knows only Python types: neither arrays, nor tensors, nor gradients. The tensor package registers which
+types are plain (`register_plain`) and how the default implementation gives results their type (`register_default`).
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from .state import (
 )
 
 __all__ = [
+    "ANYWAY",
     "CLEAR",
     "MISSING",
     "OPTIONAL_TENSORS",
@@ -86,12 +86,12 @@ def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Plan(NamedTuple):
-    """The answer to "who is asked, in which order" for one tuple of operand types."""
+    """The overriding types of one tuple of operand types, in dispatch order."""
 
     types: tuple[type, ...]
     positions: tuple[int, ...]
     default: type | None
-    #: Whether the types are asked one after the other: some override, and not all by inheriting the default.
+    #: Whether the handlers are called one after the other: some type overrides, and not all by inheriting the default.
     asked: bool = False
 
 
@@ -104,7 +104,7 @@ _warned: WeakSet[type] = WeakSet()
 
 
 class ProvidedToDispatch(Provided):
-    """What dispatch is told by the packages above: see Note [Provided from above]."""
+    """The objects that packages above provide to dispatch: see Note [Provided from above]."""
 
     __slots__ = ("default_implementation", "disabled_implementation", "propagate", "rules_for", "settle")
 
@@ -186,7 +186,7 @@ def outside_stacklevel() -> int:
 
 
 def plan_for(key: tuple[type, ...]) -> Plan:
-    """Return who is asked for operands of the types `key`: subclasses before superclasses, otherwise left to right."""
+    """Return the plan for operands of the types `key`: subclasses before superclasses, otherwise left to right."""
     plan = _PLANS.get(key)
     if plan is None:
         plan = _make_plan(key)
@@ -211,7 +211,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
         positions.insert(at, position)
     if types:
         default = None
-        # A type that declares attributes has every call pass the default implementation, which hands them on.
+        # Calls of a type that declares attributes pass the default implementation, which propagates them.
         inherited = PROVIDED.default_implementation
         if all(getattr(t.__torch_function__, "__func__", None) is inherited for t in types) and not any(  # type: ignore[attr-defined]
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
@@ -230,7 +230,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
 
 
 def overriding_types(operands: Iterable[Any]) -> tuple[type, ...]:
-    """Return the distinct overriding types among `operands`, in the order they are asked."""
+    """Return the distinct overriding types among `operands`, in dispatch order."""
     return plan_for(tuple(map(type, operands))).types
 
 
@@ -268,7 +268,7 @@ def dispatch(
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if not own:
                 return form.run_undispatched(args, kwargs)
-            # What the library builds on modes, such as saved-tensor hooks, is not the guard's to switch off.
+            # Modes of the library itself, such as saved-tensor hooks, are not switched off by the guard.
             try:
                 return _ask_mode(form.key, _NOBODY, state.but(modes=own), operands, args, kwargs)
             finally:
@@ -280,7 +280,7 @@ def dispatch(
             if state.subclasses_disabled:
                 plan = _NOBODY
             return _ask_mode(form.key, plan, state, operands, args, kwargs, reflected=reflected)
-        plan = _NOBODY  # What is left of the guards switches the types off.
+        plan = _NOBODY  # The remaining guards switch the types off.
     if not plan.types:
         return form.run_undispatched(args, kwargs)
     if plan.default is not None:
@@ -293,7 +293,7 @@ def dispatch(
 
 
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask modes and types about a call of `function`, whose own code the caller runs when nobody is to be asked."""
+    """Dispatch a call of `function` to modes and types; without any, the caller runs the function itself."""
     plan = plan_for(tuple(map(type, operands)))
     state = _get_state()
     if state.trace is not None:
@@ -341,22 +341,23 @@ def _ask_mode(
     return ask_types(function, plan, operands, args, kwargs, mode, reflected)
 
 
+#: What an operator names as `reflected` that is always left to Python when it is refused: two objects are compared for
+#: equality by identity if by nothing else, and after an in-place operator Python asks the one that is not in place.
+ANYWAY: Final = "anyway"
+
+
 def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...]) -> bool:
     """Return whether an operator that every type refused is left to the method `reflected` of its right operand.
 
-    The operands' types decide: the right one overrides, and has a method of its own for Python to ask. Two objects are
-    always compared for equality, by identity if by nothing else. An in-place operator names itself: Python asks the
-    one that is not in place, which may be answered.
+    The operands' types decide: the right one overrides, and has a method of its own for Python to ask.
     """
-    if reflected.startswith("__i"):
+    if reflected == ANYWAY:
         return bool(types)
     left, right = type(operands[0]), type(operands[1])
     if right not in types:
         return False
     method = getattr(right, reflected, None)
-    if method is getattr(object, reflected, None):
-        return reflected in ("__eq__", "__ne__")
-    return method is not None and method is not getattr(left, reflected, None)
+    return method is not None and method not in (getattr(left, reflected, None), getattr(object, reflected, None))
 
 
 def ask_types(
@@ -368,7 +369,7 @@ def ask_types(
     mode: Any = None,
     reflected: str | None = None,
 ) -> Any:
-    """Ask the overriding types of a call in their order, and raise TypeError when none of them answers.
+    """Call the handlers of the overriding types in order; raise TypeError if all return NotImplemented.
 
     An operator returns NotImplemented instead where Python has another method to ask: see `is_left_to`.
     """

@@ -1,9 +1,9 @@
-"""Functions whose code is written when they are first called.
+"""Functions whose code is generated on the first call.
 
 # Note [Code on first call]
 A library of hundreds of operations has thousands of generated functions, and compiling one takes 300 microseconds. So a
 generated function starts with the code of `_stub`, which all of them share; its first call writes and compiles the real
-source and gives it to the same function object, so that nobody who holds the function notices. Generated code finds its
+source and gives it to the same function object, so that references to the function stay valid. Generated code finds its
 values among its globals, a dict of its own. Equal sources are compiled once; each function has a copy of the code,
 since the interpreter keeps what it learns about a function with its code.
 
@@ -29,7 +29,7 @@ _lock = threading.RLock()
 renew_after_fork(globals(), "_lock")
 #: The compiled code of every source, and its lines.
 _codes: dict[str, tuple[CodeType, list[str]]] = {}
-#: What a function's source is written with: its kind, the name it has there, and a function with its arguments.
+#: How to write a function's source: its kind, its name in the source, and the writer with its arguments.
 _Pending = tuple[str, str, Callable[..., tuple[str, Mapping[str, Any]]], tuple[Any, ...]]
 
 
@@ -136,6 +136,6 @@ def materialize(function: Any) -> None:
         if not space["__keeps_defaults__"]:
             function.__defaults__ = made.__defaults__
             function.__kwdefaults__ = made.__kwdefaults__
-        # The last step, and the one that counts: a call that an interrupt ends before it begins anew.
+        # The last step, which takes effect: after an interrupt before it, the next call starts again.
         function.__code__ = code
         space.pop("__pending__", None)

@@ -1,4 +1,4 @@
-"""The words of a dispatch that failed: who was asked, in which order, and what to do."""
+"""Errors of failed dispatch: the handlers called, their order, and advice."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 class Step(NamedTuple):
-    """One that is asked: a mode, or a type by one of its operands."""
+    """One step of dispatch: a mode, or a type with one of its operands."""
 
     #: "mode" or "type".
     kind: str
-    #: The type asked, or the type of the mode.
+    #: The overriding type, or the type of the mode.
     type: type
-    #: The operand that is asked: the parameter's name, with an index where it stands in a sequence; "" for a mode.
+    #: The operand of that type: the parameter's name, with an index if it is in a sequence; "" for a mode.
     operand: str
-    #: The operand's place among the operands; None for a mode.
+    #: The operand's position among the operands; None for a mode.
     position: int | None
-    #: Why it is asked at this place.
+    #: The reason for its position in the order.
     reason: str
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any]
     is_property = getattr(function, "__name__", "") in ("__get__", "__set__")
     try:
         signature = None if is_property else inspect.signature(function)
-    except (TypeError, ValueError):  # A function written in C need not say.
+    except (TypeError, ValueError):  # A function written in C may have no signature.
         signature = None
     parameters = [] if signature is None else list(signature.parameters.values())
     names: list[tuple[str, Any]] = []
@@ -89,7 +89,7 @@ def steps(
     kwargs: dict[str, Any],
     mode: Any = None,
 ) -> tuple[Step, ...]:
-    """Return who is asked about a call, in order, and why: the words of `overrides.explain` and of every TypeError."""
+    """Return the steps of dispatching a call, with reasons: the text of `overrides.explain` and of every TypeError."""
     found = []
     types = plan.types
     if mode is not None:
@@ -120,7 +120,7 @@ def no_implementation(
     kwargs: dict[str, Any],
     mode: Any,
 ) -> TypeError:
-    """Return the TypeError for a call that every implementation asked answered with NotImplemented."""
+    """Return the TypeError for a call for which every handler returned NotImplemented."""
     name, types = function_name(function), plan.types
     names = ", ".join(t.__name__ for t in types)
     text = f"no implementation found for '{name}' on types that implement __torch_function__: [{names}]"
@@ -155,7 +155,7 @@ def _capital(text: str) -> str:
 
 
 def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequence[Any]) -> Sequence[Any]:
-    """Return the pairwise rules of which one would be asked when all `types` return NotImplemented, best first."""
+    """Return the pairwise rules that apply when all `types` return NotImplemented, the most specific first."""
     from . import core
 
     rules_for = core.PROVIDED.rules_for
@@ -163,7 +163,7 @@ def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequenc
 
 
 def no_rule(name: str, types: Sequence[type]) -> str:
-    """Return the line that says how two types that do not know each other are settled; "" when there are no two."""
+    """Return the line about pairwise rules for two unrelated types; "" unless there are two."""
     unrelated = [
         (a, b)
         for index, a in enumerate(types)
@@ -188,7 +188,7 @@ def inherits_default(kind: type) -> bool:
 
 
 def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeType) -> RecursionError:
-    """Return the error being handled, or one that names the cure when the same call came back through the same types.
+    """Return the error being handled, or one with advice when the same call came back through the same types.
 
     The caller has no variable with the error: looking at its frame here would leave it a copy of that.
     """

@@ -1,10 +1,10 @@
-"""What a child process mends after a fork: locks that other threads of its parent may have held.
+"""Repairs in a child process after a fork: locks that other threads of its parent may have held.
 
 # Note [After a fork]
-A child has one thread, the one that forked. A lock which another thread held stays locked there for ever, and what that
-thread was in the middle of is never finished. So each lock of the library is replaced in the child, and each table is
-written so that a build that was cut off is begun anew. Imports have locks that cannot be replaced: a fork waits for
-those of this library and of the arrays beneath it that are under way.
+A child has one thread, the one that forked. A lock which another thread held stays locked there for ever, and the work
+of that thread is never finished. So each lock of the library is replaced in the child, and each table is written so
+that an interrupted build starts again. Imports have locks that cannot be replaced: a fork waits for those of this
+library and of the arrays beneath it that are under way.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _IMPORTED_LATE: Final = frozenset(("tensorlike", "numpy", "scipy"))
 
 
 def after_fork(function: Callable[[], None]) -> None:
-    """Have `function` called in each child process, where the system has forks."""
+    """Register `function` to be called in each forked child process."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=function)
 
 
 def renew_after_fork(namespace: dict[str, Any], name: str, make: Callable[[], Any] = threading.RLock) -> None:
-    """Have the lock that a module keeps under `name` replaced in each child process."""
+    """Register the lock `name` of a module to be replaced in each child process."""
 
     def renew() -> None:
         namespace[name] = make()
@@ -38,7 +38,7 @@ def renew_after_fork(namespace: dict[str, Any], name: str, make: Callable[[], An
 
 
 def _finish_imports() -> None:
-    """Wait for the imports that other threads are in the middle of."""
+    """Wait for the imports in other threads to finish."""
     for name, module in tuple(sys.modules.items()):
         if name.partition(".")[0] in _IMPORTED_LATE:
             spec = getattr(module, "__spec__", None)

@@ -28,14 +28,14 @@ _PREFIX = "<tensorlike "
 
 
 class Piece(NamedTuple):
-    """One piece of generated source: its file name, which says what it is for, and the text."""
+    """One piece of generated source: its file name, which names its purpose, and the text."""
 
     filename: str
     source: str
 
     @property
     def kind(self) -> str:
-        """What the source is: "wrapper", "implementation", "subclass path", "recording" or "node"."""
+        """The kind of source: "wrapper", "implementation", "subclass path", "recording" or "node"."""
         return self.filename.removeprefix(_PREFIX).partition(" of ")[0]
 
     @property
@@ -60,7 +60,7 @@ def forms_named(name: str) -> list[Form]:
 
 
 def pieces(functions: Iterable[Callable[..., Any]]) -> Iterator[Piece]:
-    """Yield what is generated for these functions, whose code is written now if need be; each file once."""
+    """Yield the generated code of these functions, writing it if necessary; each file once."""
     seen = set()
     for function in functions:
         materialize(function)
@@ -84,7 +84,7 @@ def _functions(forms: Iterable[Form]) -> Iterator[Callable[..., Any]]:
 
 
 def pieces_of(name: str) -> list[Piece]:
-    """Return what is generated for the function `name`, all forms of it.
+    """Return the generated code of all forms of the function `name`.
 
     >>> [piece.filename for piece in pieces_of("trunc")][:3]
     ['<tensorlike wrapper of tensorlike.trunc>', '<tensorlike implementation of tensorlike.trunc>', \

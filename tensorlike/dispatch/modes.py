@@ -1,4 +1,4 @@
-"""Modes and guards: what a thread or task switches on and off around its calls."""
+"""Modes and guards, which a thread or task switches on and off around its calls."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctio
 
 
 class TorchFunctionMode:
-    """A context in which every public call of this thread or task is offered to `__torch_function__` of the mode.
+    """A context in which every public call of this thread or task is dispatched to the mode's `__torch_function__`.
 
-    Modes nest: the innermost is asked first and is off its own stack while it answers, so that it may call the
-    function again; returning NotImplemented passes the call to the operands' types. Leaving the context, by an
-    exception too, restores what was before.
+    Modes nest: the innermost comes first and is off the stack while its handler runs, so that it may call the function
+    again; returning NotImplemented passes the call to the operands' types. Leaving the context, by an exception too,
+    restores what was before.
 
     >>> import tensorlike as tl
     >>> class Names(TorchFunctionMode):
@@ -99,7 +99,7 @@ class _Guard(Switch):
 
 
 class DisableTorchFunctionSubclass(_Guard):
-    """A context in which operands' types are not asked; modes still are.
+    """A context without dispatch to operands' types; modes still see calls.
 
     >>> import tensorlike as tl
     >>> class Sub(tl.Tensor):
@@ -119,7 +119,7 @@ class DisableTorchFunctionSubclass(_Guard):
 
 
 class DisableTorchFunction(_Guard):
-    """A context in which neither operands' types nor modes are asked.
+    """A context without dispatch, neither to operands' types nor to modes.
 
     Source: PyTorch's `torch._C.DisableTorchFunction`.
     """

@@ -1,19 +1,19 @@
-"""`Operation`: what the library knows about one function; `Form`: one of the public functions that it is found as.
+"""`Operation`: all facts about one function; `Form`: one of the public functions of an operation.
 
 # Note [One operation per function]
-`tl.add.operation` is the object on which every fact about `add` lies: what its declaration says and what is attached to
-it later, such as derivatives and batching rules. A primitive, a composite, a method, a property, a factory and a user's
-`@overridable` function have one alike; the user's has every fact at its default, which claims nothing. So a question
-about a function is put to its operation and never to its name: two functions of one name are two operations.
+`tl.add.operation` is the object with every fact about `add`: those of its declaration and those attached later, such as
+derivatives and batching rules. A primitive, a composite, a method, a property, a factory and a user's `@overridable`
+function have one alike; the user's has every fact at its safe default. So facts about a function are read from its
+operation, never looked up by its name: two functions of one name are two operations.
 
-`tl.add`, `Tensor.add`, `Tensor.add_` and `Tensor.__add__` are forms of it. What differs between them (the parameters,
-the implementation, what is written) lies on the `Form`. Neither knows arrays or gradients: a primitive of the tensor
-package is an operation of a subclass.
+`tl.add`, `Tensor.add`, `Tensor.add_` and `Tensor.__add__` are forms of it. Their differences (the parameters, the
+implementation, the mutated parameters) are attributes of the `Form`. Neither knows arrays or gradients: a primitive of
+the tensor package is an operation of a subclass.
 
 # Note [Variants]
-Some operations do what another one does: with the operands exchanged (`__rsub__`), written into the first of them
-(`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`). Their
-declaration names the other one, `variant` says so, and `variants` of the other one lists them.
+Some operations compute the same as another one: with the operands exchanged (`__rsub__`), written into the first of
+them (`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`).
+Their declaration names the other one, `variant` refers to it, and `variants` of the other one lists them.
 
 # Note [What a call writes]
 `Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
@@ -72,9 +72,9 @@ def _is_inplace_name(name: str) -> bool:
 def mutates_of(
     kind: str, name: str, parameters: Sequence[Parameter], declared: Sequence[str] | Mutates | None = None
 ) -> Mutates:
-    """Return what a function of that kind and name writes: see Note [What a call writes].
+    """Return the parameters that a function of that kind and name writes: see Note [What a call writes].
 
-    `declared` stands in place of what the conventions say of the first parameter.
+    `declared` replaces the conventions for the first parameter.
     """
     found: dict[str, str | None] = {}
     names = [p.name for p in parameters]
@@ -114,14 +114,14 @@ REFLECTED, INPLACE, SPECIAL_CASE = "reflected", "inplace", "special case"
 
 
 class Variant(NamedTuple):
-    """What an operation is of another one: see Note [Variants]."""
+    """The relation of an operation to another one: see Note [Variants]."""
 
     kind: str
     of: Operation
 
 
 class Operation:
-    """What is known of one function, in all its forms: see Note [One operation per function]."""
+    """The facts about one function, in all its forms: see Note [One operation per function]."""
 
     __slots__ = (
         "batching",
@@ -155,7 +155,7 @@ class Operation:
         self.namespace = namespace
         #: The parameters as declared; each form has its own.
         self.parameters = parameters
-        #: It is written with other public operations, which types may be asked about in turn.
+        #: It is a composite: written with other public operations, which are dispatched in turn.
         self.composite = composite
         #: Each element of the result is computed from the elements of the operands at its place.
         self.elementwise = False
@@ -170,21 +170,21 @@ class Operation:
         self.deprecated_orders: tuple[tuple[str, ...], ...] = ()
         #: True when the result shares memory with the first operand, "maybe" when it may.
         self.view: bool | str = False
-        #: Formulas of the gradient of each operand that has one, as functions of public operations.
+        #: The formula of the gradient of each operand that has one, by public operations.
         self.vjp: Mapping[str, Callable[..., Any]] | None = None
         #: The same on raw arrays, for a backward that is not itself recorded.
         self.raw_vjp: Mapping[str, Callable[..., Any]] = {}
         #: The rules of forward mode and of whole batches, where the transforms have one.
         self.jvp: Callable[..., Any] | None = None
         self.batching: Callable[..., Any] | None = None
-        #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+        #: Results of different objects can be compared: they are no addresses, texts or nodes.
         self.comparable = True
-        #: The functions of its name in other namespaces do the same.
+        #: The functions of its name in other namespaces compute the same.
         self.namesakes = True
-        #: What it is of another operation, and the operations that are such of this one: see Note [Variants].
+        #: Its relation to another operation, and the variants of this one: see Note [Variants].
         self.variant: Variant | None = None
         self.variants: tuple[Operation, ...] = ()
-        #: Every public function that it is found as, the main one first.
+        #: Its forms: all public functions, the main one first.
         self.forms: list[Form] = []
 
     def def_jvp(self, rule: Callable[..., Any]) -> None:
@@ -216,7 +216,7 @@ class Operation:
         random: bool | str | None = False,
         differentiable: bool = True,
     ) -> None:
-        """Note the facts that declarations of every kind may state; operations are named by one of their functions.
+        """Set the facts that declarations of every kind may state; operations are named by one of their functions.
 
         Raises TypeError for names that are none of the parameters.
         """
@@ -258,7 +258,7 @@ class Operation:
 
 
 class Form:
-    """One public function of an operation: where it is found, its signature, and what runs behind it."""
+    """One public function of an operation: its namespace, its signature, and its implementation."""
 
     __slots__ = (
         "check",
@@ -282,7 +282,7 @@ class Form:
 
     # Both are set as soon as the public function is made, which needs the form.
     function: Callable[..., Any]
-    #: What an implementation is handed as `func`: the function, or a property's `__get__` or `__set__`.
+    #: The `func` that implementations receive: the function, or a property's `__get__` or `__set__`.
     key: Callable[..., Any]
 
     def __init__(
@@ -302,22 +302,22 @@ class Form:
         self.operation = operation
         #: "function", "method", "operator", "inplace", "property", "setter", "alias" or "factory".
         self.kind = kind
-        #: What runs when no type and no mode overrides the call.
+        #: The implementation, which runs when no type and no mode overrides the call.
         self.implementation = implementation
         self.namespace = namespace
         self.name = name
         self.parameters = parameters
-        #: What a call writes: see Note [What a call writes].
+        #: The parameters that a call writes: see Note [What a call writes].
         self.mutates = mutates_of(kind, name, parameters, mutates)
         self.nowrap = nowrap
         self.overridable = overridable
-        #: The form that types are asked about in place of this one: `x + y` is a call of `Tensor.add` to them.
+        #: The form that types receive in place of this one: `Tensor.add` for `x + y`.
         self.reports = reports
-        #: Answers for a class that inherits the default implementation, or returns NotImplemented: a shortcut.
+        #: A shortcut for a class that inherits the default implementation; may return NotImplemented.
         self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
-        #: Complains of operands that are no tensors, for implementations that do not check them themselves.
+        #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
         self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
-        #: The function as it is without modes, once it was needed: see Note [The plain set is the mode flag].
+        #: The wrapper without modes, once it was needed: see Note [The plain set is the mode flag].
         self.plain: Callable[..., Any] | None = None
         self.dummy: Callable[..., Any] | None = None
         #: Its sample inputs, once `tensorlike.testing.samples` is loaded; most forms have those of another one.
@@ -331,16 +331,18 @@ class Form:
 
     @property
     def of_library(self) -> bool:
-        """Whether the function is the library's own; what others declare says nothing but what it is told to."""
+        """Whether the function is the library's own; functions of others have only the facts that their declaration
+        states.
+        """
         return self.namespace.partition(".")[0] == "tensorlike"
 
     def operands(self) -> Iterator[Parameter]:
-        """Yield the parameters that dispatch looks at."""
+        """Yield the parameters that are operands."""
         return (p for p in self.parameters if p.operand)
 
     @property
     def schema(self) -> Schema:
-        """What callers may rely on, as data and, by `str()`, in the words of PyTorch's schemas."""
+        """The schema: the facts that callers may rely on, as data and, by `str()`, in the form of PyTorch's schemas."""
         from .schema import schema_of  # Asked for by readers, not by calls.
 
         return schema_of(self)
@@ -394,12 +396,12 @@ _GUARDED = CLEAR.but(subclasses_disabled=True)
 
 
 def _no_shortcuts() -> State:
-    """Return a State that is not clear: the wrapper's shortcuts for overriding types, which ask for one, are off."""
+    """Return a State that is not clear: disables the wrapper's override shortcuts, which test `state is CLEAR`."""
     return _GUARDED
 
 
 def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[..., Any]:
-    """Return what stands for the collector of `form` in a wrapper that never dispatches."""
+    """Return the collector of `form` for a wrapper that never dispatches."""
     implementation = form.implementation
 
     def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Any = None) -> Any:
@@ -420,7 +422,7 @@ def operation_of(function: Any) -> Operation:
 
 
 def undispatched(function: Any) -> Callable[..., Any]:
-    """Return what a public function runs when nothing overrides it, for calls by code that was dispatched itself."""
+    """Return the implementation of a public function, for calls without dispatch by code that was dispatched itself."""
     implementation: Callable[..., Any] = function._form.implementation
     return implementation
 

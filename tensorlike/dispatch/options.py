@@ -1,12 +1,12 @@
-"""Arguments that are no operands: their types, looked at when a call has failed.
+"""Options, the arguments that are no operands: checking their types after a call has failed.
 
 # Note [Types of options]
-PyTorch looks at the types of all arguments before it computes. Here a call that works must not pay for that: an option
-of a wrong type makes the implementation fail somewhere inside NumPy, with NumPy's error. Only then are the arguments
+PyTorch checks the types of all arguments before it computes. Here a call that works must not pay for that: an option of
+a wrong type makes the implementation fail somewhere inside NumPy, with NumPy's error. Only then are the arguments
 compared with the annotations, and the error replaced by the TypeError that names the argument. A `try` costs nothing
-until something is raised. What no failure would reveal (any object is true or false, True counts as 1) is tested where
-the option is used: a `bool` or an `int` in the generated implementations (4 and 9 ns), and for Python functions in the
-wrapper, for those options that were passed.
+until something is raised. Wrong types that would not fail (any object is true or false, True counts as 1) are tested
+where the option is used: a `bool` or an `int` in the generated implementations (4 and 9 ns), and for Python functions
+in the wrapper, for those options that were passed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .signature import POSITIONAL, VARIADIC, Parameter
 
 __all__ = ["LENIENT", "check_options", "fitting", "is_checked"]
 
-#: What PyTorch's own Python functions only ask for being true, or compare with the values they know.
+#: Options that PyTorch's own Python functions only test for truth, or compare with known values.
 LENIENT = frozenset((
     "_stacklevel", "align_corners", "align_to_window", "antialias", "compute_mode", "get_infos", "hard",
     "include_last_offset", "inplace", "mode", "nonlinearity", "recompute_scale_factor", "reduction", "return_indices",
@@ -73,12 +73,12 @@ def _alternatives(annotation: str) -> tuple[Any, ...]:
 
 
 def is_checked(parameter: Parameter) -> bool:
-    """Return whether the annotation of a parameter that is no operand says what it must be."""
+    """Return whether the annotation of an option allows a check of its type."""
     return parameter.operand is None and parameter.kind != VARIADIC and bool(_alternatives(parameter.annotation))
 
 
 def fitting(annotation: str, value: Any) -> bool:
-    """Return whether a value is of a type that an annotation allows; True where that cannot be told."""
+    """Return whether a value is of a type that an annotation allows; True if unknown."""
     if value is None and annotation not in ("bool", "int"):
         return True  # PyTorch takes it in many places where its signature does not say so.
     tests = _alternatives(annotation)

@@ -1,4 +1,4 @@
-"""What a package is told by those above it.
+"""Objects that a package is provided with by those above it.
 
 # Note [Provided from above]
 Imports point one way, and a package still calls functions of packages above it: the engine adds arrays, dispatch runs

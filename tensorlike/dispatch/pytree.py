@@ -1,10 +1,10 @@
-"""Nested containers: what is one, what it holds, and how it is made again.
+"""Pytrees: flattening nested containers and rebuilding them.
 
 # Note [One pytree]
-`SUPPORTED_NODES` says for each type of container how it is taken apart and put together; `register` adds to it. The
+`SUPPORTED_NODES` has for each type of container the functions that flatten and rebuild it; `register` adds to it. The
 public functions (`tensorlike.utils._pytree`) open exactly these and named tuples, as PyTorch's do. The library's own
-walks over arguments and results, `leaves` and `map_leaves`, open subclasses of list, tuple and dict and
-slices as well: a tensor must not be missed because it arrives in one.
+walks over arguments and results, `leaves` and `map_leaves`, open subclasses of list, tuple and dict and slices as well:
+a tensor must not be missed because it arrives in one.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class GetAttrKey:
 
 
 class Node(NamedTuple):
-    """How containers of one type are taken apart and put together."""
+    """The functions that flatten and rebuild containers of one type."""
 
-    #: What a TreeSpec calls the type: the type itself, and the function `namedtuple` for every named tuple.
+    #: The type in a TreeSpec: the type itself, and the function `namedtuple` for every named tuple.
     type: Any
-    #: Returns the children of a container, and what is needed besides them to make it again.
+    #: Returns the children of a container, and the context needed to rebuild it.
     flatten_fn: Callable[[Any], tuple[list[Any], Any]]
     unflatten_fn: Callable[[Iterable[Any], Any], Any]
     #: Returns pairs of a key and a child instead; None for a type whose children have no keys.
@@ -99,7 +99,7 @@ _UNKNOWN = Node(None, lambda d: ([], None), lambda v, _: None)
 
 
 def register(node: Node) -> None:
-    """Have containers of `node.type` opened. Raises ValueError for a type that is one already."""
+    """Register containers of `node.type`. Raises ValueError for a type that is registered already."""
     if node.type in SUPPORTED_NODES:
         raise ValueError(f"{node.type} is already registered as pytree node.")
     SUPPORTED_NODES[node.type] = node
@@ -119,7 +119,7 @@ def is_namedtuple_class(cls: Any) -> bool:
 
 
 def node_of(kind: type) -> Node | None:
-    """Return how containers of the type `kind` are opened, None for a type that is no container."""
+    """Return the Node for containers of the type `kind`, None for a type that is no container."""
     found = SUPPORTED_NODES.get(kind)
     if found is None and issubclass(kind, tuple) and is_namedtuple_class(kind):
         return SUPPORTED_NODES[namedtuple]
@@ -195,7 +195,7 @@ _SLICE = Node(slice, lambda s: ([s.start, s.stop, s.step], None), lambda v, _: s
 def _opened(kind: type) -> Node | None:
     """Find out how the library's own walks open values of the type `kind`, None for leaves."""
     found = node_of(kind)
-    # A type that takes part in the protocol is one value, though it may be a list to Python.
+    # A type with `__torch_function__` is a leaf, even if it is a list to Python.
     if found is None and not hasattr(kind, "__torch_function__"):
         if issubclass(kind, (tuple, list)):
             found = _SEQUENCE
@@ -210,7 +210,7 @@ def _opened(kind: type) -> Node | None:
 
 
 def children_of(value: Any) -> list[Any] | None:
-    """Return what the container `value` holds, None for a leaf."""
+    """Return the children of the container `value`, None for a leaf."""
     kind = type(value)
     node = _OPENED.get(kind, _UNKNOWN)
     if node is _UNKNOWN:
@@ -227,7 +227,7 @@ def rebuilt(container: Any, items: Iterable[Any]) -> Any:
 
 
 def leaves(value: Any) -> list[Any]:
-    """Return what lies in nested containers and slices, subclasses of list, tuple and dict among them."""
+    """Return the leaves of nested containers and slices, including subclasses of list, tuple and dict."""
     found: list[Any] = []
     _collect((value,), found)
     return found
@@ -259,7 +259,7 @@ def _collect(items: Iterable[Any], found: list[Any]) -> None:
             node = _opened(kind)
         if node is None:
             found.append(item)
-        elif kind is tuple or kind is list:  # What calls consist of.
+        elif kind is tuple or kind is list:  # The common containers of arguments.
             _collect(item, found)
         else:
             _collect(node.flatten_fn(item)[0], found)
@@ -277,7 +277,7 @@ def map_leaves(function: Callable[[Any], Any], value: Any, keep: bool = False) -
         node = _opened(kind)
     if node is None:
         return function(value)
-    # What calls consist of has a way of its own; leaves are not walked into, which halves the time.
+    # The common containers of arguments has a way of its own; leaves are not walked into, which halves the time.
     if kind is tuple or kind is list:
         items = [
             function(v) if _OPENED.get(type(v), _UNKNOWN) is None else map_leaves(function, v, keep) for v in value

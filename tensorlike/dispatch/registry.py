@@ -1,4 +1,4 @@
-"""The table of every public function: what introspection, stubs, tests and the audit are computed from."""
+"""The registry of public functions, the source of introspection, stubs, tests and the audit."""
 
 from __future__ import annotations
 

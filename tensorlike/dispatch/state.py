@@ -1,22 +1,22 @@
-"""What holds for the calls of one thread or task: its modes and guards, grad mode, hooks and transform levels.
+"""The dispatch state of a thread or task: its modes and guards, grad mode, hooks and transform levels.
 
 # Note [One State, one write]
-All that can be switched on and off around a call is one immutable `State` in one ContextVar. A switch builds the State
-that is to hold, sets it as its last step, inside a `try`, and restores what was there before by a single call of
-`STATE.set`, which an interrupt cannot cut in two. So a KeyboardInterrupt at any point leaves everything as it was.
-What pure Python cannot guard is the moment between the return of `__enter__` and the block, and the one between the
-block and the first instruction of `__exit__`.
+Everything that is switched on and off around a call is one immutable `State` in one ContextVar. A switch builds the new
+State, sets it as its last step, inside a `try`, and restores the former one by a single call of `STATE.set`, which an
+interrupt cannot split. So a KeyboardInterrupt at any point leaves everything as it was. What pure Python cannot guard
+is the moment between the return of `__enter__` and the block, and the one between the block and the first instruction
+of `__exit__`.
 
 # Note [The plain set is the mode flag]
 Every public function tests `type(operand) in PLAIN` before anything else (12 ns an operand). Entering a mode in any
 thread empties `PLAIN` and the last mode out refills it, so that with no mode anywhere modes cost nothing, and with one
-every call falls to `dispatch`, which reads the caller's own stack from the State. Where that has nothing to ask (in a
-thread with no mode of its own, or once the modes have been asked), the same wrapper runs on sets that are never
-emptied: `Form.run_undispatched`.
+every call falls to `dispatch`, which reads the caller's own stack from the State. If that has no mode to call (in a
+thread with no mode of its own, or after the modes), the same wrapper runs on sets that are never emptied:
+`Form.run_undispatched`.
 
 # Note [Activations]
 Each entering of a mode is an `Activation`. Whether a mode is on anywhere is derived from the activations that are
-alive, never counted: one that an interrupt kept from being left dies with the State that holds it, and the set is
+alive, never counted: one that was not left because of an interrupt dies with the State that holds it, and the set is
 filled again. Leaving a mode marks its activation as over, for all Contexts that copied the State meanwhile: a task that
 outlives the block, or a generator that was closed elsewhere, is in the mode no longer.
 """
@@ -58,7 +58,7 @@ _new = object.__new__
 
 
 class State:
-    """What is switched on and off for the calls of one thread or task. Never changed once it was set."""
+    """The switches for the calls of one thread or task. Immutable once it was set."""
 
     __slots__ = (
         "_off", "_on", "_outside", "_silenced", "_without_mode", "all_disabled", "anomaly", "caller", "clear",
@@ -93,7 +93,7 @@ class State:
     #: The operands that a policy converts now.
     converting: tuple[Any, ...]
     multithreading: bool
-    # Made when first asked for: neighbours that calls switch to and back.
+    # Made on first use: related States that calls switch to and back.
     _on: State | None
     _off: State | None
     _silenced: State | None
@@ -151,7 +151,7 @@ class State:
         return found
 
     def silenced(self) -> State:
-        """Return the State in which operands' types are not asked."""
+        """Return the State without dispatch to operands' types."""
         found = self._silenced
         if found is None:
             found = self._silenced = self.but(subclasses_disabled=True)
@@ -246,8 +246,8 @@ STATE: Final[contextvars.ContextVar[State]] = contextvars.ContextVar("tensorlike
 class Switch:
     """A context that changes fields of the State for a block: see Note [One State, one write].
 
-    Leaving it gives these fields back and leaves others as the block has set them. The library itself uses `_run`, or
-    a `Scoped` one.
+    Leaving it restores these fields, and keeps others as the block has set them. The library itself uses `_run`, or a
+    `Scoped` one.
     """
 
     __slots__ = ("_entered",)
@@ -256,7 +256,7 @@ class Switch:
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
-        #: What was there before and what was set, for each time that the context was entered and not left.
+        #: The former and the new fields, for each time that the context was entered and not left.
         self._entered: list[tuple[State, State]] = []
 
     def _switched(self, state: State) -> State:
@@ -265,7 +265,7 @@ class Switch:
 
     #: `_given(inner)`: the value of the `with` statement, given the State for the block.
     _given: ClassVar[Callable[[Any, State], Any] | None] = None
-    #: `_after(inner, found)`: what follows once the fields were given back; the block has left the State `found`.
+    #: `_after(inner, found)`: called once the fields were restored; `found` is the State at the end of the block.
     _after: ClassVar[Callable[[Any, State, State], None] | None] = None
 
     def _left(self, state: State, found: State) -> State:
@@ -319,7 +319,7 @@ class Switch:
 
 
 class Scoped(Switch):
-    """A context of the library's own blocks, which gives the State back when it dies without being left.
+    """A context of the library's own blocks, which restores the State when it dies without being left.
 
     Not for contexts that users may enter for good, as in `no_grad().__enter__()`.
     """
@@ -338,7 +338,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def restoring(function: F) -> F:
-    """Have a function that enters contexts restore the State when it raises.
+    """Make a function that enters contexts restore the State when it raises.
 
     For functions whose own `with` blocks an interrupt may hit where pure Python cannot guard them.
     """
@@ -428,14 +428,14 @@ def deactivate(activation: Activation) -> None:
 
 
 def live_activation(mode: Any) -> Activation | None:
-    """Return the latest activation of `mode` that is not over, in whichever thread or task that is."""
+    """Return the latest activation of `mode` that is not over, in any thread or task."""
     with _lock:
         found = [reference() for reference in ALIVE]
     return next((a for a in reversed(found) if a is not None and a.mode is mode), None)
 
 
 def _after_fork() -> None:
-    """Forget the modes of threads that this process does not have, and a lock that one of them may have held."""
+    """Drop the modes of other threads in a forked process, and replace the lock that one of them may have held."""
     global _lock
     _lock = threading.RLock()
     here = threading.get_ident()

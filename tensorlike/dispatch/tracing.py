@@ -1,11 +1,11 @@
-"""Watching a dispatch for `overrides.trace`, without a part in it.
+"""Recording dispatch for `overrides.trace`, without changing it.
 
 # Note [The same questions, watched]
 A traced call goes through the same code as any other: `_ask_mode` and `ask_types` of core.py. They are given stand-ins
-whose `__torch_function__` notes the time and passes the question on. The stand-ins for operands are made by indexing
-alone, so that whoever iterates over the operands sees the operands themselves.
+whose `__torch_function__` notes the time and calls the real handler. The stand-ins for operands are made by indexing
+alone, so that iterating over the operands gives the operands themselves.
 
-What is recorded into lies in the State of the thread or task, as modes do: calls outside never come here.
+The recorder lies in the State of the thread or task, as modes do: calls outside never come here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Asked", "Level", "Recorder", "WatchedCall", "traced"]
 
 
 class Asked(NamedTuple):
-    """One question: who was asked, by which operand, what came of it and how long it took."""
+    """One call of a handler: the mode or type, the operand, the outcome and the time."""
 
     #: "mode", "type", or "inherited" for a type with Tensor's own implementation.
     kind: str
@@ -38,9 +38,9 @@ class Asked(NamedTuple):
 
 
 class Recorder(Protocol):
-    """What records calls: the log of a trace."""
+    """The base of recorders of calls: the log of a trace."""
 
-    #: Calls that nobody is asked about are recorded as well.
+    #: Plain calls, without dispatch, are recorded as well.
     plain: bool
     closed: bool
 
@@ -52,7 +52,7 @@ class Recorder(Protocol):
 
 
 class Level(NamedTuple):
-    """How deep in the calls of one recorder the present call is."""
+    """The nesting depth of the present call for one recorder."""
 
     recorder: Recorder
     parent: int | None
@@ -62,7 +62,7 @@ class Level(NamedTuple):
 
 
 class WatchedCall:
-    """One call while it runs, and what is known of it afterwards."""
+    """One call while it runs, and its record afterwards."""
 
     __slots__ = ("args", "asked", "error", "function", "implementation", "kwargs", "operands", "seconds", "start")
 
@@ -74,15 +74,15 @@ class WatchedCall:
         self.args = args
         self.kwargs = kwargs
         self.asked: list[Asked] = []
-        #: Nobody was asked, and the function's own implementation ran.
+        #: No handler was called, and the function's own implementation ran.
         self.implementation = False
-        #: What was raised, in words: the error itself would be in a cycle.
+        #: The error as text: the error itself would be in a reference cycle.
         self.error = ""
         self.start = time.perf_counter()
         self.seconds = 0.0
 
     def ask(self, kind: str, of: type, position: int | None, question: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what `question(*arguments)` returns, and note who was asked and what came of it."""
+        """Call `question(*arguments)`, and record the handler and the outcome."""
         start = time.perf_counter()
         outcome = "raised"
         operand = ""
@@ -96,7 +96,7 @@ class WatchedCall:
         return result
 
     def raised(self, error: BaseException) -> None:
-        """Note what was raised."""
+        """Record the error."""
         text = str(error).strip().partition("\n")[0]
         self.error = f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -139,7 +139,7 @@ def traced(
     kwargs: dict[str, Any],
     reflected: str | None = None,
 ) -> Any:
-    """Do what `dispatch` does, or `handle` when there is no form, while the trace of `state` records it."""
+    """Run `dispatch`, or `handle` when there is no form, recorded by the trace of `state`."""
     if state.subclasses_disabled or state.all_disabled:
         plan = core._NOBODY
     asks = bool(plan.types) or (bool(state.modes) and not state.all_disabled)

@@ -1,11 +1,11 @@
-"""Public functions, written as source from their signature when first called: see Note [Code on first call].
+"""Public functions, generated as source from their signature on the first call: see Note [Code on first call].
 
 # Note [As the caller passed them]
-Implementations are handed `args` and `kwargs` exactly as the caller wrote them, and a plain call must not pay for it.
-So a wrapper takes its positional parameters as positional-only ones whose default is MISSING, and every keyword in one
-dict: `def sum(input=MISSING, dim=MISSING, keepdim=MISSING, /, **keywords)`. An empty dict costs 12 ns a call, against
-90 to 250 for `*args, **kwargs` and a search. What the caller sees (`inspect.signature`, errors about missing and
-unknown arguments) comes from the implementation behind it, `__wrapped__`, which has the exact signature.
+Implementations get `args` and `kwargs` exactly as the caller wrote them, and a plain call must not pay for it. So a
+wrapper takes its positional parameters as positional-only ones whose default is MISSING, and every keyword in one dict:
+`def sum(input=MISSING, dim=MISSING, keepdim=MISSING, /, **keywords)`. An empty dict costs 12 ns a call, against 90 to
+250 for `*args, **kwargs` and a search. What the caller sees (`inspect.signature`, errors about missing and unknown
+arguments) comes from the implementation behind it, `__wrapped__`, which has the exact signature.
 
 # Note [Blocks of a wrapper]
 A wrapper consists of blocks, each written by a function of that name below:
@@ -13,10 +13,10 @@ A wrapper consists of blocks, each written by a function of that name below:
 - `more`: too many arguments leave at once, 10 ns a call;
 - `hot`: a fast path that may return before anything else, if the operation has one;
 - `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
-- `foreign`: an operator leaves what it does not know to the other operand;
-- `known`: operands of types that were met before: they are asked (500 ns less than behind the collector), and
+- `foreign`: an operator returns NotImplemented for a foreign operand;
+- `known`: operands of types that were met before: dispatch to them (500 ns less than behind the collector), and
   elementwise operations give a result its subclass at once (300 ns less than behind `dispatch`);
-- `collect`: the rest is handed to the function's `collector`, which all functions share.
+- `collect`: all other calls go to the function's `collector`, which all functions share.
 
 `tests/golden` has wrappers of six kinds of operations, so that a change of a block is seen as what it generates.
 """
@@ -108,7 +108,7 @@ def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[s
     """
     names = [p.name for p in parameters if p.kind == POSITIONAL]
     variadic = ["*" + p.name for p in parameters if p.kind == VARIADIC]
-    # An absent operand is not plain. What else is absent, the implementation complains of.
+    # An absent operand is not plain. Other missing arguments are errors of the implementation.
     sure = next((i for i, p in enumerate(parameters) if not p.operand or p.default is not MISSING), len(names))
     sure = len(names) if variadic else min(sure, len(names))
     calls = _choice(names, sure, "implementation({})", *variadic)
@@ -259,7 +259,7 @@ def public_function(
     known: bool = True,
     reflected: str = "",
 ) -> Callable[..., Any]:
-    """Return the public function of `form`, which it enters there: it looks at the operands and runs or dispatches.
+    """Make the public function of `form` and store it there: it tests the operands and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
     `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict`, `known` and

@@ -1,4 +1,4 @@
-"""Building blocks of neural networks: modules, their parameters, and the functions they are made of."""
+"""Building blocks of neural networks: modules, their parameters, initialisation and functions."""
 
 from . import functional, init, modules, utils
 from .modules import *  # noqa: F403

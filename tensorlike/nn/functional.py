@@ -1,6 +1,6 @@
-"""The functions that neural networks are made of.
+"""The functions of neural networks.
 
-Every one can be intercepted by the types it is handed, as `tensorlike.nn.functional.NAME`.
+Overriding types see each of them as `tensorlike.nn.functional.NAME`.
 
 Same as PyTorch's module of that name.
 """

@@ -1,4 +1,4 @@
-"""Filling parameters before training: every function writes into its tensor, unrecorded, and returns it."""
+"""Initialising parameters: every function writes into its tensor, unrecorded, and returns it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LINEAR = frozenset(
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return by how much to scale weights in front of `nonlinearity` to keep the variance.
+    """Return the factor of the weights in front of `nonlinearity` that keeps the variance.
 
     `param` is the negative slope of "leaky_relu", 0.01 when not given. Raises ValueError for an unknown name.
 
@@ -58,7 +58,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             raise ValueError(f"negative_slope {slope} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity == "selu":
-        # The value found to work with the activation's own scaling.
+        # Found by experiment: the activation scales by itself.
         return 3.0 / 4
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
@@ -96,7 +96,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Fill `tensor` from the normal distribution with what lies outside [a, b] cut off, and return it.
+    """Fill `tensor` from the normal distribution truncated to [a, b], and return it.
 
     Warns when `mean` is more than two standard deviations outside [a, b], where few values of a normal
     distribution lie.
@@ -121,7 +121,7 @@ def trunc_normal_(
         values.uniform_(lower, upper, generator=generator).erfinv_()
         values.mul_(std * math.sqrt(2.0)).add_(mean)
         tensor.copy_(values)
-        # Rounding to the tensor's dtype may step over the ends.
+        # Rounding to the tensor's dtype may exceed the ends.
         return tensor.clamp_(min=a, max=b)
 
 
@@ -187,7 +187,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @overridable
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the convolution weight `tensor` so that channels pass unchanged as far as there are any; return it.
+    """Fill the convolution weight `tensor` with the Dirac delta, which passes channels unchanged; return it.
 
     `tensor` has 3, 4 or 5 dimensions, the first a multiple of `groups`; ValueError otherwise.
 
@@ -212,7 +212,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """Return how many inputs a unit has and how many outputs, from the shape of its weight."""
+    """Return the fan-in and fan-out, a unit's numbers of inputs and outputs, from the shape of its weight."""
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
@@ -228,7 +228,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 @overridable
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill `tensor` uniformly so that signals keep their variance forward and backward, and return it.
+    """Fill `tensor` from the uniform distribution that keeps the variance forward and backward, and return it.
 
     The values lie within gain · √(6 / (inputs + outputs)); `tensor` has at least 2 dimensions.
 
@@ -247,7 +247,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 @overridable
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill `tensor` normally so that signals keep their variance forward and backward, and return it.
+    """Fill `tensor` from the normal distribution that keeps the variance forward and backward, and return it.
 
     The standard deviation is gain · √(2 / (inputs + outputs)); `tensor` has at least 2 dimensions.
 
@@ -263,7 +263,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
-    """Return the standard deviation that keeps the variance, or None when there is nothing to fill."""
+    """Return the standard deviation that keeps the variance, or None for an empty tensor."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
@@ -273,15 +273,15 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 @overridable
 def kaiming_uniform_(
     tensor: Tensor,
-    a: Any = 0,  # What is no number is refused by calculate_gain.
+    a: Any = 0,  # calculate_gain raises for values other than numbers.
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill `tensor` uniformly so that signals keep their variance through `nonlinearity`, and return it.
+    """Fill `tensor` from the uniform distribution that keeps the variance through `nonlinearity`, and return it.
 
-    The values lie within gain · √(3 / fan); `mode` says whether the fan is the inputs ("fan_in": the variance is
-    kept forward) or the outputs ("fan_out": backward), `a` is the negative slope of "leaky_relu".
+    The values lie within gain · √(3 / fan); `mode` is "fan_in", which keeps the variance forward, or "fan_out", which
+    keeps it backward; `a` is the negative slope of "leaky_relu".
 
     >>> import tensorlike as tl
     >>> weight = tl.nn.init.kaiming_uniform_(tl.empty(3, 6), nonlinearity="relu")
@@ -301,12 +301,12 @@ def kaiming_uniform_(
 @overridable
 def kaiming_normal_(
     tensor: Tensor,
-    a: Any = 0,  # What is no number is refused by calculate_gain.
+    a: Any = 0,  # calculate_gain raises for values other than numbers.
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill `tensor` normally so that signals keep their variance through `nonlinearity`, and return it.
+    """Fill `tensor` from the normal distribution that keeps the variance through `nonlinearity`, and return it.
 
     The standard deviation is gain / √fan; for `mode` and `a` see `kaiming_uniform_`.
 
@@ -355,7 +355,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @overridable
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill the matrix `tensor` normally, with the fraction `sparsity` of each column zero, and return it.
+    """Fill the matrix `tensor` with normal numbers and the fraction `sparsity` of each column with zeros; return it.
 
     >>> import tensorlike as tl
     >>> weight = tl.nn.init.sparse_(tl.empty(10, 5), sparsity=0.3)

@@ -1,4 +1,4 @@
-"""Tensors that modules register by themselves: parameters, and the buffers beside them."""
+"""Tensors that modules register on assignment: parameters and buffers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that becomes a buffer of the module it is assigned to.
 
     `data` is the tensor (an empty one when None); with `persistent=False` the buffer stays out of `state_dict`.
-    What the call returns is a plain tensor that shares memory with `data`.
+    The call returns a plain tensor that shares memory with `data`.
 
     >>> import tensorlike as tl
     >>> module = tl.nn.Module()
@@ -49,7 +49,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return buffer  # type: ignore[no-any-return]
 
 
-#: What can be asked of a tensor without a shape: where and what it is, moving it, and copying nothing into nothing.
+#: The functions that work without a shape: attributes, moving to a device or dtype, and copying empty tensors.
 _ALLOWED = frozenset(
     ("__deepcopy__", "__hash__", "__reduce_ex__", "__repr__", "char", "copy_", "cpu", "cuda", "double", "float",
      "get_device", "half", "int", "is_complex", "is_floating_point", "long", "short", "size", "to")
@@ -57,7 +57,7 @@ _ALLOWED = frozenset(
 
 
 class UninitializedTensorMixin:
-    """A tensor whose shape is not known yet: `materialize(shape)` makes it one.
+    """A tensor whose shape is not known yet; `materialize(shape)` gives it one.
 
     Until then it can be moved between devices and dtypes; everything else raises ValueError, and its shape
     RuntimeError.
@@ -65,11 +65,11 @@ class UninitializedTensorMixin:
     Source: PyTorch's `torch.nn.parameter.UninitializedTensorMixin`.
     """
 
-    #: What `materialize` makes of it.
+    #: The class of the tensor after `materialize`.
     cls_to_become: ClassVar[type]
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become a tensor of this shape, with arbitrary values; device and dtype stay unless given.
+        """Give the tensor this shape, with uninitialised elements; device and dtype stay unless given.
 
         >>> import tensorlike as tl
         >>> weight = tl.nn.UninitializedParameter()

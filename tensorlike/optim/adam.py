@@ -33,12 +33,12 @@ def _step_in_blocks(arrays: Any, work: Any, beta1: float, beta2: float, size: fl
 
 
 class Adam(Optimizer):
-    """Adam: steps along the mean of past gradients, divided by the root of the mean of their squares.
+    """Adam: divides the running mean of the gradients by the root of the running mean of their squares.
 
-    `betas` are the parts of the two running means that are kept at each step, `eps` is added to the divisor. With
-    `amsgrad` the divisor never shrinks; `weight_decay` adds that times the parameter to the gradient or, with
-    `decoupled_weight_decay`, shrinks the parameter instead; `maximize` goes uphill. With `differentiable` the steps
-    are recorded. `foreach`, `capturable` and `fused` are accepted; there is one implementation.
+    `betas` are the decay rates of the two running means, `eps` is added to the divisor. With `amsgrad` the divisor
+    never shrinks; `weight_decay` adds that times the parameter to the gradient or, with `decoupled_weight_decay`,
+    shrinks the parameter instead; `maximize` goes uphill. With `differentiable` the steps are recorded. `foreach`,
+    `capturable` and `fused` are accepted; there is one implementation.
 
     Raises ValueError for negative options and for `betas` outside [0, 1).
 
@@ -124,14 +124,14 @@ class Adam(Optimizer):
             else:
                 gradient = gradient.add(parameter, alpha=weight_decay)
         if parameter.is_complex():
-            # Real and imaginary parts are parameters of their own.
+            # Real and imaginary parts are treated as separate parameters.
             parameter, gradient, mean, square = map(tl.view_as_real, (parameter, gradient, mean, square))
             largest = None if largest is None else tl.view_as_real(largest)
-        # Both means start at zero; dividing by these takes out what that does to the first steps.
+        # Bias correction: both means start at zero, which would shrink the first steps.
         correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step
         if largest is None and not differentiable:
-            # The root of the second correction is moved out of the divisor: a pass less.
+            # The root of the second correction is moved out of the divisor: one pass over the data less.
             root = correction2**0.5
             options = (beta1, beta2, lr * root / correction1, group["eps"] * root)
             if in_blocks(_step_in_blocks, (parameter, mean, square), (gradient,), *options):

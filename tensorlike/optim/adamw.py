@@ -13,7 +13,7 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """Adam whose `weight_decay` shrinks the parameters themselves, whatever the gradients are.
+    """Adam with decoupled weight decay: `weight_decay` shrinks the parameters, independent of the gradients.
 
     The options are those of `Adam`.
 

@@ -1,7 +1,7 @@
 """Steps of optimizers on raw memory, in place and a block at a time.
 
 A step written with whole tensors reads and writes every array once per operation, and makes a temporary for most. Done
-block by block, what the next pass reads is still in the cache: half the time for parameters larger than that.
+block by block, each pass reads data that is still in the cache: half the time for parameters larger than it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def in_blocks(step: Any, written: Sequence[Any], read: Sequence[Any], *options: 
     """Call `step(arrays, work, *options)` for each block of the tensors `written` and `read`; return whether it did.
 
     `arrays` are blocks of their memory in this order, `work` is a block to compute in. Nothing is done unless all are
-    plain tensors of one shape and one real dtype without gaps, with no mode around that would want to see the step.
+    plain tensors of one shape and one real dtype without gaps, and no mode is active that would have to see the step.
     """
     dtype = written[0]._tl_data.dtype
     vectors = []

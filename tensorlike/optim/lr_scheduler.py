@@ -36,8 +36,8 @@ class LRScheduler:
     """The base class of schedulers.
 
     A subclass defines `get_lr`, which returns the learning rates of `last_epoch`, one for each group of parameters.
-    `last_epoch` is the epoch to go on from, −1 to start. Raises TypeError for what is no optimizer, KeyError when
-    going on with an optimizer whose groups have no "initial_lr".
+    `last_epoch` is the epoch to resume from, −1 to start. Raises TypeError for values other than optimizers, KeyError
+    when resuming with an optimizer whose groups have no "initial_lr".
 
     >>> import tensorlike as tl
     >>> class Halving(tl.optim.lr_scheduler.LRScheduler):
@@ -53,7 +53,7 @@ class LRScheduler:
     Source: PyTorch's `torch.optim.lr_scheduler.LRScheduler`.
     """
 
-    #: Whether get_lr() is called by the step that construction consists of.
+    #: Whether get_lr() is called by the first step, which the constructor takes.
     _is_initial: bool = False
     _get_lr_called_within_step: bool = False
 
@@ -84,7 +84,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned. Same as PyTorch's method of that name."""
+        """Load a state returned by `state_dict`. Same as PyTorch's method of that name."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
@@ -96,7 +96,7 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch, or to `epoch`, and set its learning rates.
+        """Advance to the next epoch, or to `epoch`, and set its learning rates.
 
         Call it after the optimizer's step. Same as PyTorch's method of that name.
         """
@@ -125,7 +125,7 @@ class LRScheduler:
     def _set(self, rates: Iterable[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates):
             if isinstance(group["lr"], Tensor):
-                # The same tensor goes on: others may hold it.
+                # Keep the same tensor: others may hold it.
                 group["lr"].fill_(rate.item() if isinstance(rate, Tensor) else rate)
             else:
                 group["lr"] = rate
@@ -146,7 +146,7 @@ def _copied(rate: Any) -> Any:
 
 
 class LambdaLR(LRScheduler):
-    """Multiplies the initial rates by what a function of the epoch returns.
+    """Multiplies the initial rates by a function of the epoch.
 
     `lr_lambda` is one function, or a list of one for each group. Functions are not in `state_dict`; objects with
     `__call__` are, as their attributes.
@@ -286,7 +286,7 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Lets a factor of the rates go from `start_factor` to `end_factor` in `total_iters` epochs, then rests.
+    """Changes a factor of the rates linearly from `start_factor` to `end_factor` in `total_iters` epochs.
 
     Raises ValueError for factors outside (0, 1] and [0, 1].
 
@@ -336,7 +336,7 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Lets the rates go from the initial ones to `eta_min` in `T_max` epochs along half a cosine, and back.
+    """Anneals the rates from the initial ones to `eta_min` in `T_max` epochs along half a cosine, and back.
 
     >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
@@ -377,10 +377,10 @@ class CosineAnnealingLR(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the rates by `factor` when a measure has not improved for more than `patience` epochs.
 
-    `mode` says whether the measure should become small ("min") or large ("max"); an improvement is one by more than
-    `threshold`, relative to the best so far ("rel") or absolute ("abs"). After a reduction, `cooldown` epochs pass
-    before epochs count again. Rates do not go below `min_lr`, a number or one for each group, nor change by less
-    than `eps`. Raises ValueError for a factor of 1 or more and for unknown modes.
+    `mode` is the direction of improvement, "min" or "max"; an improvement is one by more than `threshold`, relative to
+    the best so far ("rel") or absolute ("abs"). After a reduction, the next `cooldown` epochs are not counted. Rates do
+    not go below `min_lr`, a number or one for each group, nor change by less than `eps`. Raises ValueError for a factor
+    of 1 or more and for unknown modes.
 
     >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
@@ -406,7 +406,7 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: list[float] | float = 0,
         eps: float = 1e-8,
     ) -> None:
-        # Not the base's __init__, whose first step would need a measure.
+        # Not calling the base's __init__: its first step would need a measure.
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         if not isinstance(optimizer, Optimizer):
@@ -439,18 +439,18 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        """Forget the measures seen."""
+        """Reset the best measure and the counters."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether epochs do not count because of a reduction."""
+        """Whether epochs are not counted because of a recent reduction."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take the measure of an epoch, and reduce the rates if it is time.
+        """Record the measure of an epoch, and reduce the rates if it has not improved for too long.
 
         Same as PyTorch's method of that name.
         """

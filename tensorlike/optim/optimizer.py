@@ -27,7 +27,7 @@ class _Required:
         return "<required parameter>"
 
 
-#: As a default: the option has no default, each group of parameters must give it.
+#: As a default: a required option, which each group of parameters must give.
 required: Any = _Required()
 
 
@@ -38,8 +38,8 @@ class Optimizer:
     its own options; `defaults` are the options of groups that do not give them. A subclass defines `_update`, which
     updates one parameter, or `step` as a whole.
 
-    Raises TypeError for what is no tensor, ValueError for an empty list, for tensors that were computed, and for a
-    tensor in several groups.
+    Raises TypeError for values other than tensors, ValueError for an empty list, for tensors that are no leaves, and
+    for a tensor in several groups.
 
     >>> import tensorlike as tl
     >>> class SignDescent(tl.optim.Optimizer):
@@ -58,7 +58,7 @@ class Optimizer:
     Source: PyTorch's `torch.optim.Optimizer`.
     """
 
-    #: Whether `step` has run: what schedulers ask to warn of the wrong order.
+    #: Whether `step` has run; read by schedulers, to warn of the wrong order.
     _opt_called = False
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ class Optimizer:
     # Updating
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; return what `closure` returns.
+        """Update every parameter that has a gradient; return the result of `closure`.
 
         `closure`, where given, is called first, to compute the gradients anew and return the loss.
 
@@ -113,7 +113,7 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     def _step(self, closure: Callable[[], Any] | None) -> Any:
-        """Call `closure`, then `_update` for every parameter that has a gradient: what a `step` consists of."""
+        """Call `closure`, then `_update` for every parameter that has a gradient. Called by `step`."""
         loss = None
         if closure is not None:
             with tl.enable_grad():
@@ -130,7 +130,7 @@ class Optimizer:
                         continue
                     state = {}
                     self._update(parameter, gradient, state, group)
-                    # Optimizers that keep nothing leave nothing behind in `state_dict`.
+                    # An optimizer without state leaves no entries in `state_dict`.
                     if state:
                         self.state[parameter] = state
         return loss
@@ -211,7 +211,7 @@ class Optimizer:
     # State
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state and the options, with parameters as numbers: those of their order.
+        """Return the state and the options, with parameters numbered in their order.
 
         "state" holds the state of each parameter, "param_groups" the options of each group and, under "params", its
         parameters. The tensors are the optimizer's own.
@@ -230,7 +230,7 @@ class Optimizer:
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [numbers.setdefault(id(parameter), len(numbers)) for parameter in group["params"]]
             groups.append(packed)
-        # What is no parameter may be a key too: state that belongs to no one of them.
+        # Keys other than parameters are allowed too, for state that belongs to none of them.
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: value for k, value in self.state.items()}
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in tuple(self._state_dict_post_hooks.values()):
@@ -240,7 +240,7 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the state and options of `state_dict`, matched to the parameters by their order.
+        """Load the state and options of `state_dict`, matched to the parameters by their order.
 
         Copies the tensors, converted to each parameter's dtype and device. Raises ValueError when the groups or
         their sizes differ.
@@ -332,7 +332,7 @@ _HOOK_TABLES = (
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `step` with the hooks around it, and with a note that it has run."""
+    """Wrap `step` to run the hooks and to record that it has run."""
 
     @functools.wraps(step)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -362,7 +362,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
-    """Return a copy of `value` whose tensors fit `parameter`; the count of steps keeps its dtype and device."""
+    """Copy `value`, with tensors converted to the dtype and device of `parameter`, except for the count of steps."""
     if isinstance(value, Tensor):
         if key == "step":
             return value.clone()
@@ -384,7 +384,9 @@ def check_rate(lr: Any) -> None:
 
 
 def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
-    """Raise RuntimeError for choices of implementation that exclude each other; there is one for all of them."""
+    """Raise RuntimeError for `foreach`, `fused` and other choices that exclude each other; they all run one
+    implementation.
+    """
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:

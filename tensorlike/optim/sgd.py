@@ -119,7 +119,7 @@ class SGD(Optimizer):
             gradient = gradient.add(velocity, alpha=momentum) if group["nesterov"] else velocity
         lr = group["lr"]
         if group["differentiable"] and isinstance(lr, Tensor):
-            # A copy, because the recorded product needs it unchanged and the velocity goes on.
+            # A copy: the recorded product needs it unchanged, and the velocity is updated.
             parameter.addcmul_(gradient.clone(), lr, value=-1)
         else:
             parameter.add_(gradient, alpha=-number(lr))

@@ -1,4 +1,4 @@
-"""Looking at overrides: what can be intercepted, and helpers for those who intercept."""
+"""Overrides: introspection of overridable functions, and helpers for authors of tensor-like types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who would be asked about a call, in which order and why, without calling."""
+"""Explaining the dispatch of a call: handlers, order and reasons, without calling."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["Explanation", "explain"]
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Explanation:
-    """Who would be asked about a call, in which order and why; its text says it in words."""
+    """The dispatch of a call: handlers, their order and the reasons; `str` gives the text."""
 
     #: The public dotted name of the function, and the function as implementations receive it.
     name: str
     function: Callable[..., Any]
-    #: Modes and types in the order in which they are asked, until one answers.
+    #: Modes and types in dispatch order, until one answers.
     steps: tuple[Step, ...]
-    #: What else there is to say: what happens when nobody is asked, which guard is on.
+    #: Remarks: the outcome without overriding operands, active guards.
     notes: tuple[str, ...]
-    #: The pairwise rule that is asked when all of them return NotImplemented; see `overrides.register`.
+    #: The pairwise rule that applies when all of them return NotImplemented; see `overrides.register`.
     rule: Callable[..., Any] | None = None
 
     def __str__(self) -> str:
@@ -45,11 +45,11 @@ class Explanation:
 
 
 def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Explanation:
-    """Say who would be asked about `func(*args, **kwargs)`, in which order and why, without calling anything.
+    """Explain the dispatch of `func(*args, **kwargs)`, the handlers, their order and the reasons, without calling any.
 
     The modes and guards that are on now count, and the pairwise rules (`overrides.register`). A property is given as
-    its `__get__` or `__set__`. A function of PyTorch's is known as such; `api`, "tensorlike" or "torch", says it all
-    the same, as it does for `trace`, and is not handed on.
+    its `__get__` or `__set__`. A function of PyTorch's is known as such; `api`, "tensorlike" or "torch", selects the
+    library explicitly, as for `trace`, and is not passed to `func`.
 
     Raises TypeError when `func` is no function that types or modes can override, ValueError for an unknown `api`, and
     ImportError when PyTorch is asked for and is not there.
@@ -115,7 +115,7 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
 def _operands(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """Return what implementations receive as `func`, the operands of a call, and its keywords by their own names."""
+    """Return the `func` that implementations receive, the operands of a call, and its keywords by their own names."""
     row = registered(func)
     if row is not None:
         names = {p.name for p in row.parameters}

@@ -1,4 +1,4 @@
-"""Who would be asked about a call of one of PyTorch's functions: see `explain`."""
+"""Explaining the dispatch of a call of one of PyTorch's functions: see `explain`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def lists(func: Callable[..., Any]) -> bool:
     """Return whether PyTorch, if it was imported at all, lists `func` as overridable."""
     try:
         return "torch" in sys.modules and func in dummies()
-    except TypeError:  # What cannot be hashed is no function.
+    except TypeError:  # An unhashable object is no function.
         return False
 
 
 def explain_torch(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
-    """Return what `explain` says of a call of one of PyTorch's functions.
+    """Return the explanation of a call of one of PyTorch's functions.
 
-    PyTorch itself is asked, by a mode that stops the call before anybody answers, so that the order is its own.
+    A mode stops the real call before a handler runs, so that the order is PyTorch's own.
     """
     torch = torch_or_error("explain(api='torch')")
     overrides: Any = importlib.import_module("torch.overrides")
@@ -40,7 +40,7 @@ def explain_torch(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     if asked is None:
         return Explanation(name, func, (), ("PyTorch asks neither modes nor types about it.",))
     notes = []
-    # A function written in Python names plain tensors as well, and asks them if some other operand is to be asked.
+    # A function written in Python lists plain tensors as well, and dispatches to them if another operand overrides.
     types = asked.types if asked.types != (torch.Tensor,) else ()
     # PyTorch's own names of two states that it keeps: types alone are off, or modes as well.
     all_disabled = torch._C._is_torch_function_all_disabled()

@@ -1,4 +1,4 @@
-"""Public functions that no type can override, beside the factories, which say so where they are declared.
+"""Public functions that no type can override, besides the factories, which are declared so.
 
 # Note [The lists are PyTorch's]
 `get_ignored_functions()` answers as PyTorch's does, so that a test suite written for one runs with the other. That is

@@ -1,4 +1,4 @@
-"""What can be overridden, under which name, with which signature: all of it read from the registry.
+"""Listings of overridable functions, their names and signatures, computed from the registry.
 
 # Note [What is public]
 A row of the registry is public when its function can be found at its dotted name and no part of that name starts with
@@ -59,7 +59,7 @@ def _module(name: str) -> Any:
 
 
 def _import_namespaces() -> None:
-    """Import what the registry names, and what those imports register in turn."""
+    """Import the modules named in the registry, and those that these register in turn."""
     seen: set[str] = set()
     while missing := {row.namespace for row in REGISTRY.values()} - seen:
         for name in missing:
@@ -113,11 +113,12 @@ def _listed() -> list[tuple[Any, Form, Callable[..., Any]]]:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """Return what types and modes can intercept: the functions of each namespace, sorted by name.
+    """Return the functions that types and modes can override: those of each namespace, sorted by name.
 
     The keys are the namespaces themselves, such as `tensorlike`, `tensorlike.Tensor` and `tensorlike.linalg`; the
-    values hold what `__torch_function__` receives as `func`. A property stands there as its `__get__` and, where it can
-    be set, its `__set__`. Functions that other packages declare with `overridable` are listed under their own modules.
+    values hold the `func`s that `__torch_function__` receives. A property stands there as its `__get__` and, where it
+    can be set, its `__set__`. Functions that other packages declare with `overridable` are listed under their own
+    modules.
 
     >>> import tensorlike as tl
     >>> functions = tl.overrides.get_overridable_functions()
@@ -152,7 +153,7 @@ def _dummy(row: Form) -> Callable[..., Any]:
     shown = inspect.signature(row.implementation).parameters.values()
     parts += ["**" + p.name for p in shown if p.kind is p.VAR_KEYWORD]
     made: Any = eval(f"lambda {', '.join(parts)}: -1", {"__name__": row.namespace})
-    # The values themselves, since not every default has a text that evaluates to it.
+    # The default values themselves, since not every default has a text that evaluates to it.
     given = [p for p in row.parameters if p.default is not MISSING]
     made.__defaults__ = tuple(p.default for p in given if p.kind != KEYWORD) or None
     made.__kwdefaults__ = {p.name: p.default for p in given if p.kind == KEYWORD} or None

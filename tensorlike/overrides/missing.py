@@ -1,7 +1,7 @@
-"""What of PyTorch's overridable functions tensorlike leaves out, and why: `python -m tensorlike.overrides missing`.
+"""PyTorch's overridable functions that are missing here, with reasons: `python -m tensorlike.overrides missing`.
 
-The lists are data. A test compares them with the names that PyTorch lists, and with what is there: a function that is
-added must leave the list, and none is missing without a reason.
+The lists are data. A test compares them with the names that PyTorch lists, and with the existing functions: a function
+that is added must leave the list, and none is missing without a reason.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ IN_PYTORCH = 1384
 
 
 class Group(NamedTuple):
-    """Functions that are about something tensorlike does not have."""
+    """Functions for a feature that tensorlike does not have."""
 
     title: str
     reason: str
     names: tuple[str, ...]
 
 
-#: What is left out although it could be here, with the reason.
+#: Functions left out although they are in scope, with the reason.
 MISSING: dict[str, str] = {
     "torch.native_norm": "is for sparse tensors alone; torch.norm is the function for others",
     "torch.Tensor.chalf": "converts to complex32, complex numbers of two half-precision parts, which NumPy lacks",
 }
 
-#: What is not the library's subject.
+#: Functions out of scope.
 OUT_OF_SCOPE: tuple[Group, ...] = (
     Group(
         "Synchronized batch normalization",
@@ -120,7 +120,7 @@ OUT_OF_SCOPE: tuple[Group, ...] = (
 
 
 def missing_share() -> float:
-    """Return which part of the functions in scope is missing."""
+    """Return the share of functions in scope that is missing."""
     return len(MISSING) / (IN_PYTORCH - sum(len(group.names) for group in OUT_OF_SCOPE))
 
 

@@ -1,4 +1,4 @@
-"""Modes ready to be used, or to be derived from."""
+"""Base classes of modes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["BaseTorchFunctionMode"]
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that lets every call through: derive from it to change some and leave the rest.
+    """A mode that passes every call on unchanged: a base class for modes that change some calls.
 
     >>> import tensorlike as tl
     >>> class NoProducts(tl.overrides.BaseTorchFunctionMode):

@@ -1,12 +1,11 @@
-"""Rules with which a third party settles what two unrelated types do together.
+"""Pairwise rules, by which a third party defines operations on two unrelated types.
 
 # Note [Which rule answers]
-Rules are consulted where dispatch would give up: every type was asked and returned NotImplemented. A rule for (A, B)
-covers a call when each overriding type among its operands is a subclass of A or of B and there are two different types,
-one for each side, in whichever order. Plain tensors and numbers count for a side that names them, or a class above
-them, and otherwise take no part. Of several such rules the one whose two classes are both subclasses of the others'
-answers. Two rules of which neither is more specific, though some pair of their classes fits both, are refused at
-registration.
+Rules are consulted where dispatch would fail: every type returned NotImplemented. A rule for (A, B) covers a call when
+each overriding type among its operands is a subclass of A or of B and there are two different types, one for each side,
+in either order. Plain tensors and numbers count for a side that names them, or a class above them, and otherwise take
+no part. Of several such rules the one whose two classes are both subclasses of the others' answers. Two rules of which
+neither is more specific, though some pair of their classes fits both, are refused at registration.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class _Rule(NamedTuple):
         )
 
 
-#: By function. Replaced as a whole, so that a call in another thread sees either what was or what is registered.
+#: By function. Replaced as a whole, so that a call in another thread sees either the former or the new table.
 _rules: dict[Any, tuple[_Rule, ...]] = {}
 _lock = threading.RLock()
 renew_after_fork(globals(), "_lock")
@@ -128,7 +127,7 @@ def _without(rule: _Rule) -> dict[Any, tuple[_Rule, ...]]:
 
 
 def register(func: Any, types: tuple[type, type], *, variants: bool = False, check: bool = True) -> Callable[[F], F]:
-    """Return a decorator that registers what `func` does with operands of two types that do not know each other.
+    """Return a decorator that registers an implementation of `func` for operands of two unrelated types.
 
     `types` are two classes; subclasses count, in either order. The rule is called with the arguments as the caller
     passed them, after every operand's type returned NotImplemented, and may return NotImplemented itself. The most
@@ -179,7 +178,7 @@ def register(func: Any, types: tuple[type, type], *, variants: bool = False, che
 
 
 def unregister(func: Any, types: tuple[type, type]) -> None:
-    """Take out the rule that `register` registered for `func` and two types, and the variants it covered.
+    """Remove the rule that `register` registered for `func` and two types, and the variants it covered.
 
     Raises ValueError when there is no such rule.
 
@@ -246,7 +245,7 @@ def _settle(
 
 
 def _runaway(function: Any, rule: _Rule) -> RecursionError:
-    """Return the error being handled, or one that names the cure when the rule came back to itself."""
+    """Return the error being handled, or one with advice when the rule came back to itself."""
     error = cast(RecursionError, sys.exception())
     if getattr(error, "_names_the_rule", False):
         return error

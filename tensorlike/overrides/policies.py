@@ -1,4 +1,4 @@
-"""Policies: what a tensor-like type does with the functions that it does not implement."""
+"""Policies: the handling of functions that a tensor-like type does not implement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["refuse", "rewrap", "to_dense"]
 
 
 class _Conversion(Switch):
-    """Complain when converting `value` calls a function on it that comes back here to have it converted."""
+    """Raise when converting `value` calls a function on it that comes back here to convert it."""
 
     _fields = ("converting",)
 
@@ -105,7 +105,7 @@ class _ToDense:
 
     def check(self, cls: type) -> None:
         """Raise TypeError when `cls` lacks what the policy needs."""
-        # What a tensor inherits would come back to the policy and never end.
+        # A method inherited from Tensor would come back to the policy without end.
         if self.convert is None and getattr(cls, "to_dense", None) in (None, getattr(Tensor, "to_dense", None)):
             raise TypeError(
                 f"{cls.__name__}: the policy to_dense needs a method to_dense(self) of its own; define it, or use "
@@ -164,7 +164,7 @@ class _Rewrap:
     (tensor(3.), 'votes')
     """
 
-    #: What is written in place reaches the operand.
+    #: In-place writes reach the operand.
     writes = True
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What registering has in common for a type and for a pair of types: the function that is meant, and its signature."""
+"""Shared by the registration for a type and for a pair of types: finding the function, and checking the signature."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .variants import equal
 
 __all__ = ["check_signature", "implementation_name", "plain_function", "resolved", "same_implementation"]
 
-# Functions written in C ask no type of ours, and neither do classes.
+# Functions written in C do not dispatch to our types, and neither do classes.
 _NEVER = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type)
 
 
 def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
-    """Return the row of an overridable function, None for one of another package, and what types are asked about."""
+    """Return the row of an overridable function, None for one of another package, and the `func` that types receive."""
     if isinstance(func, property):
         func = func.__get__
     if callable(func):
@@ -49,7 +49,7 @@ def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
 
 
 def plain_function(caller: str, implementation: Any) -> Any:
-    """Return an implementation without its `staticmethod`; raise TypeError for what cannot be called as it is."""
+    """Return an implementation without its `staticmethod`; raise TypeError unless it can be called directly."""
     if isinstance(implementation, staticmethod):
         implementation = implementation.__func__
     if isinstance(implementation, classmethod):
@@ -110,7 +110,7 @@ def check_signature(caller: str, function: Any, implementation: Callable[..., An
                 missing.append(f"'*{p.name}'")
             continue
         if p.kind == POSITIONAL and p.name == "self" and (takes_rest or index < len(positional)):
-            used.update(q.name for q in positional[index : index + 1])  # Nobody passes it by name.
+            used.update(q.name for q in positional[index : index + 1])  # It is not passed by name.
             continue
         found = named.get(p.name)
         if found is None and any(q.name == p.name for q in positional[index : index + 1]):

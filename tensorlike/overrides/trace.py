@@ -1,4 +1,4 @@
-"""Recording who answers each call while a block of code runs."""
+"""Recording the dispatch of each call while a block of code runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["trace"]
 
 @contextlib.contextmanager
 def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]:
-    """Record each dispatch of this thread or task in a log: the function, who was asked in which order, who answered.
+    """Record each dispatch of this thread or task in a log: the function, the handlers in order, and their answers.
 
-    Results are those without a trace. Calls that nobody is asked about, because all operands are plain tensors, are no
-    dispatches; `plain=True` records them as well, and slows every thread's plain calls down while it lasts. Traces
-    nest, and each records on. Threads and tasks of others are not seen; a task started inside the block inherits the
-    trace, as it inherits modes, until the block ends.
+    Results are those without a trace. Plain calls, whose operands are all plain tensors, are not dispatched;
+    `plain=True` records them as well, and slows every thread's plain calls down while it lasts. Traces nest, and each
+    records on. Threads and tasks of others are not seen; a task started inside the block inherits the trace, as it
+    inherits modes, until the block ends.
 
     The log is a sequence of `DispatchRecord`s in the order in which the calls began. `log.tree()` is its text,
     `log.to_html()` a page, `log.to_perfetto()` the JSON that https://ui.perfetto.dev and chrome://tracing open.
@@ -71,7 +71,7 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
     finally:
         log.closed = True
         now = STATE.get()
-        # What the block has left on, such as a mode that was not left, is not the trace's to undo.
+        # Changes that the block has left, such as a mode that is still on, stay.
         kept = tuple(level for level in now.trace or () if level.recorder is not log)
         STATE.set(now.but(trace=kept or None))
         if activation is not None:

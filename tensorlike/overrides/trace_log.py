@@ -1,4 +1,4 @@
-"""What a trace recorded: one record a call, and the log as text, as a page and for trace viewers."""
+"""The log of a trace: one record for each call, and its text, HTML and trace-viewer formats."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _ARGUMENTS = 6
 
 @dataclasses.dataclass(frozen=True)
 class DispatchRecord:
-    """One call: which function, who was asked in which order, who answered, how long it took, and what called it."""
+    """One call: the function, the handlers in order, the answer, the time, and the calling record."""
 
     #: The record's number in its log, which counts calls as they begin.
     number: int
     #: The number of the call inside which this one was made, or None.
     parent: int | None
-    #: How many recorded calls this one is inside of.
+    #: The nesting depth among recorded calls.
     depth: int
     #: The public dotted name of the function.
     name: str
-    #: What implementations receive as `func`.
+    #: The `func` that implementations receive.
     function: Callable[..., Any]
     #: The call with the types of its arguments, such as `tensorlike.mul(ScalarTensor, int)`.
     call: str
-    #: Modes and types in the order asked.
+    #: Modes and types in dispatch order.
     asked: tuple[Asked, ...]
-    #: The type or mode that answered; "" when the function's own implementation did, or nobody.
+    #: The type or mode that answered; "" when the function's own implementation ran, or none did.
     answered_by: str
     #: "mode", "type", "inherited" (a type with Tensor's own implementation), "rule" (a pairwise rule), "plain" (the
     #: function's own implementation), or "" when an exception ended the call.
     how: str
-    #: The operand through which the one that answered was asked, and its place among the operands.
+    #: The operand of the type that answered, and its position among the operands.
     operand: str
     position: int | None
     #: Seconds since the trace began, and seconds that the call took.
@@ -53,11 +53,11 @@ class DispatchRecord:
 
     @property
     def types(self) -> tuple[type, ...]:
-        """The types asked, in order; modes left out."""
+        """The types in dispatch order, without modes."""
         return tuple(asked.type for asked in self.asked if asked.kind != "mode")
 
     def summary(self) -> str:
-        """Return in words who was asked and what came of it."""
+        """Return a text of the handlers and their answers."""
         parts = []
         for asked in self.asked:
             text = f"mode {asked.type.__name__}" if asked.kind == "mode" else asked.type.__name__
@@ -158,7 +158,7 @@ class TraceLog:
         return f"<TraceLog of {len(self)} call{'' if len(self) == 1 else 's'}>"
 
     def tree(self, *, times: bool = True) -> str:
-        """Return a line for each call, indented by what called it; `times=False` leaves out how long each took."""
+        """Return a line for each call, indented below its caller; `times=False` leaves out the times."""
         lines = []
         for record in self:
             time_ = f", {_duration(record.seconds)}" if times else ""
@@ -166,7 +166,7 @@ class TraceLog:
         return "\n".join(lines)
 
     def to_perfetto(self) -> str:
-        """Return the trace as JSON in the Chrome trace format, with a slice for each call and for each one asked."""
+        """Return the trace as JSON in the Chrome trace format, with a slice for each call and each handler."""
         process, thread = os.getpid(), self._thread
         events: list[dict[str, Any]] = [
             {"name": "process_name", "ph": "M", "pid": process, "tid": thread, "args": {"name": "overrides.trace"}}

@@ -1,8 +1,8 @@
 """Watching the dispatches of PyTorch, for traces and audits of types written against it.
 
 # Note [Asking in PyTorch's place]
-A mode of PyTorch is off while it answers, so that it would not see the calls inside an implementation. Here it asks the
-types itself, in the order that PyTorch gives, and is on again meanwhile.
+A mode of PyTorch is off while it answers, so that it would not see the calls inside an implementation. Here it calls
+the types' handlers itself, in PyTorch's order, and is on again meanwhile.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .trace_log import TraceLog
 
 __all__ = ["NEVER_ASKS", "FirstCall", "TorchTrace", "first_call", "operand_names", "torch_or_error", "watching_mode"]
 
-#: What PyTorch's table lists although neither modes nor types are asked about it.
+#: Functions in PyTorch's table that are not dispatched to modes or types.
 NEVER_ASKS = frozenset(("torch.Tensor.set_",))
 
 
 def torch_or_error(what: str) -> Any:
-    """Return PyTorch's module, or raise ImportError saying what it is needed for."""
+    """Return PyTorch's module, or raise ImportError with the purpose."""
     try:
         return importlib.import_module("torch")
     except ImportError as error:
@@ -82,7 +82,7 @@ def _opened(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 class FirstCall(NamedTuple):
-    """What PyTorch would ask about: the function as types receive it, the types in order, and the arguments."""
+    """The first dispatch of a PyTorch call: the function as types receive it, the types in order, and the arguments."""
 
     function: Callable[..., Any]
     types: tuple[type, ...]
@@ -91,7 +91,7 @@ class FirstCall(NamedTuple):
 
 
 class _Stopped(BaseException):
-    """Ends a call before anybody is asked. No `except Exception` on the way may stop it."""
+    """Raised to end a call before a handler is called. A BaseException, so that no `except Exception` stops it."""
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def _stopping_mode() -> Any:
 
 
 def first_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> FirstCall | None:
-    """Return what PyTorch would ask the types about first in a call of one of its overridable functions.
+    """Return the first dispatch in a call of one of PyTorch's overridable functions.
 
     The call is stopped there, by a mode, so that the answer is PyTorch's own and neither the function nor a type runs.
     Guards that are on do not count. None when it comes to an end without asking, in which case it did run.
@@ -122,20 +122,20 @@ def first_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 def watching_mode(begin: Any, ask: Any) -> Any:
     """Return a mode of PyTorch that asks the types itself: see Note [Asking in PyTorch's place].
 
-    `begin(func, types, args, kwargs)` is a context manager around each call. What it yields is handed on to
-    `ask(yielded, kind, position, implementation, *arguments)`, which calls one implementation.
+    `begin(func, types, args, kwargs)` is a context manager around each call. Its value is passed to `ask(yielded, kind,
+    position, implementation, *arguments)`, which calls one implementation.
     """
     overrides: Any = importlib.import_module("torch.overrides")
 
     torch = importlib.import_module("torch")
     enabled = torch._C._is_torch_function_enabled
-    # A function written in Python names plain tensors as well, and asks them if some other operand is to be asked.
+    # A function written in Python lists plain tensors as well, and dispatches to them if another operand overrides.
     plain = (torch.Tensor,)
 
     class Watching(overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = {} if kwargs is None else kwargs
-            # A property's getter names the types even where they are not to be asked.
+            # A property's getter lists the types even where they are not dispatched to.
             types = tuple(types) if enabled() else ()
             if types == plain:
                 types = ()
@@ -152,7 +152,7 @@ def watching_mode(begin: Any, ask: Any) -> Any:
                         result = ask(call, kind, operands[position], implementation, func, types, args, kwargs)
                     if result is not NotImplemented:
                         return result
-                # The words of the error are PyTorch's.
+                # The text of the error is PyTorch's.
                 return func(*args, **kwargs)
 
     return Watching()

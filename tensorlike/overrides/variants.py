@@ -1,4 +1,4 @@
-"""The forms of an operation, and what brings a call of each to the arguments of its function.
+"""The forms of an operation, and adapters from the arguments of each to those of its function.
 
 # Note [Which forms are variants]
 `tl.sub(x, y)`, `x.sub(y)`, `x - y`, `y - x`, `x.sub_(y)` and `x -= y` reach a type as different functions. Those that
@@ -6,8 +6,8 @@ are forms of one operation share it; what is written as two has a namesake (`X`,
 operations that do not commute, and in-place functions written by themselves, are declared as variants of the operation
 (Note [Variants] in `dispatch.operation`). A function of the same name in another namespace (`linalg.matmul`,
 `nn.functional.relu`) is the same operation when its parameters agree in order, name and default, but for the name of
-the first, unless it is declared with `namesakes=False`.
-What one of them alone accepts (`inplace`, a `dim` that may be None) is answered where the other can express it.
+the first, unless it is declared with `namesakes=False`. Arguments that only one of them accepts (`inplace`, a `dim`
+that may be None) are adapted where the other can express them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
 
-#: What answers a call for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
+#: The implementation for a type: `handler(cls, args, kwargs)`; `cls` is None for a rule between types.
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
-#: How much a registration means a function: it names it, or covers it as a form of its own or of a namesake.
+#: The rank of a registration for a function: it names it, or covers it as a form of its own or of a namesake.
 NAMED, FORM, RELATED = 3, 2, 1
 
 # `masked.sum`, of another namespace, is another operation than `sum`.
@@ -60,7 +60,7 @@ def _names(row: Form) -> list[str]:
 
 def _own_forms(row: Form) -> list[Form]:
     """Return the rows of the same operation in the namespace of `row`, and what was declared with it."""
-    if row.kind in ("property", "setter"):  # What reads it does not write it.
+    if row.kind in ("property", "setter"):  # A form that reads an operand does not write it.
         return [row]
     found = dict.fromkeys([row, *row.operation.forms])
     kinds = ("function", "method", "inplace", "alias")
@@ -96,7 +96,7 @@ def _is_namesake(row: Form, other: Form) -> bool:
         # As `dim` of `softmax`, which is required, and of `nn.functional.softmax`, which may be None.
         if not equal(*defaults) and not (MISSING in defaults and None in defaults):
             return False
-    # What only one of them has must be left out in a call of the other.
+    # Parameters of only one of them must be left out in a call of the other.
     return all((mine.get(name) or theirs[name]).default is not MISSING for name in mine.keys() ^ theirs.keys())
 
 
@@ -164,7 +164,7 @@ Adapter = Callable[[tuple[Any, ...], dict[str, Any]], _Call | None]
 
 
 def _adapter(row: Form, form: Form) -> Adapter:
-    """Return what turns the arguments of `form` into those of the function of `row`."""
+    """Return the adapter from the arguments of `form` to those of the function of `row`."""
     target = {p.name: p for p in row.parameters}
     at = next((i for i, p in enumerate(form.parameters) if p.kind == VARIADIC), None)
     spread = form.parameters[at].name if at is not None else ""

@@ -1,16 +1,16 @@
-"""Writing a tensor-like type: a table of implementations, and a policy for what the table leaves out.
+"""Writing a tensor-like type: a table of implementations, and a policy for all other functions.
 
 # Note [In a class body]
-`implements` finds the class body that it is used in on the stack and notes there what to register, so that two
-implementations may have one name, `_` for example. Python 3.11 turns what `__set_name__` raises into a RuntimeError
-that says nothing, but lets pass what looking `__set_name__` up raises: there `_Registration` registers what `_Body`
-noted, or complains of a class that is no TensorLike.
+`implements` finds the class body that it is used in on the stack and stores the registrations there, so that two
+implementations may have one name, `_` for example. Python 3.11 turns an error of `__set_name__` into a RuntimeError
+without a reason, but passes on an error of looking `__set_name__` up: there `_Registration` registers the entries of
+`_Body`, or raises for a class that is no TensorLike.
 
 # Note [Methods of a duck type]
 A subclass of `Tensor` inherits the methods and operators whose calls its `__torch_function__` answers. A duck type has
 none, and Python asks the class itself about `x + 1`: what `variants=True` registers, and every operator where a policy
 answers all functions, is therefore given to the class too: the functions of `Tensor` as they are, which dispatch on
-whatever they are handed. What the class has already stays. In-place operators are for types that can be written into;
+their operands. Attributes that the class has already stay. In-place operators are for types that can be written into;
 to the others Python gives a new object, `x = x + 1` for `x += 1`, as it does for numbers.
 """
 
@@ -46,7 +46,7 @@ class TensorLike(TensorLikeOperators):
     """A base for tensor-like types that looks functions up in a table and leaves the rest to a policy.
 
     `@overrides.implements(func)` fills the table. Subclasses inherit it and may register their own. `unhandled`, given
-    with the class and inherited, says what happens to functions that are in no table: `overrides.refuse`,
+    with the class and inherited, is the policy for functions that are in no table: `overrides.refuse`,
     `overrides.to_dense`, `overrides.rewrap`, or any `policy(cls, func, types, args, kwargs)`. Without one the next
     class's `__torch_function__` answers, that of `Tensor` for its subclasses; with no such class it is refused.
 
@@ -99,7 +99,7 @@ class TensorLike(TensorLikeOperators):
     def __torch_function__(
         cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Answer with the implementation registered for `func`, or else as the policy says.
+        """Run the implementation registered for `func`, or else the policy.
 
         An implementation that returns NotImplemented leaves the call to the other operands' types, not to the policy.
         """
@@ -114,7 +114,7 @@ class TensorLike(TensorLikeOperators):
         return NotImplemented if inherited is None else inherited(func, types, args, kwargs)
 
 
-#: By class: what answers a function.
+#: By class: the entries by function.
 _TABLE = "_torch_function_table"
 #: In a class body: see Note [In a class body].
 _BODY, _REGISTRATION = "_torch_function_body", "_torch_function_registration"
@@ -123,7 +123,7 @@ renew_after_fork(globals(), "_lock")
 
 
 class _Entry(NamedTuple):
-    """What answers one function, how much the registration means it, and the user's own function."""
+    """The implementation of one function, the rank of the registration, and the user's own function."""
 
     key: Any
     handler: Handler
@@ -186,7 +186,7 @@ def _give_methods(cls: type[TensorLike], forms: Iterable[Form], implementations:
 
 
 class _Body:
-    """What a class body registers; it learns which class that becomes."""
+    """The registrations of a class body; it gets the class once that exists."""
 
     def __init__(self) -> None:
         self.entries: list[_Entry] = []
@@ -198,7 +198,7 @@ class _Body:
 
 
 class _Registration:
-    """Registers what a class body noted with the class that it became."""
+    """Registers the entries of a class body for the class made from it."""
 
     def __init__(self, body: _Body) -> None:
         self.body = body
@@ -235,7 +235,7 @@ def _class_body() -> dict[str, Any] | None:
 def implements(
     func: Any, *, variants: bool = False, for_type: type | None = None, check: bool = True
 ) -> Callable[[F], F]:
-    """Return a decorator that registers what a `TensorLike` type does for `func`.
+    """Return a decorator that registers the implementation of `func` for a `TensorLike` type.
 
     Use it in the class body, or elsewhere with `for_type=`. The implementation is a static function and is called with
     the arguments exactly as the caller passed them. In a class body its name counts for nothing (it may be `_`), but one

@@ -1,6 +1,6 @@
-"""What a file may name, and which arguments each of these takes.
+"""The allow-list of `load`: the globals that a file may name, and the arguments that each may be called with.
 
-Arguments are compared by their exact types: what a file can make is plain data, so nothing else has to be understood.
+Arguments are checked by their exact types: a file can make only plain data, so no other types are needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class StorageType:
     @property
     def dtype(self) -> Any:
         """The dtype of the elements."""
-        # Here, and not in the table: bfloat16 needs a package that is not always there.
+        # Looked up here, not in the table: bfloat16 needs a package that may be missing.
         return getattr(dtypes, self.dtype_name or "uint8")
 
     def __repr__(self) -> str:
@@ -48,7 +48,7 @@ class StorageType:
 
 @final
 class _Kind:
-    """Values that an argument may have: their name for messages, and the test."""
+    """A kind of argument: its name for messages, and the check of a value."""
 
     __slots__ = ("accepts", "name")
 
@@ -106,7 +106,7 @@ _REBUILD = _Kind("function that makes a tensor", lambda value, allowed: _is_rebu
 
 @final
 class _Function:
-    """A global that a file may call: the kinds of arguments that it takes, and what it returns.
+    """A global that a file may call: the kinds of its arguments, and the function that computes its result.
 
     `run` is called with the rules, the interpreter and the arguments.
     """
@@ -117,7 +117,7 @@ class _Function:
         self.name, self.takes, self.run = name, takes, run
 
     def check(self, args: Any, allowed: Allowed) -> None:
-        """Raise UnpicklingError for arguments that it does not take."""
+        """Raise UnpicklingError for arguments of other kinds."""
         if type(args) is not tuple:
             _refused(f"the file calls {self.name} with a {described(args)} instead of a tuple of arguments")
         for kinds in self.takes:
@@ -149,7 +149,7 @@ def _function_of(value: Any) -> Any:
 
 
 class _Unlimited:
-    """Stands for the interpreter where Python's own is at work, on a file that is trusted."""
+    """Replaces our interpreter where Python's own unpickler reads a trusted file."""
 
     def charge(self, count: int) -> None:
         pass
@@ -164,7 +164,7 @@ class _Unlimited:
 
 _UNLIMITED: Final[Any] = _Unlimited()
 
-# What the functions of the table return. `allowed` are the rules, `machine` is the interpreter.
+# The functions of the table. `allowed` are the rules, `machine` is the interpreter.
 
 
 def _set(allowed: Allowed, machine: Unpickler, items: list[Any]) -> Any:
@@ -234,7 +234,7 @@ def _tensor(
     allowed: Allowed, machine: Unpickler, kind: Any, storage: UntypedStorage, dtype: Any, offset: int,
     shape: tuple[int, ...], strides: tuple[int, ...], device: str, requires_grad: bool, attributes: dict[Any, Any],
 ) -> Any:  # fmt: skip
-    """Return a tensor of our own files, on the device that it is to be on."""
+    """Make a tensor of our own files, on the device chosen by `map_location`."""
     machine.charge(len(shape) + len(strides) + len(attributes))
     if any(n > 1 and s % dtype.itemsize for n, s in zip(shape, strides)):
         _refused(f"the file has a tensor of {dtype!r} with byte strides {list(strides)}")
@@ -253,7 +253,7 @@ def _torch_tensor(
     allowed: Allowed, machine: Unpickler, storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...],
     requires_grad: bool = False, hooks: Any = None, dtype: Any = None, metadata: Any = None,
 ) -> Any:  # fmt: skip
-    """Return a tensor of PyTorch's files, whose offset and strides count elements."""
+    """Make a tensor of PyTorch's files, whose offset and strides count elements."""
     if metadata:
         _refused("the file has a conjugated or negated view: call resolve_conj() or resolve_neg() before saving it")
     untyped = storage.untyped() if type(storage) is TypedStorage else storage
@@ -343,7 +343,7 @@ _FUNCTIONS: Final = {
     )
 }
 
-#: What `_rebuild_from_type_v2` may be told to call: not itself, so that calls do not lie in calls.
+#: The functions that `_rebuild_from_type_v2` may call: not itself, so that calls are not nested.
 _REBUILDS: Final = tuple(
     _FUNCTIONS[f"torch._utils.{name}"]
     for name in ("_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter")
@@ -354,7 +354,7 @@ def _is_rebuild(value: Any) -> bool:
     return type(_function_of(value)) is _Function and _function_of(value) in _REBUILDS
 
 
-#: Tensors of PyTorch that have no counterpart here, by the function that makes them: what they are, what to do.
+#: Tensors of PyTorch without a counterpart here, by the function that makes them: a description, and the remedy.
 _MISSING: Final = {
     "torch._utils._rebuild_sparse_tensor": ("sparse tensors", "convert them with to_dense()"),
     "torch._utils._rebuild_qtensor": ("quantized tensors", "convert them with dequantize()"),
@@ -365,7 +365,7 @@ _MISSING: Final = {
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": ("tensors of a foreign device", "move them with cpu()"),
 }
 
-#: Types by their names in files, where calling them is declared above, if at all.
+#: Types by their names in files, whose calls are declared above, if allowed at all.
 _TYPES: Final[dict[str, Any]] = {
     "builtins.set": set, "builtins.frozenset": frozenset, "builtins.complex": complex, "builtins.bytes": bytes,
     "builtins.bytearray": bytearray, "builtins.slice": slice, "builtins.range": range,
@@ -402,7 +402,7 @@ _GLOBALS: Final[dict[str, Any]] = {
     },
 }  # fmt: skip
 
-#: The declarations of the types that may be called, by identity: what a file calls need not be hashable.
+#: The declarations of the types that may be called, by identity: a file may call an unhashable object.
 _CALLS: Final = {id(kind): _FUNCTIONS[name] for name, kind in _TYPES.items() if name in _FUNCTIONS}
 
 _DECLARED: Final = frozenset(map(id, _TYPES.values()))
@@ -410,7 +410,7 @@ _DECLARED: Final = frozenset(map(id, _TYPES.values()))
 #: Python 2's names, which protocols 0 to 2 write.
 _RENAMED: Final = {"__builtin__.xrange": "builtins.range"}
 
-#: PyTorch allows nothing of these, whatever the user adds.
+#: Modules whose globals PyTorch never allows, even if the user adds them.
 _BLOCKED: Final = frozenset(("sys", "os", "posix", "nt"))
 
 _KEYS: Final = frozenset((Size, dtypes.dtype, Device, layouts.memory_format, layouts.layout, range))
@@ -419,8 +419,8 @@ _KEYS: Final = frozenset((Size, dtypes.dtype, Device, layouts.memory_format, lay
 class Allowed:
     """The rules of `load`: the globals of the table, and those that the user added.
 
-    `place` says on which device a storage is to be, `persistent` returns the storage of a reference, and `location` the
-    device of a storage, as the file has it. With `trusting`, types of tensors need not be allowed.
+    `place` returns the device for a storage, `persistent` the storage of a reference, and `location` the device of a
+    storage in the file. With `trusting`, types of tensors need not be allowed.
     """
 
     def __init__(
@@ -436,7 +436,7 @@ class Allowed:
         for item in users:
             value, name = item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
             self.named[name] = value
-        # What is declared here stays as it is declared, with all checks.
+        # Globals declared in the table keep their declaration, with all checks.
         self.users = {id(value) for value in self.named.values()} - _DECLARED
 
     def is_users(self, value: Any) -> bool:
@@ -444,14 +444,14 @@ class Allowed:
         return id(value) in self.users
 
     def known(self, name: str) -> Any:
-        """Return what the table has under a dotted name, or None."""
+        """Return the entry of the table for a dotted name, or None."""
         found = _GLOBALS.get(name)
         if found is None and name in _DTYPE_NAMES:
             found = getattr(dtypes, _DTYPE_NAMES[name])
         return found
 
     def find(self, name: str) -> Any:
-        """Return what a dotted name stands for; raise UnpicklingError when a file must not ask for it."""
+        """Return the object of a dotted name; raise UnpicklingError if it is not allowed."""
         if name.startswith("__builtin__."):
             name = _RENAMED.get(name) or name.replace("__builtin__.", "builtins.", 1)
         if name.partition(".")[0] in _BLOCKED:
@@ -468,7 +468,7 @@ class Allowed:
         return found
 
     def call(self, function: Any, args: Any, machine: Unpickler) -> Any:
-        """Return what a function of the table, or of the user's, makes of arguments."""
+        """Call a function of the table, or one that the user allowed."""
         declared = function if type(function) is _Function else _CALLS.get(id(function))
         if declared is not None:
             if declared.takes:
@@ -489,7 +489,7 @@ class Allowed:
         return users_code(lambda: kind.__new__(kind, *args, **kwargs))
 
     def called(self, value: Any) -> str:
-        """Return the name of a class, or what a value is."""
+        """Return the name of a class or function, or a description of a value."""
         return value.__qualname__ if isinstance(value, type) else f"a {described(value)}"
 
     def build(self, owner: Any, state: Any, machine: Unpickler) -> None:

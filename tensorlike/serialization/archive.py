@@ -1,8 +1,8 @@
 """Read ZIP archives that need not be trusted.
 
-Python's `zipfile` is for archives of good will: what it raises for others, and what it checks, depends on its version.
-This reads what PyTorch and this library write (and tools that unpack and pack such files again), and raises
-RuntimeError for the rest.
+Python's `zipfile` is for trusted archives: its checks, and its errors for broken ones, depend on its version. This
+module reads the archives that PyTorch and this library write (and tools that unpack and pack such files again), and
+raises RuntimeError for others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _wrong(what: str) -> NoReturn:
 
 
 class Record(NamedTuple):
-    """An entry of the directory: where its local header is, and what is behind that."""
+    """An entry of the directory: the position of its local header, and the sizes and checksum of its data."""
 
     header: int
     raw_name: bytes
@@ -67,13 +67,13 @@ def read_exactly(file: Any, at: int, size: int) -> np.ndarray[Any, Any]:
 class Archive:
     """The records of an archive that is in `file` from the position `start` to the position `stop`.
 
-    Raises RuntimeError for what is no archive, and for one that says different things about itself.
+    Raises RuntimeError for other files, and for an archive that contradicts itself.
     """
 
     def __init__(self, file: Any, start: int, stop: int) -> None:
         self.file, self.start, self.size = file, start, stop - start
         self.records: dict[str, Record] = {}
-        #: Where what was read begins and ends, sorted: records that lie in one another hold more than the file.
+        #: The bounds of the records read so far, sorted: overlapping records could hold more than the file.
         self.read: list[tuple[int, int]] = []
         self.packed = self.expanded = 0
         self._read_directory()
@@ -138,12 +138,12 @@ class Archive:
                 _wrong("its directory is malformed")
             raw_name = data[name_at:extra_at]
             size, packed, header = _wide(data[extra_at : extra_at + extra_size], size, packed, header)
-            # Names that matter are ASCII. Those of old tools are in code page 437, which Python would have to import.
+            # The names needed are ASCII. Old tools use code page 437, which Python would have to import.
             name = raw_name.decode("utf-8" if flags & _UTF_8 else "latin1", "backslashreplace")
             yield name, Record(header, raw_name, method, flags, crc, packed, size)
 
     def place(self, name: str) -> int:
-        """Return the position in the file where the bytes of a record begin, whose local header is checked."""
+        """Check the local header of a record; return the position of its data in the file."""
         record = self.records[name]
         header = self._bytes(record.header, _LOCAL.size + len(record.raw_name))
         mark, _, flags, method, _, _, _, _, _, name_size, extra_size = _LOCAL.unpack_from(header)
@@ -169,17 +169,17 @@ class Archive:
         self.read.insert(at, (begin, end))
 
     def is_stored(self, name: str) -> bool:
-        """Return whether the bytes of a record are in the file as they are."""
+        """Return whether the data of a record is stored uncompressed."""
         return self.records[name].method == _STORED
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
-        """Return the bytes of a record, checked against its checksum."""
+        """Return the data of a record, verified by its checksum."""
         record = self.records[name]
         begin = self.place(name)
         found = read_exactly(self.file, begin, record.packed)
         if record.method == _DEFLATED:
             found = self._expanded(found, record, name[:200])
-        # PyTorch writes 0 when it is told to save the time for checksums.
+        # PyTorch writes 0 when checksums are switched off.
         if record.crc and zlib.crc32(found.data) != record.crc:
             _wrong(f"the record {name[:200]!r} is damaged: its checksum is wrong")
         return found
@@ -194,7 +194,7 @@ class Archive:
             )
         machine = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            # One byte more than there should be, to see that there is none. 0 would mean any number.
+            # Ask for one byte more, to detect excess data. A limit of 0 would mean none.
             data = machine.decompress(packed.data, record.size + 1)
         except zlib.error as error:
             _wrong(f"the record {shown!r} is damaged: {error}")
@@ -204,7 +204,7 @@ class Archive:
 
 
 def _wide(extra: bytes, *fields: int) -> tuple[int, ...]:
-    """Return (size, packed size, position), of which those of 32 ones are in the extra field of numbers of 64 bits."""
+    """Return (size, packed size, position), reading values of 32 ones from the ZIP64 extra field."""
     if 0xFFFFFFFF not in fields:
         return fields
     at = 0

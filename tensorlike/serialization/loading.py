@@ -27,7 +27,7 @@ _safe: list[Any] = []
 
 
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
-    """Let `load` make instances of these classes, and call these functions, when a file names them.
+    """Allow `load` to make instances of these classes, and to call these functions, when a file names them.
 
     Takes classes and functions, or pairs of one and the dotted name by which files know it.
 
@@ -56,7 +56,7 @@ def _checked(item: Any) -> Any:
 
 
 def get_safe_globals() -> list[Any]:
-    """Return what `add_safe_globals` was given.
+    """Return the globals passed to `add_safe_globals`.
 
     Same as PyTorch's function of that name.
     """
@@ -64,7 +64,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Forget what `add_safe_globals` was given.
+    """Remove the globals passed to `add_safe_globals`.
 
     Same as PyTorch's function of that name.
     """
@@ -73,7 +73,7 @@ def clear_safe_globals() -> None:
 
 @contextlib.contextmanager
 def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
-    """Do inside a `with` what `add_safe_globals` does for good.
+    """Allow these globals, as `add_safe_globals` does, inside a `with` block.
 
     Same as PyTorch's class of that name.
     """
@@ -86,7 +86,7 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
 
 
 def _placing(map_location: Any) -> Callable[[Any, str], str]:
-    """Return the function (storage, location) -> device that `map_location` stands for."""
+    """Convert `map_location` to a function (storage, location) -> device."""
 
     def place(storage: Any, location: str) -> str:
         if map_location is None:
@@ -109,7 +109,7 @@ def _placing(map_location: Any) -> Callable[[Any, str], str]:
 
 
 class _AnyUnpickler(pickle.Unpickler):
-    """Unpickles what a trusted file names."""
+    """The unpickler of a trusted file."""
 
     def __init__(self, data: bytes, allowed: Allowed, at: int = 0) -> None:
         file = io.BytesIO(data)
@@ -124,14 +124,14 @@ class _AnyUnpickler(pickle.Unpickler):
         return Bound(found, self.allowed) if type(found).__name__ == "_Function" else found
 
     def persistent_load(self, pid: Any) -> Any:
-        # PyTorch's first format has the source of a module's class beside it, to warn when that has changed.
+        # PyTorch's first format stores the source of a module's class with it, to warn of changes.
         if isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
             return pid[1]
         return self.allowed.persistent(pid)
 
 
 class _Source(NamedTuple):
-    """The file to load: a binary file that can seek, where in it the data begin and end, and its name for messages.
+    """The file to load: a seekable binary file, the start and end of the data in it, and its name for messages.
 
     `path` is that of a file that can be mapped, or None.
     """
@@ -145,7 +145,7 @@ class _Source(NamedTuple):
 
 @contextlib.contextmanager
 def _opened(f: Any) -> Iterator[_Source]:
-    """Open a path, or take what a file object has from its position on."""
+    """Open a path, or read a file object from its position on."""
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         with open(path, "rb") as file:
@@ -166,7 +166,7 @@ def _opened(f: Any) -> Iterator[_Source]:
         return
     if isinstance(f, io.TextIOBase):
         raise TypeError(f"load(): {shown} is a file of text: open it as binary, with the mode 'rb'")
-    # Pipes cannot seek, and compressed files only by reading everything again: such a stream is read once, to its end.
+    # Pipes cannot seek, and compressed files seek by reading everything again: read such a stream once, to its end.
     try:
         data = f.read()
     except OSError as error:
@@ -182,7 +182,7 @@ def _opened(f: Any) -> Iterator[_Source]:
     yield _Source(io.BytesIO(data), 0, len(data), shown, None)
 
 
-#: What files of other kinds begin with, and what to do with them.
+#: The first bytes of other file formats, and how to read these.
 _OTHERS: Final = (
     (b"\x93NUMPY", "an array of NumPy's: read it with tensorlike.from_numpy(numpy.load(file))"),
     (b"\x89HDF\r\n", "a file of HDF5: read it with h5py"),
@@ -193,7 +193,7 @@ _OTHERS: Final = (
 
 _NO_FILE: Final = "this is no file of tensorlike.save or of PyTorch's"
 
-#: What a stream of PyTorch's first format begins with: pickles of this number, and of the version.
+#: The beginning of a stream of PyTorch's first format: pickles of this number, and of the version.
 _MAGIC_NUMBER: Final = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION: Final = 1001
 
@@ -221,7 +221,7 @@ def _load_archive(source: _Source, users: Sequence[Any], place: Any, trusting: b
 
 
 def _mapping(source: _Source) -> np.ndarray[Any, Any]:
-    """Return the bytes of a file, mapped into memory so that what is written to them does not reach the file."""
+    """Map a file into memory, copy-on-write: writing to the bytes does not change the file."""
     import mmap
 
     return np.frombuffer(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
@@ -238,7 +238,7 @@ def _load_legacy(source: _Source, users: Sequence[Any], place: Any, trusting: bo
         raise RuntimeError(f"{_NO_FILE}: Invalid magic number; corrupt file?")
     if type(version) is not int or version != _PROTOCOL_VERSION:
         raise RuntimeError(f"{_NO_FILE}: Invalid protocol version: {str(version)[:20]}")
-    # The sizes of numbers on the machine that wrote it, which have no bearing on anything.
+    # The sizes of integers on the machine that wrote the file, which are not needed.
     machine.load()
     at = machine.at
     tables = Allowed((), place, _no_storage, lambda storage: "cpu")
@@ -267,7 +267,7 @@ def _unpickled(data: bytes, allowed: Allowed, at: int) -> Any:
 
 
 def _check_other(beginning: bytes, size: int) -> None:
-    """Raise RuntimeError for a file of another kind, saying which."""
+    """Raise RuntimeError for a file of another format, naming it."""
     for mark, what in _OTHERS:
         if beginning.startswith(mark):
             raise RuntimeError(f"{_NO_FILE}, but {what}")
@@ -286,18 +286,18 @@ def _check_other(beginning: bytes, size: int) -> None:
 def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True, mmap: bool | None = None
 ) -> Any:
-    """Return the object that `save` wrote, or PyTorch's `torch.save`, to a file: a path, or an object with `read`.
+    """Load the object that `save`, or PyTorch's `torch.save`, wrote to a file: a path, or an object with `read`.
 
-    `map_location` says where tensors are to be: a device, a dict from devices to devices, or a function of (storage,
-    device) that returns a storage. With `weights_only`, what the file names beside tensors, Python's containers and
-    what `add_safe_globals` allows is refused; without it, a file can run any code. With `mmap`, the file of a path is
-    mapped into memory: elements are read when they are first used, and what is written to them does not reach the file.
+    `map_location` chooses the devices of tensors: a device, a dict from devices to devices, or a function of (storage,
+    device) that returns a storage. With `weights_only`, a file may hold only tensors, Python's containers and the
+    globals allowed by `add_safe_globals`; without it, a file can run any code. With `mmap`, the file of a path is
+    mapped into memory: elements are read when they are first used, and writing to them does not change the file.
 
-    A file object is read from its position on. One that cannot seek, as a pipe, is read to its end.
+    A file object is read from its position on. One that cannot seek, such as a pipe, is read to its end.
 
-    Raises UnpicklingError or RuntimeError, naming the file and what is wrong, for a file that is broken, that holds
-    what is not allowed, or that is of another format; `open`'s errors for a path that cannot be read; ValueError for
-    `mmap` with a file object.
+    Raises UnpicklingError or RuntimeError, naming the file and what is wrong, for a file that is broken, names globals
+    that are not allowed, or has another format; `open`'s errors for a path that cannot be read; ValueError for `mmap`
+    with a file object.
 
     >>> import io
     >>> import tensorlike as tl
@@ -331,9 +331,9 @@ def load(
             if mmap:
                 raise RuntimeError(f"{_NO_FILE} that mmap can be used with: they are ZIP archives")
             return _load_legacy(source, users, place, trusting)
-        # ImportError: of bfloat16, which comes from another package.
+        # ImportError: bfloat16 comes from another package.
         except (pickle.UnpicklingError, RuntimeError, ImportError) as error:
-            # A new error, since some are raised by what the message does not name: a device, or the user's own class.
+            # A new error that names the file: the cause may name only a device, or the user's class.
             what = str(error)[:4000]
             if not isinstance(error, pickle.UnpicklingError):
                 raise RuntimeError(f"load(): {source.name}: {what}") from error.__cause__

@@ -10,8 +10,8 @@ The file that takes the target's place has the target's permissions, extended at
 it, owner; a new file has those that `open(path, "wb")` gives. Symbolic links stay, and the file that they lead to is
 replaced. Other hard links to the target keep the old file, as do processes that have it open or mapped.
 
-Where there is no regular file to replace (a pipe, a device, an entry of /proc such as the one behind /dev/stdout), or
-the directory cannot take another file although the target can be written (a directory without write permission, a mount
+Without a regular file to replace (a pipe, a device, an entry of /proc such as the one behind /dev/stdout), or the
+directory cannot take another file although the target can be written (a directory without write permission, a mount
 point), the target is written in place, as `open(path, "wb")` does: there, an interruption leaves part of a file.
 """
 
@@ -38,21 +38,21 @@ DEFAULT_PROTOCOL: Final = 2
 #: The bytes to which the start of each storage is aligned in a file, as in PyTorch's, for files that are mapped.
 _ALIGNMENT: Final = 64
 
-#: The bytes of a storage that are copied at a time. A piece is copied first, so that its checksum is that of what is
+#: The bytes of a storage that are copied at a time. A chunk is copied first, so that its checksum matches the bytes
 #: written even while another thread writes to the tensor.
 _PIECE: Final = 1 << 22
 
-#: Errors of a directory that takes no other file, though the target may take other bytes.
+#: Errors of a directory in which no file can be created, though the target may be writable.
 _NO_OTHER_FILE: Final = frozenset(
     (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR)
 )
 
-#: Errors of a target whose place no other file can take: it is mounted, or in a directory where files belong to users.
+#: Errors of a target that cannot be replaced: a mount point, or another user's file in a sticky directory.
 _NO_OTHER_PLACE: Final = frozenset((errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV))
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles an object, and notes the storages in it."""
+    """Pickles an object, and collects the storages in it."""
 
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
@@ -68,13 +68,13 @@ class _Pickler(pickle.Pickler):
 def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = DEFAULT_PROTOCOL) -> None:
     """Write an object, and all tensors in it, to a file: a path, or an object with `write`.
 
-    Tensors on the same memory are on the same memory again when they are loaded. What is no tensor is pickled.
+    Tensors on the same memory are on the same memory again when they are loaded. Other objects are pickled.
 
     A file at that path is replaced when the new one is complete and on the disk: an error, a full disk, a killed
     process or a reader at the same moment find the old file or the new one, never part of one. Its permissions are
     kept, and symbolic links are followed; other hard links, and processes that have it open, keep the old file. A
-    killed process may leave a file `.tensorlike-*.tmp` beside the target. What cannot be replaced, such as a pipe, a
-    device, or a file in a directory without write permission, is written in place. Raises the OSError of
+    killed process may leave a file `.tensorlike-*.tmp` beside the target. A target that cannot be replaced, such as a
+    pipe, a device, or a file in a directory without write permission, is written in place. Raises the OSError of
     `open(path, "wb")`.
 
     >>> import io
@@ -94,12 +94,12 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
             "save(): expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "
             f"{type(f).__name__}"
         )
-    # All is pickled before a file is touched.
+    # Everything is pickled before a file is opened.
     pickled = io.BytesIO()
     pickler = _Pickler(pickled, pickle_protocol)
     pickler.dump(obj)
     storages = list(pickler.storages.values())
-    # What was made for pickling alone, which its memo holds, is freed before the elements are written.
+    # The pickler's memo holds temporary objects: free it before the elements are written.
     del pickler
 
     def write(file: Any) -> None:
@@ -125,8 +125,8 @@ def _write_archive(file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str,
         _write_member(archive, "archive/version", b"3\n")
         archive.close()
     except BaseException:
-        # Not closed, neither here nor when it is freed: what closing an archive raises in the middle of a member would
-        # take the place of the error.
+        # Not closed, neither here nor when it is freed: an error raised by closing an archive in the middle of a member
+        # would replace the original one.
         archive.fp = None
         raise
 
@@ -145,23 +145,23 @@ def _write_member(archive: zipfile.ZipFile, name: str, data: bytes | memoryview)
         for first in range(0, len(data), _PIECE):
             stream.write(bytes(data[first : first + _PIECE]))
     except BaseException:
-        # Closed without the writing that its own `close` does, which Python would make up for when it is freed.
+        # Closed without writing: its own `close` would write, also when it is freed.
         io.BufferedIOBase.close(stream)  # type: ignore[arg-type]
         raise
     stream.close()
-    # The directory at the end of the archive does without.
+    # The directory at the end of the archive has no such field.
     member.extra = b""
 
 
 def _existing(path: str, flags: int) -> int:
-    """Open a file that exists as `open` does, but leave what is in it."""
+    """Open an existing file as `open(path, "wb")` does, but without truncating it."""
     return os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC))
 
 
 def _write_path(path: str, write: Callable[[IO[bytes]], None]) -> None:
     """Write to a path: see Note [Files are replaced]. `write` may be called again when a file cannot be replaced."""
     try:
-        # What must not be written to is refused here, with the error of `open`.
+        # A file without write permission is refused here, with the error of `open`.
         file = open(path, "wb", opener=_existing)  # noqa: SIM115
     except FileNotFoundError:
         target, before = _followed(path), None
@@ -181,25 +181,26 @@ def _write_path(path: str, write: Callable[[IO[bytes]], None]) -> None:
 
 
 def _followed(path: str) -> str | None:
-    """Return where symbolic links lead from a path; None where that is no place in a directory."""
+    """Return the target of symbolic links; None where that is no entry of a directory."""
     while True:
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder)
         path = os.path.join(folder, name)
         if not name or folder.startswith("/proc/"):
-            # Links in /proc lead to files that are open, whatever their text says.
+            # Links in /proc lead to open files, regardless of their text.
             return None
-        # Links that lead back to themselves were refused by `open`.
+        # `open` has raised already for links that form a cycle.
         if not os.path.islink(path):
             return path
         path = os.path.join(folder, os.readlink(path))
 
 
 def _replace(target: str, before: os.stat_result | None, write: Callable[[IO[bytes]], None]) -> bool:
-    """Replace a file, or make a new one where `before` is None; return False when the directory does not take it."""
+    """Replace a file, or make a new one where `before` is None; return False if the directory cannot take another file.
+    """
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".tensorlike-{os.urandom(8).hex()}.tmp")
-    # Until it has the permissions of the old file, nobody else may open the new one.
+    # No other user may open the new file until it has the permissions of the old one.
     mode = 0o666 if before is None else 0o600
     try:
         try:
@@ -245,7 +246,7 @@ def _take_over(descriptor: int, target: str, before: os.stat_result) -> None:
         try:
             os.fchown(descriptor, before.st_uid, before.st_gid)
         except OSError:
-            # Only the superuser gives files away, but their group may be any of the user's.
+            # Only the superuser can change the owner; the group may be any of the user's.
             with contextlib.suppress(OSError):
                 os.fchown(descriptor, -1, before.st_gid)
     # Without the bits for set-user-ID and set-group-ID, which a write clears.
@@ -262,7 +263,7 @@ def _to_disk(descriptor: int) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some file systems cannot say when bytes are on a disk. That a disk failed to take them is raised.
+        # Some file systems do not support syncing: ignore that, but raise errors of the disk.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
             raise
 

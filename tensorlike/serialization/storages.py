@@ -1,4 +1,4 @@
-"""The storages of a file: where their bytes are, and what the references of its pickles mean."""
+"""The storages of a file: finding their bytes, and resolving the references in its pickles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _refused(what: str) -> NoReturn:
 
 
 class _Storages(abc.ABC):
-    """The storages that the references of a file mean: the same one for the same key."""
+    """The storages of a file by their keys: one storage for each key."""
 
     def __init__(self) -> None:
         self.found: dict[str, UntypedStorage] = {}
@@ -34,11 +34,11 @@ class _Storages(abc.ABC):
         self.locations: dict[int, str] = {}
 
     def location(self, storage: UntypedStorage) -> str:
-        """Return the device that the file has a storage on."""
+        """Return the device of a storage in the file."""
         return self.locations.get(id(storage), "cpu")
 
     def persistent(self, pid: Any) -> Any:
-        """Return the storage that a reference means: of our own files, or with the type that PyTorch's have."""
+        """Return the storage of a reference, in the format of our own files or of PyTorch's, which includes a type."""
         if type(pid) is not tuple or len(pid) not in (3, 5, 6) or type(pid[0]) is not str or (
             pid[0] != "storage"
         ):
@@ -66,7 +66,7 @@ class _Storages(abc.ABC):
         return typed
 
     def get(self, key: str, kind: StorageType | None, nbytes: int) -> UntypedStorage:
-        """Return the storage of a key, which has `nbytes` bytes."""
+        """Return the storage of a key, of `nbytes` bytes."""
         storage = self.found.get(key)
         if storage is None:
             storage = self.found[key] = storage_of(self.read(key, kind, nbytes))
@@ -94,7 +94,7 @@ class _Storages(abc.ABC):
 
     @abc.abstractmethod
     def read(self, key: str, kind: StorageType | None, nbytes: int) -> np.ndarray[Any, Any]:
-        """Return the bytes of a key that is asked for the first time."""
+        """Read the bytes of a key. Called once for each key."""
 
 
 def _swapped(data: np.ndarray[Any, Any], kind: StorageType | None) -> np.ndarray[Any, Any]:
@@ -110,7 +110,7 @@ def _swapped(data: np.ndarray[Any, Any], kind: StorageType | None) -> np.ndarray
 
 
 class ArchiveStorages(_Storages):
-    """The storages of a ZIP file: records, read when they are asked for, or mapped into memory."""
+    """The storages of a ZIP file: records, read on first use, or mapped into memory."""
 
     def __init__(self, archive: Archive, root: str, order: str, mapping: np.ndarray[Any, Any] | None) -> None:
         super().__init__()
@@ -122,12 +122,12 @@ class ArchiveStorages(_Storages):
         record = self.archive.records.get(name)
         if record is None:
             _refused(f"the storage {key[:100]!r}, of which it has no record")
-        # Before anything is read: the size is known, and a wrong one costs nothing.
+        # Check the size before reading: it is known, and the check is free.
         if record.size != nbytes:
             _refused(f"a storage of {nbytes} bytes, whose record has {record.size}")
         if self.mapping is not None and self.archive.is_stored(name) and nbytes:
             begin = self.archive.place(name)
-            # A storage of its own: what is next to it in the file is not its memory.
+            # A separate storage: neighbouring bytes of the file do not belong to it.
             data = borrowed(self.mapping[begin : begin + nbytes])
         else:
             data = self.archive.array(name)
@@ -146,12 +146,12 @@ class LegacyStorages(_Storages):
             _refused(f"the storage {key[:100]!r}, of which it has no bytes")
         begin, size = self.places[key]
         data = np.array(np.frombuffer(self.data, np.uint8, size, begin))
-        # Written so on machines of either order.
+        # Written little-endian on machines of either byte order.
         return data if sys.byteorder == "little" else _swapped(data, kind)
 
 
 class _Survey:
-    """Rules under which a pickle makes nothing, and of which the references are noted."""
+    """Rules that make no objects and collect the references of a pickle."""
 
     def __init__(self, find: Callable[[str], Any]) -> None:
         self.known = find
@@ -186,7 +186,7 @@ class _Survey:
 
 
 class _Nothing:
-    """Stands for what a call of a pickle returns."""
+    """Placeholder for the result of a call in a pickle."""
 
     def append(self, item: Any) -> None:
         pass
@@ -201,10 +201,10 @@ _NOTHING = _Nothing()
 
 
 def survey(data: bytes, at: int, known: Callable[[str], Any]) -> tuple[dict[str, tuple[int, int]], int]:
-    """Return where the bytes of each storage of a legacy stream are, and where the stream ends.
+    """Return the position of each storage's bytes in a legacy stream, and the end of the stream.
 
-    `at` is where the pickle of the object begins, which is interpreted without making anything: the sizes that precede
-    the bytes of the storages count elements, and only the references in the pickle tell their type.
+    `at` is the position of the object's pickle, which is interpreted without making objects: the sizes that precede the
+    bytes of the storages count elements, and only the references in the pickle tell their type.
     """
     rules = _Survey(known)
     machine = Unpickler(data, rules, at)
@@ -229,5 +229,5 @@ def survey(data: bytes, at: int, known: Callable[[str], Any]) -> tuple[dict[str,
 
 
 def plain_rules() -> Rules:
-    """Return rules that allow plain data alone: of the pickles at the beginning of a legacy stream."""
+    """Return rules that allow only plain data, for the pickles at the beginning of a legacy stream."""
     return _Survey(lambda name: None)

@@ -1,20 +1,20 @@
-"""Interpret the pickles of files that need not be trusted.
+"""Interpret pickles of untrusted files.
 
 A pickle is a program for a stack machine. This one has the operations that Python's picklers write for plain data, and
-leaves to a `Rules` what a file may name, call, build and refer to. Everything that it makes by itself is None, a bool,
-an int, a float, a str, bytes, a bytearray, or a list, tuple, dict, set or frozenset of such.
+leaves to a `Rules` object the globals, calls, states and references of a file. Everything that it makes by itself is
+None, a bool, an int, a float, a str, bytes, a bytearray, or a list, tuple, dict, set or frozenset of such.
 
 # Note [What a pickle may cost]
 An operation takes time and memory in proportion to the bytes of the pickle that it consumes:
 
-- What has a length is compared with the bytes that are left before anything is made.
+- A length is compared with the remaining bytes before anything is allocated.
 - The memo is a dict, so a large index takes no more room than a small one.
-- A call copies what it is handed, and the memo can hand it the same thing over and over. A pickler writes the arguments
-  of a call right before it, so all that all calls copy is not much longer than the pickle: `charge` counts it.
+- A call copies its arguments, and the memo can pass the same object again and again. A pickler writes the arguments
+  of a call right before it, so the total size of these copies is not much larger than the pickle: `charge` counts it.
 - Hashing a tuple walks it, once for every path that leads to an item, in C without a limit of its own. Keys are
   therefore trees of at most `MAX_KEY` items.
 - No object is made whose destruction recurses without a limit, such as a slice of a slice of a slice: slices are of
-  integers and None. There is thus no need to bound how deeply lists lie in lists.
+  integers and None. The nesting of lists thus needs no bound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any, Final, NoReturn, Protocol
 
 __all__ = ["MAX_KEY", "Rules", "Unpickler", "described", "users_code"]
 
-#: How many items a key of a dict or set may have, those of its items included; 4096 bytes or bits count as one.
+#: The greatest number of items of a key of a dict or set, nested ones included; 4096 bytes or bits count as one.
 MAX_KEY: Final = 1000
 
 _HIGHEST_PROTOCOL: Final = 5
@@ -41,9 +41,9 @@ def described(value: Any) -> str:
 
 
 def users_code(work: Callable[[], Any]) -> Any:
-    """Return what the code of a class or function that the user allowed returns.
+    """Call a class or function that the user allowed, and return its result.
 
-    Raises UnpicklingError for whatever it raises: what it was handed comes from a file.
+    Raises UnpicklingError for any error of it: its arguments come from a file.
     """
     try:
         return work()
@@ -54,19 +54,19 @@ def users_code(work: Callable[[], Any]) -> Any:
 
 
 class Rules(Protocol):
-    """What a file may do beyond making plain data. Each method raises UnpicklingError for what is not allowed."""
+    """The permissions of a file beyond making plain data. Each method raises UnpicklingError if not allowed."""
 
     def find(self, name: str) -> Any:
-        """Return what a dotted name stands for."""
+        """Return the object of a dotted name."""
 
     def persistent(self, pid: Any) -> Any:
-        """Return what a reference stands for."""
+        """Return the object of a persistent reference."""
 
     def call(self, function: Any, args: Any, machine: Unpickler) -> Any:
-        """Return what REDUCE makes of a function and its arguments."""
+        """Return the result of REDUCE for a function and its arguments."""
 
     def new(self, kind: Any, args: Any, kwargs: Any) -> Any:
-        """Return what NEWOBJ makes of a class and the arguments of its `__new__`."""
+        """Return the result of NEWOBJ for a class and the arguments of its `__new__`."""
 
     def build(self, owner: Any, state: Any, machine: Unpickler) -> None:
         """Restore the state of an object."""
@@ -83,7 +83,7 @@ class Unpickler:
 
     `load` returns the object of the next one and moves `at` behind it.
 
-    Raises UnpicklingError for a pickle that is broken or asks for what the rules do not allow.
+    Raises UnpicklingError for a pickle that is broken, or that the rules do not allow.
     """
 
     def __init__(self, data: bytes, rules: Rules, at: int = 0) -> None:
@@ -114,7 +114,7 @@ class Unpickler:
                 handler(self)
             return self.stack.pop()
         except IndexError:
-            # Of the stack: what the rules run is not let out of `rules` with any other error than UnpicklingError.
+            # The stack was too short: code run by the rules raises only UnpicklingError.
             raise pickle.UnpicklingError(
                 f"byte {at} of the pickle: operation {bytes([opcode])!r} takes more from the stack than there is"
             ) from None
@@ -130,7 +130,7 @@ class Unpickler:
         if self.copied > 4 * self.end:
             self.wrong("its calls copy more than the pickle holds")
 
-    # What the operations read behind their opcode.
+    # Reading the arguments of opcodes.
 
     def take(self, size: int) -> bytes:
         at = self.at
@@ -156,7 +156,7 @@ class Unpickler:
         except UnicodeDecodeError as error:
             self.wrong(f"a text is not in {encoding}: {error.reason}")
 
-    # What the operations do with the stack.
+    # The stack.
 
     def marked(self) -> list[Any]:
         items = self.stack
@@ -201,13 +201,14 @@ class Unpickler:
             owner[key] = items[at + 1]
 
     def hashed(self, kind: Callable[[Any], Any], items: Sequence[Any]) -> Any:
-        """Return what `kind`, which makes or fills a set, returns for items."""
+        """Make or fill a set from items by `kind`; errors of hashing become UnpicklingError."""
         for item in items:
             self.check_key(item)
         return users_code(lambda: kind(items))
 
     def check_key(self, key: Any) -> None:
-        """Raise UnpicklingError for what cannot be a key, or is too large: see Note [What a pickle may cost]."""
+        """Raise UnpicklingError for a value that cannot be a key, or is too large: see Note [What a pickle may cost].
+        """
         left = MAX_KEY
         todo = [key]
         while todo:
@@ -236,7 +237,7 @@ class Unpickler:
             self.wrong(f"unsupported pickle protocol: {protocol}")
 
     def _frame(self) -> None:
-        # How much a reader had best read at once, which is here already.
+        # The size of a frame, a hint for buffering: all bytes are in memory already.
         size = self.number(8)
         if size > self.end - self.at:
             self.wrong(f"a frame of {size} bytes is to come, but {self.end - self.at} are left")
@@ -479,8 +480,8 @@ def _table() -> list[Callable[[Unpickler], None] | None]:
         pickle.BUILD: machine._build,
         pickle.BINPERSID: machine._persistent,
     }
-    # Left out: what no pickler of Python 3 writes for data (INST, OBJ, DUP, STRING), references by a text (PERSID),
-    # codes of copyreg's registry (EXT), and buffers that come from outside of the pickle.
+    # Left out: opcodes that no pickler of Python 3 writes for data (INST, OBJ, DUP, STRING), references by text
+    # (PERSID), codes of copyreg's registry (EXT), and out-of-band buffers.
     return [handlers.get(bytes([code])) for code in range(256)]
 
 

@@ -1,4 +1,4 @@
-"""Signals. Same as PyTorch's module of that name, which holds `windows`."""
+"""Signal processing. Same as PyTorch's module of that name, which holds `windows`."""
 
 from __future__ import annotations
 

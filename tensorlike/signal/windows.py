@@ -1,4 +1,4 @@
-"""Windows for pieces of signals, under the names that PyTorch gives them."""
+"""Window functions for frames of signals, under PyTorch's names."""
 
 from __future__ import annotations
 

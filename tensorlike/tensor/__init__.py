@@ -1,10 +1,11 @@
-"""What a tensor is, and the operations on it.
+"""Tensors, and the operations on them.
 
 # Note [A package that is a function]
-The attribute `tensor` of `tensorlike` is the function `tl.tensor(data)`, as in PyTorch, and hides this package, which
-the import system finds all the same. Attributes are looked up on the function: in `import tensorlike.tensor.runtime as
-r`, which reads one name after the other, and in `tl.tensor.runtime`. So the function is given the public names and the
-modules of this package, those that are imported later too. It stays a plain function in everything else.
+The attribute `tensor` of `tensorlike` is the function `tl.tensor(data)`, as in PyTorch, and hides this package as an
+attribute, though the import system finds it. Attributes are looked up on the function: in `import
+tensorlike.tensor.runtime as r`, which reads one name after the other, and in `tl.tensor.runtime`. So the function gets
+the public names and the modules of this package as attributes, also those imported later. It stays a plain function
+otherwise.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ __all__ = [
 
 
 class _Package(ModuleType):
-    """This module, which hands its modules on to the function: see Note [A package that is a function]."""
+    """The class of this module, which sets its attributes on the function too: see Note [A package that is a function].
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -1,4 +1,4 @@
-"""The properties of a tensor. Each getter is overridable: a type is asked about `Tensor.shape.__get__`."""
+"""The properties of a tensor. Each getter is overridable: types receive `Tensor.shape.__get__`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, overload
 from tensorlike.autograd.base import TensorBase, no_history, version_counter
 from tensorlike.autograd.node import Node, edge_of
 
-from .backends import device_of
+from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
@@ -45,7 +45,7 @@ def dtype(self: Tensor) -> Dtype:
 
 @tensor_property()
 def device(self: Tensor) -> Device:
-    """Where the elements are."""
+    """The device of the elements."""
     return device_of(self._tl_data)
 
 
@@ -80,7 +80,7 @@ def requires_grad(self: Tensor) -> bool:
 
 
 def _delete_gradient(self: Tensor) -> None:
-    """Set the gradient to None: types are asked about that."""
+    """Set the gradient to None, by the overridable setter."""
     self.grad = None
 
 
@@ -100,7 +100,7 @@ def _grad(self: Tensor) -> Tensor | None:
 
 @tensor_property(setter=set_gradient_dtype)
 def grad_dtype(self: Tensor) -> Dtype | None:
-    """The dtype that the gradients of this leaf get: its own unless another was set; None for whatever arrives."""
+    """The dtype of the gradients of this leaf: its own unless another was set; None keeps that of each gradient."""
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
     wanted = self._tl_data.dtype if self._tl_grad_dtype is False else self._tl_grad_dtype
@@ -151,7 +151,7 @@ def is_leaf(self: Tensor) -> bool:
 
 @tensor_property()
 def output_nr(self: Tensor) -> int:
-    """Which output of its node this tensor is."""
+    """The index of this tensor among the outputs of its node."""
     edge = edge_of(self) if self._tl_tracked else None
     return 0 if edge is None else edge[1]
 
@@ -168,7 +168,7 @@ def _delete_data(self: Tensor) -> None:
 
 @tensor_property(setter=set_data, deleter=_delete_data)
 def data(self: Tensor) -> Tensor:
-    """The same memory without history; writing to it is not noticed by the graph."""
+    """The same memory without history; the graph does not notice writes to it."""
     from .views import untracked
 
     found: Tensor = untracked(self)
@@ -184,7 +184,7 @@ def _base(self: Tensor) -> Tensor | None:
 
 @tensor_property(comparable=False)
 def _version(self: Tensor) -> int:
-    """How often the memory of this tensor was modified in place."""
+    """The version: the number of in-place modifications of this tensor's memory."""
     if self._tl_inference:
         raise RuntimeError("Inference tensors do not track version counter.")
     return 0 if self._tl_counter is None else self._tl_counter[0]
@@ -192,19 +192,19 @@ def _version(self: Tensor) -> int:
 
 @tensor_property()
 def layout(self: Tensor) -> Layout:
-    """How the elements are stored: `tensorlike.strided`."""
+    """The layout: `tensorlike.strided`."""
     return strided
 
 
 @tensor_property()
 def name(self: Tensor) -> str | None:
-    """The name of the tensor: None, for tensors have no names."""
+    """The name of the tensor: always None."""
     return None
 
 
 @tensor_property()
 def __cuda_array_interface__(self: Tensor) -> dict[str, Any]:
-    """What other CUDA libraries need to share the memory; AttributeError for a tensor that is on no CUDA device."""
+    """The CUDA array interface, by which other libraries share the memory; AttributeError unless on a CUDA device."""
     if device_of(self._tl_data).type != "cuda":
         raise AttributeError(
             f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {dtype_of(self._tl_data.dtype)}. If CUDA "
@@ -305,7 +305,7 @@ def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
 def stride(self: Tensor, dim: int) -> int: ...
 @tensor_method(composite=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Return how many elements apart neighbours along each dimension (or along `dim`) are in memory.
+    """Return the stride of each dimension (or of `dim`), in elements.
 
     Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -328,9 +328,9 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 
 def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the steps between elements where NumPy has zeros that say nothing, in dimensions of at most one element.
+    """Return PyTorch's strides where NumPy's are arbitrary, in dimensions of at most one element.
 
-    A new dimension of size 1 spans what comes after it, and an empty tensor has the steps of a contiguous one.
+    A dimension of size 1 has the stride that spans the ones after it, and an empty tensor contiguous strides.
     """
     found = list(steps)
     empty = 0 in shape and not any(steps)
@@ -342,7 +342,7 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
 
 @tensor_method(composite=False, differentiable=False)
 def storage_offset(self: Tensor) -> int:
-    """Return how many elements after the start of its memory this tensor starts.
+    """Return the offset of this tensor in its storage, in elements.
 
     >>> import tensorlike as tl
     >>> tl.arange(5)[2:].storage_offset()
@@ -353,8 +353,6 @@ def storage_offset(self: Tensor) -> int:
     array = self._tl_data
     if array.base is None:
         return 0
-    from .backends import data_pointer
-
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
@@ -364,14 +362,12 @@ def data_ptr(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    from .backends import data_pointer
-
     return int(data_pointer(self._tl_data))
 
 
 @tensor_method(composite=False, differentiable=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Return whether the elements lie in memory one after the other, in C order or as `memory_format` has them.
+    """Return whether the elements are contiguous in memory, in C order or in `memory_format`.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).is_contiguous(), tl.ones(2, 3).T.is_contiguous()
@@ -407,5 +403,5 @@ def is_shared(self: Tensor) -> bool:
 
 
 def same_memory(tensor: TensorBase) -> list[int]:
-    """Return the version counter that says which tensors share memory."""
+    """Return the version counter: the same object for all tensors on the same memory."""
     return version_counter(tensor)

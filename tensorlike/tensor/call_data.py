@@ -66,7 +66,7 @@ class Gradient(NamedTuple):
     operand: str
     #: Takes and returns tensors.
     formula: Callable[..., Any]
-    #: What it is called with, in order: "grad", "grads" or the name of a `Saved`.
+    #: The names of its arguments, in order: "grad", "grads" or the name of a `Saved`.
     arguments: tuple[str, ...]
     #: The same on raw arrays, or None, with arguments of its own, which are among those of `formula`.
     raw_formula: Callable[..., Any] | None
@@ -74,7 +74,7 @@ class Gradient(NamedTuple):
 
 
 class CallData(NamedTuple):
-    """What a call needs; see the module's docstring."""
+    """The data that a call needs; see the module's docstring."""
 
     name: str
     slots: tuple[Slot, ...]

@@ -1,4 +1,4 @@
-"""Other dtypes, other devices, and out to Python and NumPy."""
+"""Conversions to other dtypes and devices, and to Python and NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-# What `to` takes beside tensors: nothing that could override it.
+# The arguments of `to` besides tensors, of types that cannot override it.
 register_plain(Dtype, Device)
 
 
@@ -37,7 +37,7 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
     )
 
 
-# A conversion is one primitive with a derivative; the public methods decide whether anything is to be converted.
+# A conversion is one primitive with a derivative; the public methods decide whether there is anything to convert.
 
 
 @primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
@@ -49,7 +49,7 @@ def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
 derivatives(_cast, input=lambda grad: grad)
 
 
-# The device that the elements come from is an argument, so that the gradient finds back without keeping them alive.
+# The source device is an argument, so that the gradient is moved back without keeping the elements alive.
 @primitive(name="_transfer", function=False, method="_tl_move", own_layout=True)
 def _move(xp: Any, input: Tensor, device: Any, source: Any) -> Tensor:
     """Return the elements on another device."""
@@ -344,7 +344,7 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
     Same as PyTorch's method of that name.
     """
     found = np.asarray(array)
-    # As in PyTorch, which says so for code of before it had booleans.
+    # As in PyTorch, where comparisons returned uint8 before there were booleans.
     return wrap(found.astype(np.uint8) if found.dtype.kind == "b" else found)
 
 

@@ -1,4 +1,4 @@
-"""Making tensors: filled with a value, or like another tensor."""
+"""Creating tensors: filled with a value, or like another tensor."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any
 def _unset(
     shape: tuple[int, ...], dtype: Any, device: Any, name: str, memory_format: Any, like: Any = None
 ) -> Any:
-    """Return an unset array in a memory format."""
+    """Return an uninitialised array in a memory format."""
     wanted = format_name(memory_format, name)
     if like is None and wanted == "preserve_format":
         raise RuntimeError(f"{name}(): unsupported memory format Preserve: there is nothing whose format to preserve")
@@ -73,7 +73,7 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
 
 
 def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
-    """Write what was made in the host's memory into `out=`, on whatever device that is."""
+    """Write an array of the host into `out=`, on any device."""
     if isinstance(out, TensorBase):
         where = device_of(out._tl_data)
         array = transfer(array, where if device is None else as_device(device, name))
@@ -166,7 +166,7 @@ def empty(
     requires_grad: bool = False,
     **keywords: Any,
 ) -> Tensor:  # fmt: skip
-    """Return a tensor of the shape `size` whose elements are not set.
+    """Return an uninitialised tensor of the shape `size`.
 
     >>> import tensorlike as tl
     >>> tl.empty(2, 3).shape
@@ -192,7 +192,8 @@ def full(
 
     Same as PyTorch's function of that name.
     """
-    fill_value = _fill_value("full", fill_value)
+    # A bool of NumPy is no bool to PyTorch, but a number.
+    fill_value = _fill_value("full", float(fill_value) if isinstance(fill_value, np.bool_) else fill_value)
     if dtype is None and out is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
     return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
@@ -236,7 +237,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
         wanted == np.int64 and type(first) is type(last) is type(step) is int
         and -(2**62) < first <= last < 2**62 and 0 < step < 2**62
     ):  # fmt: skip
-        # What it is called with most: without the checks below, half the time.
+        # The most common arguments: half the time without the checks below.
         return np.arange(first, last, step, dtype=wanted)
     given = (first, last, step)
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in given):
@@ -265,7 +266,7 @@ def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
 
 
 def _int64(value: Any) -> int:
-    """Return a number as 64 bits hold it, truncated."""
+    """Truncate a number to a 64-bit integer."""
     number = int(value) if math.isfinite(value) else 2**63
     if not -(2**63) <= number < 2**63:
         raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value}")
@@ -308,7 +309,7 @@ def linspace(
     start: Number, end: Number, steps: int, *, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `steps` numbers from `start` to `end`, both included, the same distance apart.
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
     Raises RuntimeError when `steps` is negative.
 
@@ -390,7 +391,7 @@ def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape, dtype and device of `input`.
+    """Return an uninitialised tensor of the shape, dtype and device of `input`.
 
     >>> import tensorlike as tl
     >>> tl.empty_like(tl.ones(2, 3)).shape
@@ -502,7 +503,7 @@ def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape `size`, of the dtype and device of this tensor.
+    """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
 
     Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -556,7 +557,7 @@ def new_tensor(
     return tensor(data, dtype=wanted, device=where, requires_grad=requires_grad)
 
 
-# What the graph needs of a tensor without knowing how tensors are made: see tensorlike.autograd.
+# Functions on tensors that the graph calls through registration: see tensorlike.autograd.
 
 
 def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
@@ -567,7 +568,7 @@ def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
 
 def _ones(self: Any, shape: Any, dtype: Any) -> Any:
     if type(self._tl_data) is np.ndarray:
-        # np.ones is a Python function, 900 ns; this is 300, once a backward.
+        # np.ones is a Python function of 900 ns; this takes 300, once for each backward.
         array = np.ndarray(shape, dtype)
         array.fill(1)
         return wrap(array)
@@ -579,7 +580,7 @@ Tensor._tl_ones = _ones  # type: ignore[attr-defined]
 
 
 def _zeros_maker(self: Any) -> Any:
-    """Return what makes arrays of zeros where this tensor is, without holding on to it."""
+    """Return a function that makes arrays of zeros like this tensor, without keeping it alive."""
     where = device_of(self._tl_data)
     return np.zeros if where is cpu else lambda shape, dtype: _made("zeros", shape, dtype, where, 0)
 

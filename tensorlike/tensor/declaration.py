@@ -1,4 +1,4 @@
-"""`Declaration`: what one operation is, and how its results are recorded."""
+"""`Declaration`: a declared operation, and the recording of its results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DECLARATIONS: dict[str, Declaration] = {}
 
 
 class ConstantNode(Node):
-    """The history of what an in-place comparison wrote: its operands get gradients of zero."""
+    """The node of an in-place comparison: its operands get gradients of zero."""
 
     __slots__ = ("inputs",)
 
@@ -137,15 +137,15 @@ class Declaration(Operation):
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
-        #: What the fast path runs: with every option at its default, the same as the kernel.
+        #: The ufunc or function that the fast path runs: the same as the kernel with every option at its default.
         self.hot = ufunc or hot
         #: The kinds of dtype that the fast path leaves to NumPy, None where there is no fast path.
         self.fast_kinds = fast_kinds
         if self.promotion is not None and fast_kinds is None:
             # A ufunc gives integers another dtype; a kernel need not.
             self.fast_kinds = "fc" if self.promotion is Promotion.FLOAT and not self.hot else self.promotion.fast_kinds
-        #: Whether the function takes a number as its first operand. It becomes a tensor first, so that only such a call
-        #: pays for it.
+        #: Whether the function takes a number as its first operand. The number is converted to a tensor first, at a
+        #: cost for such calls alone.
         self.number_first = number_first
         self.doc = kernel.__doc__
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
@@ -182,7 +182,7 @@ class Declaration(Operation):
                 raise self.error(formula, f"derivatives(): {what}{unknown_word('name', wrong, known)}")
 
     def out_rules(self) -> dict[str, Any]:
-        """Return how `out=` is written: see `write_out`.
+        """Return the rule for writing `out=`: see `write_out`.
 
         Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`.
         With "dtype" they compute in the dtype of `out`.
@@ -228,7 +228,7 @@ class Declaration(Operation):
         return (*recording, self.node.apply, self.node.release)
 
     def recorded(self) -> Recorded:
-        """Return what the formulas ask for."""
+        """Return the names that the formulas use."""
         if self._recorded is None:
             from .generate_recording import Recorded
 
@@ -242,7 +242,7 @@ class Declaration(Operation):
         return call_data(self)
 
     def late(self, function: Any) -> None:
-        """Have `function` call the compiled `record` itself as soon as there is one, without this object between.
+        """Rebind `record` in `function`'s globals once it is compiled (saves 250 ns a recorded call).
 
         Its globals are told then: the detour through `Declaration.record` costs 250 ns a recorded call.
         """
@@ -250,7 +250,7 @@ class Declaration(Operation):
             self._recorders.append(function.__globals__)
 
     def record_now(self) -> Callable[..., Any]:
-        """Return the compiled `record` if there is one already, and what makes it otherwise."""
+        """Return the compiled `record`, or the function that compiles it."""
         return self._record or self.record
 
     def node_class(self) -> type[Node]:
@@ -351,12 +351,12 @@ class Declaration(Operation):
         return tuple(tensors) if self.several else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
-        """Return the node of an in-place operation about to overwrite `tensor`, None where there is no gradient."""
+        """Return the node of an in-place operation that is about to overwrite `tensor`; None without a gradient."""
         if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
             return None
         recorded = self.recorded()
         name = self.parameters[0].name
-        # A formula that names the overwritten input needs it as it was.
+        # A formula that names the overwritten input needs its former value.
         original = wrap(runtime.copied(tensor._tl_data) if name in recorded.names else tensor._tl_data)
         original._tl_edge = edge_of(tensor)
         original._tl_tracked = tensor._tl_tracked
@@ -373,7 +373,7 @@ class Declaration(Operation):
         return node
 
     def make_constant(self, tensor: Any, *rest: Any) -> Any:
-        """Return the node of an in-place operation about to write what depends on nothing; None without a gradient."""
+        """Return the node of an in-place operation whose result is constant; None without a gradient."""
         if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
             return None
         operands = (tensor, *rest)
@@ -422,10 +422,10 @@ class Declaration(Operation):
 
 
 def _is_view(result: Any, array: Any) -> bool:
-    """Return whether a kernel's result is a view of its input; an empty one is what its `base` says."""
+    """Return whether a kernel's result is a view of its input; of an empty one, its `base` decides."""
     base = result.base
     if base is not None and (base is array or base is array.base):
-        return True  # What NumPy's own views look like: a third of the price of `may_share_memory`, 200 ns less.
+        return True  # A test for NumPy's own views: a third of the time of `may_share_memory`, 200 ns less.
     return bool(np.may_share_memory(result, array)) if result.size else result is array
 
 
@@ -454,7 +454,7 @@ def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
     except RuntimeError:
         result = runtime.again(formula, *values)
     except ValueError as error:
-        # NumPy's word for shapes that do not fit: a hook unpacked something else than was packed.
+        # NumPy's error for shapes that do not match: a hook unpacked another value than was packed.
         raise RuntimeError(f"backward: {error}") from None
     return wrap(result if type(result) is np.ndarray else runtime.as_array(result))
 

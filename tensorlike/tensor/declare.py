@@ -1,4 +1,4 @@
-"""One declaration per operation: everything else about it derives from here.
+"""One declaration per operation: everything else about it is derived from that.
 
     @pointwise("multiply", operators=("__mul__", "__rmul__"), aliases=("multiply",))
     def mul(input: Tensor, other: Tensor | Number) -> Tensor:
@@ -17,8 +17,8 @@ From the declaration derive the public function with its exact signature, the me
 - A kernel `def f(xp, ...)` sees raw arrays of one backend and that backend's namespace, already promoted. An operation
   that is one ufunc names it instead, and its body is the docstring alone.
 - A formula's parameter names say what the node saves: `grad` (or `grads`), the operation's own parameters, `result`,
-  `results` or the name of one of several outputs, and `<operand>_shape` where the shape is enough. Undoing
-  broadcasting is the engine's work, never a formula's.
+  `results` or the name of one of several outputs, and `<operand>_shape` where the shape is enough. The engine undoes
+  broadcasting (unbroadcast); a formula never does.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = [
     "zero_derivatives",
 ]
 
-#: The namespace of operations that are recorded and differentiated and not public: types are not asked about them.
+#: The namespace of internal operations: recorded and differentiated, not overridable.
 INTERNAL = "tensorlike._internal"
 
 
@@ -182,12 +182,12 @@ def pointwise(
 
 
 def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an operation that a public function or a derivative is made of, with the options of `primitive`."""
+    """Declare an internal operation, a part of a public function or a derivative, with the options of `primitive`."""
     return primitive(namespace=INTERNAL, **{"method": False, **options})
 
 
 def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an elementwise operation that a public function or a derivative is made of, by its kernel."""
+    """Declare an internal elementwise operation, a part of a public function or a derivative, by its kernel."""
     return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
 
 
@@ -221,10 +221,11 @@ def deprecated_orders(function: Any, *orders: str) -> None:
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
-    """Give an operation formulas on raw arrays, used when nobody will differentiate the gradient.
+    """Give an operation formulas on raw arrays, used when the gradient is not differentiated again (without
+    `create_graph`).
 
-    They name what the differentiable formulas name, no more, and a test holds the two equal. Worth it where profiles
-    show it: a public operation costs 500 ns more than its kernel, per formula and node.
+    They name no other values than the differentiable formulas, and a test compares the two. For operations where
+    profiles show it: a public operation costs 500 ns more than its kernel, per formula and node.
     """
     d: Declaration = function.operation
     for name, formula in formulas.items():

@@ -1,4 +1,4 @@
-"""Where a tensor lives: `device`, the counterpart of `torch.device`."""
+"""Devices: the class `device`, the counterpart of `torch.device`."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ __all__ = ["as_device", "cpu", "device", "meta"]
 
 KNOWN_TYPES = ("cpu", "cuda", "meta")
 
-# PyTorch keeps the index in eight bits, and lets a larger one come out as another device. Here it is an error.
+# PyTorch stores the index in eight bits, and wraps a larger one around. Here it is an error.
 _LARGEST_INDEX = 127
 
 
 class _Missing:
-    """The default of a parameter that was not passed, where None is a value of its own."""
+    """The default of a parameter for which None is a valid value."""
 
 
 _MISSING = _Missing()
 
 
 class device:
-    """The device a tensor is, or shall be, stored on.
+    """A device that stores tensors.
 
     `device("cuda:1")`, `device("cuda", 1)`, `device(type="cuda", index=1)`, `device(1)` and `device(other_device)` are
-    the spellings. Types are `"cpu"`, `"cuda"` and `"meta"`; an index of None means the current device of that type.
-    In a block `with device:`, factories that are given no device make tensors on it. There is one
-    object for each pair of type and index, so that comparing devices costs no more than comparing addresses; devices
-    are immutable, hashable and picklable.
+    the spellings. Types are `"cpu"`, `"cuda"` and `"meta"`; an index of None means the current device of that type. In
+    a block `with device:`, factories without a `device` argument make tensors on it. There is one object for each pair
+    of type and index, so that devices are compared by identity; devices are immutable, hashable and picklable.
 
     RuntimeError for an unknown type or a malformed string, and for a bare index where no GPU is available; TypeError
     for an argument of another type.
@@ -43,9 +42,9 @@ class device:
     """
 
     __slots__ = ("__weakref__", "index", "type")
-    # A device matches a device and nothing else; `device is device` holds for equal ones.
+    # A device equals only devices; equal ones are identical.
     _interned: ClassVar[dict[tuple[str, int | None], device]] = {}
-    # By the strings that were taken apart before: factories are called with device="cpu" over and over.
+    # Parsed strings: factories are called with device="cpu" again and again.
     _spelled: ClassVar[dict[str, device]] = {}
 
     type: str
@@ -120,7 +119,7 @@ class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Through the constructor, so that what is loaded is the one object again.
+        # Through the constructor, so that unpickling returns the same object.
         return (device, (self.type,) if self.index is None else (self.type, self.index))
 
     def __copy__(self) -> device:
@@ -140,7 +139,7 @@ def _intern(cls: type[device], name: str, index: int | None) -> device:
         made = object.__new__(cls)
         object.__setattr__(made, "type", name)
         object.__setattr__(made, "index", index)
-        # setdefault, since two threads may get here at once and must leave with the same object.
+        # setdefault: two threads that get here at once must return the same object.
         found = cls._interned.setdefault((name, index), made)
     return found
 
@@ -157,7 +156,7 @@ def _parse(text: str) -> tuple[str, int | None]:
         raise RuntimeError(f"Expected one of {', '.join(KNOWN_TYPES)} device type at start of device string: {name}")
     if not colon:
         return name, None
-    # The length is looked at first: Python refuses to turn a string of thousands of digits into a number.
+    # Check the length first: Python refuses to convert a string of thousands of digits to a number.
     if len(digits) > 3 or int(digits) > _LARGEST_INDEX:
         raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
     return name, int(digits)
@@ -173,7 +172,7 @@ def _checked_index(index: int) -> int:
 
 def _checked_accelerator_index(index: int) -> int:
     index = _checked_index(index)
-    # Imported late: the backends need `device` to say where an array is.
+    # Imported late: the backends import `device`.
     from .backends import cuda_is_available
 
     if not cuda_is_available():

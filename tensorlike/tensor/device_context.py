@@ -1,4 +1,4 @@
-"""The device on which factories make tensors that are given none: a mode, so that calls outside of it cost nothing."""
+"""The default device of factories, set by a mode, so that calls outside of it cost nothing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .device import device as Device
 
 __all__ = ["DeviceContext", "get_default_device", "innermost_context", "set_default_device"]
 
-#: Their memory comes from what they are given; PyTorch's contexts leave it out too.
+#: These take existing memory; PyTorch's contexts leave them out too.
 _GIVEN_MEMORY = frozenset(("tensorlike.from_dlpack",))
 
 
 @functools.cache
 def _factories() -> dict[Any, int]:
-    """Return the functions that follow the context, and how many positional arguments leave `device` unset."""
+    """Return the functions that follow the context, and for each the number of positional arguments before `device`."""
     found = {}
     for name, (function, _) in IGNORED.items():
         form = form_of(function)
@@ -36,7 +36,7 @@ def _factories() -> dict[Any, int]:
 
 
 class DeviceContext(TorchFunctionMode):
-    """The mode in which factories that are given no device make tensors on this one."""
+    """The mode in which factories without a `device` argument make tensors on this device."""
 
     def __init__(self, device: Device, default: bool = False) -> None:
         self.device = device
@@ -61,7 +61,7 @@ def innermost_context(device: Device) -> DeviceContext | None:
 
 
 def get_default_device() -> Device:
-    """Return the device on which factories make tensors that are given none.
+    """Return the default device of factories.
 
     >>> import tensorlike as tl
     >>> tl.get_default_device()
@@ -80,10 +80,10 @@ def get_default_device() -> Device:
 
 
 def set_default_device(device: Device | str | int | None) -> None:
-    """Have factories of this thread or task make tensors on `device` where they are given none; None means the CPU.
+    """Set the default device of factories in this thread or task; None means the CPU.
 
-    `with device:` does so for a block, and comes before it. While the device is another one than the CPU, every small
-    call takes twice as long, since it is offered to the mode behind this.
+    `with device:` does so for a block, and takes precedence. While the device is another one than the CPU, every small
+    call takes twice as long, since a mode is active.
 
     >>> import tensorlike as tl
     >>> tl.set_default_device("cpu")

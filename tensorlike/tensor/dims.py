@@ -1,4 +1,4 @@
-"""Dimensions and shapes as arguments: negative ones, tuples, and PyTorch's errors about them."""
+"""Checking dimensions and shapes given as arguments, with PyTorch's errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def first_that_is_no_integer(values: Sequence[Any]) -> int:
 def size_argument(size: Any, function: str) -> tuple[int, ...]:
     """Return a shape given as one integer, a sequence, or the arguments of a variadic function.
 
-    Raises TypeError when it holds something that is no integer.
+    Raises TypeError for values other than integers.
     """
     if isinstance(size, (tuple, list)) and len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
@@ -95,7 +95,7 @@ def shape_of(size: Iterable[int]) -> list[int]:
 def inferred(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     """Return `shape` with its -1 replaced so that it holds `numel` elements.
 
-    Raises RuntimeError when no size fits.
+    Raises RuntimeError if there is no such size.
     """
     unknown = [i for i, n in enumerate(shape) if n == -1]
     known = 1

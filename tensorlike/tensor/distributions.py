@@ -25,7 +25,7 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 def digits_of(dtype: Any) -> int:
-    """Return how many bits the significand of a floating-point dtype has."""
+    """Return the number of bits of the significand of a floating-point dtype."""
     return _DIGITS[str(dtype)]
 
 
@@ -48,7 +48,7 @@ def largest_of(dtype: Any) -> float:
 
 
 def check_continuous(function: str, dtype: Any, *, complex: bool = True) -> None:
-    """Refuse a dtype that cannot hold samples of a continuous distribution."""
+    """Raise for a dtype that cannot hold samples of a continuous distribution."""
     if not (is_floating(dtype) or (complex and dtype.kind == "c")):
         wanted = "floating-point or complex" if complex else "floating-point"
         raise NotImplementedError(
@@ -82,7 +82,7 @@ def uniform(source: Any, xp: Any, low: float, high: float, shape: Any, dtype: An
     result *= high - low
     result += low
     if low < high:
-        # Rounding must not give what the range leaves out.
+        # Rounding must not return the excluded end of the range.
         largest = np.nextafter(dtype.type(high), dtype.type(low))
         xp.minimum(result, largest, out=result)
     return result
@@ -122,7 +122,7 @@ def integers(source: Any, xp: Any, low: int, high: int, shape: Any, dtype: Any) 
 
 
 def check_integer_range(function: str, low: int, high: int, dtype: Any) -> None:
-    """Refuse a range of integers that is empty, or that a dtype cannot hold."""
+    """Raise for a range of integers that is empty, or that a dtype cannot hold."""
     if low >= high:
         raise RuntimeError(
             f"{function}(): random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -169,7 +169,7 @@ def integer_limits(dtype: Any) -> int:
 
 def bernoulli(source: Any, xp: Any, probability: Any, shape: Any, dtype: Any) -> Any:
     """Return ones with that probability (a number, or an array that broadcasts to `shape`), and zeros."""
-    # Numbers of 24 bits do where no more are in the probability, and take half the time.
+    # Numbers of 24 bits suffice for a probability of as many, and take half the time.
     single = isinstance(probability, (int, float)) and float(probability * 2**24).is_integer()
     drawn = xp.asarray(source.random(shape, dtype=np.float32 if single else np.float64))
     return xp.less(drawn, probability).astype(dtype)
@@ -183,7 +183,7 @@ def exponential(source: Any, xp: Any, rate: float, shape: Any, dtype: Any) -> An
 
 
 def geometric(source: Any, xp: Any, probability: float, shape: Any, dtype: Any) -> Any:
-    """Return how many trials it takes until one of that probability succeeds, from 1 on."""
+    """Return draws of a geometric distribution: the number of trials up to the first success."""
     drawn = xp.asarray(source.random(shape))
     trials = xp.ceil(xp.log1p(-drawn) / math.log1p(-probability))
     return xp.maximum(trials, 1).astype(dtype)
@@ -207,7 +207,7 @@ def multinomial(source: Any, xp: Any, weights: Any, count: int, replacement: boo
     rows, categories = weights.shape
     weights = weights.astype(np.float64)
     if not replacement:
-        # Of independent exponential times with these rates, the first to end are a sample without replacement.
+        # The smallest of independent exponential times with these rates are a sample without replacement.
         times = xp.asarray(source.standard_exponential(weights.shape)) / weights
         return xp.argsort(times, axis=1)[:, :count].astype(np.int64)
     cumulative = xp.cumsum(weights, axis=1)

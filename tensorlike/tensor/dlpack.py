@@ -1,7 +1,7 @@
-"""DLPack: memory shared with other array libraries, both ways.
+"""DLPack: exporting and importing memory shared with other array libraries.
 
-NumPy and CuPy do the work. What they do not know is bfloat16, a type of another package: its elements travel as 16-bit
-integers, and the code of their type in the capsule is set, or read, here.
+NumPy and CuPy do the work. They do not support bfloat16, a type of another package: its elements are passed as 16-bit
+integers, and the type code in the capsule is written, or read, here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 class DLDeviceType(IntEnum):
-    """The kinds of devices that the DLPack protocol knows and tensors can be on."""
+    """The device types of the DLPack protocol that tensors can be on."""
 
     kDLCPU = 1
     kDLCUDA = 2
@@ -43,7 +43,7 @@ def _dlpack(
 ) -> Any:  # fmt: skip
     """Return a capsule through which another library shares the memory of this tensor, for its `from_dlpack`.
 
-    Raises BufferError for a tensor that requires grad, and where the memory cannot be handed out as asked.
+    Raises BufferError for a tensor that requires grad, and where the memory cannot be shared as requested.
 
     >>> import numpy as np
     >>> import tensorlike as tl
@@ -77,7 +77,7 @@ def _dlpack(
 
 @tensor_method(name="__dlpack_device__", composite=False)
 def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
-    """Return the kind and the number of the device that this tensor is on, as DLPack has them.
+    """Return DLPack's type and index of this tensor's device.
 
     >>> import tensorlike as tl
     >>> tuple(map(int, tl.ones(2).__dlpack_device__()))
@@ -110,7 +110,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 
 class _Once:
-    """What NumPy takes for a library's array: a capsule, and where its memory is."""
+    """A stand-in for another library's array for NumPy: a capsule, and its device."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -123,7 +123,7 @@ class _Once:
 
 
 def _capsule_of(producer: Any, copy: bool | None) -> tuple[Any, bool]:
-    """Return the capsule of another library's array, and whether that library took care of `copy`."""
+    """Return the capsule of another library's array, and whether that library handled `copy`."""
     asked: list[dict[str, Any]] = [{"max_version": (1, 0)}, {}]
     if copy is not None:
         asked.insert(0, {"max_version": (1, 0), "copy": copy})
@@ -173,7 +173,7 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
     versioned = has_version(capsule)
     array = np.from_dlpack(_Once(capsule))
     if not versioned:
-        # Capsules of before version 1 do not say whether they may be written to; NumPy takes them for read-only.
+        # Capsules before version 1 have no read-only flag; NumPy takes them for read-only.
         array = writable_alias(array)
     if special:
         from . import dtypes

@@ -1,4 +1,4 @@
-"""The fields of DLPack's capsules: which type the elements have. Imported when the first capsule comes or goes."""
+"""The fields of DLPack's capsules, to read and write the element type. Imported with the first capsule."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _valid.restype, _valid.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char
 
 
 def head(capsule: Any) -> _Head:
-    """Return the fields of the tensor in a capsule that nobody has consumed yet."""
+    """Return the fields of the tensor in a capsule that was not consumed yet."""
     if _valid(capsule, _WITH_VERSION):
         found: _Head = ctypes.cast(_pointer(capsule, _WITH_VERSION), ctypes.POINTER(_Versioned)).contents.tensor
         return found

@@ -63,7 +63,7 @@ class dtype:
         return f"tensorlike.{self._name}"
 
     def __reduce__(self) -> builtins.str:
-        # A string tells pickle and copy to look the object up by this name in the class's module: the same singleton.
+        # With a string pickle and copy look the object up by this name in the class's module: the same singleton.
         return self._name
 
     def to_real(self) -> "dtype":
@@ -151,7 +151,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: builtins.str) -> dtype:
-    # bfloat16 comes with the optional package ml_dtypes, so it is made when first asked for.
+    # bfloat16 comes with the optional package ml_dtypes, so it is made on first use.
     if name != "bfloat16":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -195,7 +195,7 @@ def _dtype_of_unknown(numpy_dtype: object) -> dtype:
             "between byte orders is not supported; convert it first: array.astype(array.dtype.newbyteorder('='))"
         )
     element_type = numpy_dtype.type
-    # dtypes of equal layout find their singleton by equality, so what arrives here has none.
+    # dtypes of equal layout find their singleton by equality, so these have none.
     names = [known._name for known in _BY_NUMPY_DTYPE.values() if known is not bool]
     raise TypeError(
         f"can't convert np.ndarray of type {element_type.__module__}.{element_type.__name__}. "
@@ -204,7 +204,7 @@ def _dtype_of_unknown(numpy_dtype: object) -> dtype:
 
 
 _PYTHON_TYPES: Final[dict[object, NumPyDtype]] = {
-    # PyTorch takes the Python types at Python's own precision, whatever the default dtype is.
+    # PyTorch takes the Python types at Python's own precision, regardless of the default dtype.
     builtins.float: float64.numpy_dtype,
     builtins.complex: complex128.numpy_dtype,
     builtins.int: int64.numpy_dtype,
@@ -216,7 +216,7 @@ def as_numpy_dtype(dtype_or_python_type: object, function: builtins.str = "") ->
     """The NumPy dtype for what a user passed as `dtype`: a tensorlike dtype, or one of float, complex, int and bool.
 
     The Python types mean float64, complex128, int64 and bool. Raises TypeError for anything else; `function` is the
-    name of the function to blame in the message.
+    name of the function in the message.
 
     Example:
         >>> import tensorlike as tl
@@ -240,7 +240,7 @@ def as_numpy_dtype(dtype_or_python_type: object, function: builtins.str = "") ->
 
 
 class DefaultDtype:
-    """The default dtype, what follows from it, and the promotion results that depend on it.
+    """The default dtype, the dtypes derived from it, and the promotion results that depend on it.
 
     The caches of `tensorlike.tensor.promotion` live here, one set for each default dtype, so that changing the default
     swaps them in one assignment: no lookup has to compare the default, and no thread can see a stale entry.
@@ -328,7 +328,7 @@ class _Limits:
             return NotImplemented
         return self._dtype is other._dtype
 
-    # As in PyTorch; stated because a class that defines __eq__ would lose __hash__ without a word.
+    # As in PyTorch; explicit because a class that defines __eq__ has no __hash__.
     __hash__ = None  # type: ignore[assignment]
 
 

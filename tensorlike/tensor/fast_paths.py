@@ -1,9 +1,9 @@
 """Fast paths written by hand, for operations that are not elementwise: see Note [The hot path] in `generate_hot`.
 
-A fast path is source that runs first in the generated wrapper: the whole life of a plain call in one frame (300 to
-700 ns less than through the implementation). It looks for the common case, with types that are plain, options as most
-callers give them and a dtype that NumPy treats as PyTorch does; it returns the result, or falls through when anything
-is unusual, errors included. So it never raises, and what it does not know is done, or refused, by the implementation.
+A fast path is source that runs first in the generated wrapper: the whole life of a plain call in one frame (300 to 700
+ns less than through the implementation). It handles the common case: plain types, the usual options and a dtype that
+NumPy treats as PyTorch does; it returns the result, or falls through when anything is unusual, errors included. So it
+never raises, and all other cases are computed, or refused, by the implementation.
 
 With `TENSORLIKE_FAST_PATHS=0` in the environment no fast path is written into a wrapper: every call goes through the
 implementation, so that a breakpoint in a kernel is hit by plain tensors too, and that a result which is suspected to
@@ -12,7 +12,7 @@ come from a fast path can be computed without. A test compares the two.
 # Note [Small reductions]
 A reduction of NumPy takes a microsecond before it adds anything. Up to 16 elements a product with a vector of ones is
 the same sum for half of that (600 ns less); softmax without a shift is exact where no exponential can over- or
-underflow, which the elements themselves tell.
+underflow, which the elements themselves show.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class FastPath(NamedTuple):
     """Source that may return early, in terms of the parameters as the wrapper calls them: methods' first is `input`."""
 
     source: str
-    #: What it uses besides the names that all fast paths have: see `forms._hot_values`.
+    #: The values that it uses besides those of all fast paths: see `forms.values_of`.
     values: Mapping[str, Any]
 
     def written(self, parameters: Sequence[Parameter]) -> str:
-        """Return the source for a wrapper, whichever its parameters."""
+        """Return the source for a wrapper with any parameters."""
         return self.source.strip("\n") if ENABLED else ""
 
 
@@ -72,7 +72,7 @@ _ONES = {char: [np.ones(n, char) for n in range(_SMALL + 1)] for char in "fd"}
 
 
 def _summed(array: Any, axis: Any) -> Any:
-    """Return the sum of a small array, over all elements where `axis` is None; None where a product does not do."""
+    """Return the sum of a small array, over all elements where `axis` is None; None where a product cannot be used."""
     ones = _ONES[array.dtype.char]
     if axis is None or array.ndim == 1:
         if axis is not None and not -1 <= axis <= 0:
@@ -94,7 +94,7 @@ def _mean(array: Any, axis: Any) -> Any:
 
 
 def _reduction(small: Any) -> FastPath:
-    """Return the fast path of a reduction of all elements, or over one dimension, which most callers name."""
+    """Return the fast path of a reduction of all elements, or over one dimension, the most common calls."""
     return FastPath(
         f"""
 if (
@@ -208,7 +208,7 @@ STACK = FastPath(
 
 
 def _linear(array: Any, weight: Any, bias: Any) -> Any:
-    """Return `array @ weight.T + bias`, or None where it is not that simple."""
+    """Return `array @ weight.T + bias`, or None outside of the simple case."""
     if array.ndim == 2:
         result = array.dot(weight.T)
     elif array.flags.c_contiguous and array.ndim and array.size:
@@ -220,7 +220,7 @@ def _linear(array: Any, weight: Any, bias: Any) -> Any:
     return result
 
 
-# 2 us less than through the implementation, which checks what `dot` refuses.
+# 2 us less than through the implementation, whose checks `dot` makes itself.
 LINEAR = FastPath(
     f"""
 if (
@@ -286,7 +286,7 @@ if type(input) in TENSORS and type(shape) in SHAPES and not keywords and (not in
 )
 
 
-# Choosing computes nothing that could warn, so it needs no quiet context.
+# Selecting elements cannot warn, so it needs no quiet context.
 WHERE = FastPath(
     f"""
 if type(condition) in TENSORS and type(input) in TENSORS and not keywords:
@@ -311,16 +311,16 @@ if type(condition) in TENSORS and type(input) in TENSORS and not keywords:
 
 
 def _softmax(array: Any) -> Any:
-    """Return the softmax along the last dimension of a small array, or None where it is not that simple."""
+    """Return the softmax along the last dimension of a small array, or None outside of the simple case."""
     if not array.flags.c_contiguous:
         return None
     flat = array.ravel()
     # No element is beyond 40 where the squares sum to less than its square, and exp(-40) and exp(40) are far from the
-    # limits of float32. A NaN goes the long way.
+    # limits of float32. A NaN takes the general path.
     if not flat.dot(flat) < 1600.0:
         return None
     result = np.exp(array)
-    # A square of ones gives the sum of a row in every column: dividing by what has to be broadcast takes 600 ns more.
+    # A square matrix of ones gives the sum of a row in every column: broadcasting the divisor takes 600 ns more.
     result /= result.dot(_SQUARES[array.dtype.char][array.shape[-1]])
     return result
 

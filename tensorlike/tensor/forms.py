@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.core import ANYWAY, MISSING
 from tensorlike.dispatch.deferred import deferred
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import register
@@ -143,7 +143,7 @@ def _dress(function: Any, parameters: Sequence[Parameter], qualname: str, d: Dec
     function.__kwdefaults__ = {
         p.name: p.default for p in parameters if p.kind == KEYWORD and p.default is not MISSING
     } or None
-    # Its code is written on the first call, and its signature may be asked for before.
+    # Its code is generated on the first call; its signature may be read before.
     function.__signature__ = Signature.late(_described, d, parameters)
 
 
@@ -161,12 +161,12 @@ def _described(d: Declaration, parameters: Sequence[Parameter]) -> tuple[Sequenc
 
 
 def _namespace(d: Declaration, qualname: str) -> str:
-    """Return where a form of `d` is found: methods are `tensorlike.Tensor`'s wherever the function lives."""
+    """Return the namespace of a form of `d`: methods are `tensorlike.Tensor`'s wherever the function lives."""
     return "tensorlike" if qualname.startswith("Tensor.") else d.namespace
 
 
 def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
-    """Return the names that every fast path may use, and those of the fast path `hot`, which records as `d`."""
+    """Return the values by name for every fast path, and those of the fast path `hot`, which records as `d`."""
     return {
         "Tensor": Tensor,
         "new": _new,
@@ -234,7 +234,7 @@ def _publish(
         hot_values=values,
         foreign=foreign_test if foreign else None,
         inherited=partial(inherited_lines, d) if hot is hot_source else None,
-        # What no user calls meets no user's type in a hurry.
+        # Internal functions rarely meet an overriding type: they need no fast path for it.
         known=namespace != "tensorlike._internal",
         reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
     )
@@ -268,30 +268,31 @@ _TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv
 _ARITHMETIC = frozenset(
     ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 )
-_COMPARED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_ORDERED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _reflected(operator: str) -> str:
-    """Return the method of the right operand that Python asks after `operator`; an in-place operator itself."""
+    """Return the method of the right operand that Python asks after `operator`, or `ANYWAY`: see `is_left_to`."""
     bare = operator[2:-2]
-    if bare in _COMPARED:
-        return f"__{_COMPARED[bare]}__"
+    if bare in _ORDERED:
+        return f"__{_ORDERED[bare]}__"
     if bare in _ARITHMETIC:
         return f"__r{bare}__"
-    return operator if bare[0] == "i" and bare[1:] in _ARITHMETIC else ""
+    return ANYWAY if bare in ("eq", "ne") or (bare[0] == "i" and bare[1:] in _ARITHMETIC) else ""
 
 
 def foreign_test(parameters: Sequence[Parameter]) -> str:
-    """Return the test of an operator with these parameters that the other operand is unknown."""
+    """Return the test for foreign operands of an operator with these parameters."""
     return f"not acceptable({parameters[1].name})"
 
 
 def plain_but_foreign(parameters: Sequence[Parameter], qualname: str = "") -> str:
-    # None and text count as plain everywhere else. No operator takes them: `x == None` is False, as with any object.
+    # None and strings count as plain everywhere else. Operators do not accept them: `x == None` is False, as for any
+    # object.
     name = parameters[1].name
     source = f"\nif {name} is None or type({name}) is str:\n    return NotImplemented"
     if qualname in _TAKING_ARRAYS:
-        # NumPy leaves these to the tensor, which would have to leave them to NumPy; PyTorch takes the array.
+        # NumPy defers these operators to us; convert the array, as PyTorch does.
         source += f"\nif type({name}) is numpy_array:\n    {name} = of_numpy({name})"
     return source
 
@@ -372,7 +373,7 @@ def attach_operator(
     *,
     hot: HotSource = hot_source,
 ) -> None:
-    """Give Tensor an operator that leaves foreign operands to their type and reports `reports`, or itself."""
+    """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself."""
     form = _publish(
         d,
         parameters,

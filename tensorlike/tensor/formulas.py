@@ -1,4 +1,4 @@
-"""What derivative formulas share."""
+"""Shared by derivative formulas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["conj", "raw_product", "raw_quotient"]
 
 
 def conj(value: Any) -> Any:
-    """Return the complex conjugate of a tensor or a number; what is real comes back itself."""
+    """Return the complex conjugate of a tensor or a number; real ones are returned unchanged."""
     if isinstance(value, TensorBase):
         return value.conj() if value._tl_data.dtype.kind == "c" else value  # type: ignore[attr-defined]
     return value.conjugate() if isinstance(value, complex) else value

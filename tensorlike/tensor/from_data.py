@@ -1,4 +1,4 @@
-"""Making tensors from data: numbers, nested sequences, arrays, other tensors."""
+"""Creating tensors from data: numbers, nested sequences, arrays, other tensors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _is_sequence(item: Any) -> bool:
 
 
 def _shape_of(data: Any, function: str) -> tuple[int, ...]:
-    """Return the shape of nested sequences, checked to be rectangular."""
+    """Return the shape of nested sequences; raise unless they are rectangular."""
     shape: list[int] = []
     item = data
     while _is_sequence(item):
@@ -167,7 +167,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
 def integers_for(leaves: Sequence[Any], wanted: Any) -> Sequence[Any]:
     """Return numbers that an integer dtype can hold: negative ones wrap around in an unsigned one, as in PyTorch.
 
-    Raises ValueError for integers of more than 64 bits, RuntimeError for what else does not fit.
+    Raises ValueError for integers of more than 64 bits, RuntimeError for other numbers out of range.
     """
     floats = [v for v in leaves if isinstance(v, (float, np.floating))]
     low, high = min(leaves), max(leaves)
@@ -251,7 +251,7 @@ def tensor(
     """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
 
     The dtype is inferred (the default dtype for floats, int64 for integers) unless given. Raises ValueError for ragged
-    sequences, TypeError or RuntimeError for what is no number.
+    sequences, TypeError or RuntimeError for values other than numbers.
 
     >>> import tensorlike as tl
     >>> tl.tensor([[1, 2], [3, 4]])
@@ -321,7 +321,7 @@ _NOT_WRITABLE = (
 
 
 def _shared(array: np.ndarray[Any, Any], function: str) -> np.ndarray[Any, Any]:
-    """Return an array on a user's memory, which must be laid out as a tensor can be."""
+    """Return an array on a user's memory; raise for a layout that tensors cannot have."""
     dtype_of(array.dtype)
     if any(s < 0 for s in array.strides):
         raise ValueError(
@@ -406,7 +406,7 @@ def frombuffer(
     """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
 
     It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
-    in the buffer, and for anything that is no buffer.
+    in the buffer, and for objects without a buffer.
 
     >>> import tensorlike as tl
     >>> tl.frombuffer(bytearray([1, 0, 2, 0]), dtype=tl.int16)
@@ -447,16 +447,26 @@ def frombuffer(
     return finish(found, requires_grad)  # type: ignore[no-any-return]
 
 
-def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) -> Any:
-    """Return what `Tensor(...)` means: sizes make an uninitialised tensor, data are converted to the default dtype."""
+def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
+    """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
+    from .size import Size
+
+    if keywords:
+        if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:
+            given = ", ".join([*(type(a).__name__ for a in args), *keywords])
+            raise TypeError(f"new() received an invalid combination of arguments: {given}; pass sizes or data")
+        size = keywords.get("size")
+        if "size" in keywords and not isinstance(size, (list, tuple)):
+            raise TypeError(f"new(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        args = tuple(size) if size is not None else tuple(keywords.values())
+        if size is not None and len(args) < 2:
+            args = (Size(args),)
     if len(args) > 1 or (len(args) == 1 and isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)):
         array = np.empty(checked_size(args, "Tensor"), default_float())
     elif not args:
         array = np.empty(0, default_float())
     else:
         (data,) = args
-        from .size import Size
-
         if isinstance(data, Size):
             array = np.empty(tuple(data), default_float())
         elif isinstance(data, TensorBase):

@@ -1,10 +1,10 @@
-"""Sources of fast paths: what the generated wrappers try first.
+"""Source templates of fast paths, which the generated wrappers try first.
 
 # Note [The hot path]
 `hot_source` is the whole life of a plain call in one frame: two type tests, two attribute reads, the dtype test, the
 kernel, the wrap. A second frame would cost 40 to 70 ns, a promotion that finds nothing to do 50, five slot stores
-instead of one 40. Anything unusual (another dtype, a number NumPy would treat differently, an error) leaves the
-fast path untouched and is done again, or raised, by the implementation.
+instead of one 40. Other cases (another dtype, a number that NumPy would treat differently, an error) leave the fast
+path without effects and are computed, or raised, by the implementation.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an in-place form whose kernel is a ufunc, or nothing: see Note [The hot path].
 
     It writes where the implementation would make a temporary array and copy it, which takes twice as long for large
-    ones. It does so for what records nothing, has no gaps, and meets a number or a tensor of its own shape and dtype.
+    ones. It is for tensors that are not recorded and have no gaps, with a number or a tensor of the same shape and
+    dtype.
     """
     operands = operands_of(parameters)
     kinds = d.fast_kinds
@@ -165,7 +166,7 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
         f"    if fits and type(a) is ndarray and ({untracked} or not get_state().recording)"
         f" and ({me}._tl_meta is None or not {me}._tl_meta.inference){kind}:",
         f"        counter = {me}._tl_counter",
-        # What shares memory shares a counter: the implementation looks whether the elements overlap.
+        # Tensors on the same memory share a version counter: the implementation checks whether the elements overlap.
         f"        if a.flags.c_contiguous and (counter is None or {_unshared(operands)}):",
         "            try:",
         f"                quiet(kernel, {arguments}) if a.size < LARGE else spread(kernel, {large})",
@@ -192,8 +193,8 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
     """Return the fast path for subclasses that inherit the default `__torch_function__`, or nothing.
 
     It is the hot path once more, for operands that are tensors of any class, and gives the result its class, `cls`, at
-    once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it does
-    what `super().__torch_function__` asks for.
+    once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it serves
+    `super().__torch_function__`.
     """
     operands = operands_of(parameters)
     if not fast_paths.ENABLED or not d.elementwise or not d.hot or d.several:
@@ -244,7 +245,7 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
 
 
 def inherited_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
-    """Return the source of `inherited(cls, args)`, which returns NotImplemented where the fast path does not do."""
+    """Return the source of `inherited(cls, args)`, which returns NotImplemented where the fast path does not apply."""
     names = [p.name for p in operands_of(parameters)]
     lines = inherited_lines(d, parameters)
     if not lines:

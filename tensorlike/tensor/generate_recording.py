@@ -1,4 +1,4 @@
-"""Sources of the functions that record: from operands to a node, and from a node to gradients; see `generate`."""
+"""Source templates of the functions that record: from operands to a node, and from a node to gradients."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Recorded", "make_source", "node_source", "record_source"]
 
 
 def _is_tensor(name: str) -> str:
-    # Most are plain tensors, which `isinstance` would ask the metaclass about (40 ns).
+    # Most are plain tensors, for which `isinstance` would call the metaclass (40 ns).
     return f"(type({name}) is Tensor or isinstance({name}, TensorBase))"
 
 
 def _edge_lines(p: Parameter, edge: str) -> list[str]:
     name = p.name
     # edge_of, written out for results and leaves: a call less, 80 ns of 800.
-    # What is not tracked has none, which one look tells instead of three (50 ns).
+    # A tensor that is not tracked has none: one test instead of three (50 ns).
     tracked = f"{name}._tl_tracked"
     if allows_number(p) or allows_none(p):
         tracked = f"{_is_tensor(name)} and {tracked}"
@@ -60,7 +60,7 @@ def _save_lines(p: Parameter, node: str = "node") -> list[str]:
 
 
 class Recorded:
-    """What the formulas of a declaration ask for: which inputs have one, and what each formula names."""
+    """The names used by the formulas of a declaration: the inputs with a formula, and the names in each."""
 
     def __init__(self, d: Declaration) -> None:
         assert d.vjp is not None
@@ -71,14 +71,14 @@ class Recorded:
         self.asked: dict[str, tuple[str, ...]] = {
             name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
         }
-        #: A formula may name one output of several, so that the others may be overwritten: `indices`, say.
+        #: A formula may name one output of several (`indices`, say), so that the others may be overwritten.
         self.outputs = {} if isinstance(d.several, bool) else {
             field: index for index, field in enumerate(d.several) if field not in self.by_name
         }  # fmt: skip
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
 
     def users(self, name: str) -> list[str]:
-        """Return the inputs whose formula asks for `name`."""
+        """Return the inputs whose formula uses `name`."""
         return [operand for operand, names in self.asked.items() if name in names]
 
     def slots(self) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> lis
 
 
 def _raw_outputs(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
-    """Return the gradients by raw formulas, or nothing when there is not one for every formula."""
+    """Return the lines that compute gradients by raw formulas, or none unless every formula has one."""
     if d.several or not d.raw_vjp or set(d.raw_vjp) != set(recorded.formulas):
         return []
     outputs = []
@@ -278,7 +278,7 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
     lines = [
         *new_tensor_source("made", "result"),
         "made_dtype = result.dtype",
-        # What is elementwise and has a derivative has a floating-point result when an operand requires grad.
+        # An elementwise operation with a derivative has a floating-point result when an operand requires grad.
         "if not get_state().recording:"
         if d.elementwise
         else "if not get_state().recording or made_dtype.kind not in DIFFERENTIABLE:",

@@ -1,4 +1,4 @@
-"""Where random numbers come from: generators, seeds and states.
+"""Random number generators, seeds and states.
 
 The distributions are PyTorch's; the streams of bits are not. They come from NumPy's PCG64 on the CPU and from CuPy on a
 GPU, so that the same seed gives other numbers here than it does there.
@@ -36,7 +36,7 @@ __all__ = [
     "set_rng_state",
 ]
 
-# A generator that nobody seeded gives the same numbers in every run, as PyTorch's does, from this seed of PyTorch's.
+# An unseeded generator gives the same numbers in every run, as PyTorch's does; this is PyTorch's default seed.
 _UNSEEDED = 67280421310721
 
 _MASK = 2**64 - 1
@@ -61,11 +61,11 @@ def _random_seed() -> int:
 
 
 class Generator:
-    """A source of random numbers with a state of its own, for the argument `generator` of what draws them.
+    """A source of random numbers with its own state, for the argument `generator` of random functions.
 
-    `device` is where the numbers are made: tensors on it alone can be drawn. Two generators of the same seed give the
+    `device` is the device of the numbers: only tensors on it can be drawn. Two generators of the same seed give the
     same numbers, which are not those PyTorch gives for that seed. Any number of threads may draw from one generator;
-    each draw is then all one thread's, in an order that is not determined.
+    a draw is never split between threads, and their order is not determined.
 
     >>> import tensorlike as tl
     >>> a, b = tl.Generator().manual_seed(0), tl.Generator().manual_seed(0)
@@ -85,17 +85,17 @@ class Generator:
         self._device = where
         self._on_host = where.type == "cpu"
         self._lock = threading.RLock()
-        # On a GPU: which of the seed's streams is being read, and whether anything was read from it.
+        # On a GPU: the number of the seed's stream being read, and whether anything was read from it.
         self._stream = 0
         self._drawn = False
-        # Made when first drawn from: an import that never draws need not wait for numpy.random.
+        # Made on the first draw: an import that never draws does not load numpy.random.
         self._source: Any = None
         self._start(_UNSEEDED)
         _generators.add(self)
 
     @property
     def device(self) -> Device:
-        """Where the numbers are made."""
+        """The device of the numbers."""
         return self._device
 
     def _start(self, seed: int, stream: int = 0) -> None:
@@ -119,12 +119,12 @@ class Generator:
     def drawing(self) -> AbstractContextManager[Any]:
         """Return a context in which this thread alone draws from `source()`.
 
-        On the CPU it is the lock itself, whose entering and leaving no interrupt can cut in two.
+        On the CPU it is the lock itself, whose entering and leaving an interrupt cannot split.
         """
         return self._lock if self._on_host else self._on_device()
 
     def source(self) -> Any:
-        """Return the source of numbers, a `numpy.random.Generator` or like one; ask for it inside `drawing()`."""
+        """Return the source of numbers, a `numpy.random.Generator` or like one; call it inside `drawing()`."""
         self._drawn = True
         return self._started()
 
@@ -134,9 +134,9 @@ class Generator:
             yield
 
     def manual_seed(self, seed: int) -> Generator:
-        """Set the seed, a number of 64 bits, start anew, and return the generator.
+        """Set the seed, a number of 64 bits, restart from it, and return the generator.
 
-        Raises RuntimeError for what is no integer, ValueError for one of more than 64 bits.
+        Raises RuntimeError for values other than integers, ValueError for more than 64 bits.
 
         >>> import tensorlike as tl
         >>> tl.Generator().manual_seed(5).initial_seed()
@@ -184,7 +184,7 @@ class Generator:
                     state["has_uint32"], state["uinteger"],
                 )  # fmt: skip
             if self._drawn:
-                # CuPy cannot say where in a stream it is. The next stream begins at a place that can be found again.
+                # CuPy does not know its position in a stream. The beginning of the next stream is a known position.
                 self._start(self._seed, self._stream + 1)
             return _DEVICE_STATE.pack(self._seed, self._stream)
 
@@ -211,7 +211,7 @@ class Generator:
     def get_state(self) -> Tensor:
         """Return the state as a tensor of bytes on the CPU.
 
-        On a GPU, where CuPy cannot tell its state, asking for it also moves the generator on to its seed's next stream.
+        On a GPU, where CuPy cannot return its state, this also moves the generator on to its seed's next stream.
 
         >>> import tensorlike as tl
         >>> generator = tl.Generator()
@@ -225,9 +225,9 @@ class Generator:
         return wrap(np.frombuffer(self._packed(), np.uint8).copy())  # type: ignore[no-any-return]
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Take up a state that `get_state` returned, and return the generator.
+        """Restore a state returned by `get_state`, and return the generator.
 
-        Raises TypeError for what is no tensor of bytes, RuntimeError for one that holds no state.
+        Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
 
         Same as PyTorch's method of that name.
         """
@@ -262,7 +262,7 @@ def _rebuilt(device: str, packed: bytes) -> Generator:
 
 
 def _after_fork() -> None:
-    """Give the generators of this process locks that nothing holds, NumPy's own among them, and the state they had."""
+    """Replace the locks of all generators in a forked process, NumPy's own among them, and keep their states."""
     global _lock
     _lock = threading.Lock()
     for generator in tuple(_generators):
@@ -275,7 +275,7 @@ def _after_fork() -> None:
 
 after_fork(_after_fork)
 
-#: What draws on the CPU come from unless a generator is given.
+#: The default generator of the CPU.
 default_generator = Generator()
 default_generator.seed()
 
@@ -284,7 +284,7 @@ _lock = threading.Lock()
 
 
 def default_generator_of(device: Device) -> Generator:
-    """Return what draws on `device` come from unless a generator is given."""
+    """Return the default generator of `device`."""
     if device is cpu or device.type == "cpu":
         return default_generator
     if device.index is None:
@@ -297,7 +297,7 @@ def default_generator_of(device: Device) -> Generator:
 
 
 def generator_for(generator: Any, device: Device, function: str) -> Generator:
-    """Return the generator that `function` draws from on `device`, given its argument `generator`."""
+    """Return the generator for a draw of `function` on `device`, given its argument `generator`."""
     if generator is None:
         return default_generator_of(device)
     if not isinstance(generator, Generator):
@@ -374,9 +374,9 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the CPU's default generator into a state that `get_rng_state` returned.
+    """Restore a state of the CPU's default generator returned by `get_rng_state`.
 
-    Raises TypeError for what is no tensor of bytes, RuntimeError for one that holds no state.
+    Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
 
     Same as PyTorch's function of that name.
     """
@@ -387,10 +387,10 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(
     devices: Iterable[Device | str | int] | None = None, enabled: bool = True, device_type: str = "cuda"
 ) -> Iterator[None]:
-    """Bring the default generators back, when the block is left, into the state that they had when it was entered.
+    """Restore the states of the default generators when the block is left.
 
-    Those are the CPU's and those of `devices`; of all GPUs when none are named. With `enabled=False` the block is an
-    ordinary one.
+    Those are the CPU's and those of `devices`; of all GPUs by default. With `enabled=False` the states are not
+    restored.
 
     >>> import tensorlike as tl
     >>> _ = tl.manual_seed(0)

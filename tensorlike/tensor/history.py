@@ -1,4 +1,4 @@
-"""The graph as seen from a tensor: backward, detach, hooks, and who requires grad."""
+"""The autograd methods of tensors: backward, detach, hooks, requires_grad."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
 
 from .dtypes import as_numpy_dtype, dtype_of
-from .views import detached, retain
+from .views import alias_of, detached, retain
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Decorator(Protocol):
-    """What makes a function an overridable method of Tensor."""
+    """A decorator that makes a function an overridable method of Tensor."""
 
     def __call__(self, **options: Any) -> Callable[[F], F]: ...
 
@@ -39,7 +39,7 @@ def _floating(tensor: TensorBase) -> bool:
 
 
 def set_requires_grad(self: Any, value: bool) -> None:
-    """Say whether gradients are wanted for this leaf."""
+    """Set whether gradients are computed for this leaf."""
     if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, got {type(value).__name__} ({value!r})")
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
@@ -86,7 +86,7 @@ def set_gradient(self: Any, value: Any) -> None:
 
 
 def set_gradient_dtype(self: Any, value: Any) -> None:
-    """Say which dtype the gradients of this leaf get; None for whatever arrives."""
+    """Set the dtype of the gradients of this leaf; None keeps that of each gradient."""
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("grad_dtype can only be set on leaf tensors.")
     wanted = None if value is None else as_numpy_dtype(value, "grad_dtype")
@@ -131,7 +131,7 @@ def set_post_accumulate_hooks(self: Any, value: Any) -> None:
 
 
 def set_data(self: Any, value: Any) -> None:
-    """Give this tensor the memory of another one; its history stays."""
+    """Replace the memory of this tensor by another one's; its history stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._tl_requires_grad and not _floating(value):
@@ -142,7 +142,7 @@ def set_data(self: Any, value: Any) -> None:
     self._tl_data = value._tl_data
     self._tl_leaf_edge = None
     counter = self._tl_counter
-    # The memory is another's from now on; the count of modifications goes on.
+    # The memory is the other tensor's from now on; the version goes on counting.
     self._tl_counter = value._tl_counter if value._tl_inference else None if counter is None else [counter[0]]
     self._tl_view_base = None
     self._tl_inference = value._tl_inference
@@ -186,8 +186,6 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
     if type(gradient) is TensorBase._tl_plain:
         return gradient
     # Formulas run on plain tensors, as they do below PyTorch's Python layer.
-    from .views import alias_of
-
     return alias_of(gradient) if gradient._tl_tracked else wrap(gradient._tl_data)
 
 
@@ -278,7 +276,7 @@ def install(method: Decorator) -> None:
 
     @method(composite=False, differentiable=False)
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
-        """Say whether gradients are wanted for this leaf; return the tensor.
+        """Set whether gradients are computed for this leaf; return the tensor.
 
         >>> import tensorlike as tl
         >>> tl.ones(2).requires_grad_()
@@ -304,9 +302,9 @@ def install(method: Decorator) -> None:
 
     @method(composite=False, name="register_hook")
     def register_tensor_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad)` each time a gradient of this tensor is computed; what it returns replaces it.
+        """Call `hook(grad)` each time a gradient of this tensor is computed; a result other than None replaces it.
 
-        Returns a handle whose `remove()` takes the hook away. Raises RuntimeError when the tensor requires no grad.
+        Returns a handle whose `remove()` removes the hook. Raises RuntimeError when the tensor requires no grad.
 
         >>> import tensorlike as tl
         >>> x = tl.ones(2, requires_grad=True)

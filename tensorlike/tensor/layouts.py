@@ -1,4 +1,4 @@
-"""How elements lie in memory: `memory_format` and `layout` under PyTorch's names, and arrays laid out so."""
+"""Memory formats and layouts under PyTorch's names, and arrays in these formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class _Named:
-    """Singletons that are made here and nowhere else."""
+    """Base class of singletons that are only made in this module."""
 
     __slots__ = ("_name",)
     _name: str
@@ -33,13 +33,13 @@ class _Named:
         return f"tensorlike.{self._name}"
 
     def __reduce__(self) -> str:
-        # A string tells pickle and copy to look the object up by this name in the class's module: the same singleton.
+        # With a string pickle and copy look the object up by this name in the class's module: the same singleton.
         return self._name
 
 
 @final
 class memory_format(_Named):
-    """In which order the elements of a tensor lie in memory: `contiguous_format`, `channels_last`, ...
+    """The order of a tensor's dimensions in memory: `contiguous_format`, `channels_last`, ...
 
     >>> import tensorlike as tl
     >>> tl.empty(2, 3, 4, 5, memory_format=tl.channels_last).stride()
@@ -53,7 +53,7 @@ class memory_format(_Named):
 
 @final
 class layout(_Named):
-    """How a tensor stores its elements: `strided`, the only one here.
+    """The layout of a tensor's storage: `strided`, the only one here.
 
     >>> import tensorlike as tl
     >>> tl.ones(2).layout
@@ -77,7 +77,7 @@ channels_last: Final[memory_format] = _named(memory_format, "channels_last")
 channels_last_3d: Final[memory_format] = _named(memory_format, "channels_last_3d")
 strided: Final[layout] = _named(layout, "strided")
 
-#: How many dimensions a format is for.
+#: The number of dimensions of tensors in a format.
 _RANKS: Final = {"channels_last": 4, "channels_last_3d": 5}
 
 
@@ -95,7 +95,7 @@ def format_name(value: Any, function: str) -> str | None:
 
 
 def check_layout(value: Any, function: str) -> None:
-    """Refuse a layout that tensors do not have."""
+    """Raise for a layout other than `strided`."""
     if value is not None and value is not strided:
         raise TypeError(
             f"{function}(): argument 'layout' must be tensorlike.layout, not {type(value).__name__}: {value!r}; "
@@ -118,14 +118,14 @@ def _channels_second(ndim: int) -> tuple[int, ...]:
 
 
 def is_arranged(array: Any, name: str | None) -> bool:
-    """Return whether the elements of a raw array lie in memory as the format of that name has them."""
+    """Return whether a raw array is in the memory format of that name."""
     if name in _RANKS:
         return array.ndim == _RANKS[name] and bool(array.transpose(_channels_after(array.ndim)).flags.c_contiguous)
     return bool(array.flags.c_contiguous)
 
 
 def is_dense(array: Any) -> bool:
-    """Return whether an array fills its memory, each place once, in whatever order of dimensions."""
+    """Return whether an array fills its memory without gaps or overlaps, in any order of dimensions."""
     expected = array.dtype.itemsize
     for step, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
         if step != expected:
@@ -149,7 +149,7 @@ def _expanded(array: Any) -> bool:
 
 
 def empty_array(xp: Any, shape: tuple[int, ...], dtype: Any, name: str | None, like: Any = None) -> Any:
-    """Return an unset array in a memory format; `like` is the array whose layout `preserve_format` keeps."""
+    """Return an uninitialised array in a memory format; `like` is the array whose layout `preserve_format` keeps."""
     if name in _RANKS:
         _check_rank(name, len(shape))
         inner = tuple(shape[d] for d in _channels_after(len(shape)))
@@ -162,7 +162,7 @@ def empty_array(xp: Any, shape: tuple[int, ...], dtype: Any, name: str | None, l
 
 
 def steps_of(shape: tuple[int, ...], name: str | None) -> tuple[int, ...]:
-    """Return how many elements apart neighbours along each dimension are in a memory format."""
+    """Return the strides, in elements, of a shape in a memory format."""
     inner = range(len(shape))
     if name in _RANKS:
         _check_rank(name, len(shape))
@@ -175,7 +175,7 @@ def steps_of(shape: tuple[int, ...], name: str | None) -> tuple[int, ...]:
 
 
 def strided_array(xp: Any, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Any:
-    """Return an unset array of that shape whose neighbours are `steps` elements apart."""
+    """Return an uninitialised array of that shape with the strides `steps`, in elements."""
     count = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1
     memory = xp.empty(count, dtype)
     width = memory.dtype.itemsize

@@ -28,13 +28,13 @@ def public_names(namespace: str) -> dict[str, Any]:
 
 
 def fill(namespace: str) -> list[str]:
-    """Give the module `namespace` its public functions; return their names."""
+    """Set the public functions of the module `namespace`; return their names."""
     module = importlib.import_module(namespace)
     names = public_names(namespace)
     if namespace not in FILLED:
         FILLED.append(namespace)
     for name, function in names.items():
-        # The package `tensorlike.tensor` gives its name to the function, in the namespace `tensorlike`.
+        # In the namespace `tensorlike` the name of the package `tensorlike.tensor` is that of the function.
         if isinstance(module.__dict__.get(name), (ModuleType, NoneType)):
             setattr(module, name, function)
     return sorted(names)

@@ -1,7 +1,7 @@
-"""Printing of tensors: raw NumPy arrays in the text PyTorch gives for the tensor that holds them.
+"""Printing tensors: formats raw NumPy arrays as PyTorch prints tensors.
 
-Knows arrays only. What a tensor adds (its dtype's name, device, gradient state, class) arrives as plain strings and
-flags, so that printing calls no operation that a mode or a subclass could intercept: a `repr` inside a
+Works on arrays only. The properties of a tensor (its dtype's name, device, gradient state, class) are passed as strings
+and flags, so that printing calls no operation that a mode or a subclass could intercept: a `repr` inside a
 `__torch_function__` cannot recurse into it.
 """
 
@@ -76,12 +76,12 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print, in every thread; what is not given stays as it is, but for `sci_mode`.
+    """Set how tensors print, in every thread; options that are not given stay, except `sci_mode`.
 
     `precision` is the number of digits after the point, `threshold` the number of elements above which a tensor is
     summarized, `edgeitems` how many entries a summary shows at each end of a dimension, and `linewidth` the columns
     after which lines break. `profile` ("default", "short" or "full") sets these four first. `sci_mode` forces
-    scientific notation on or off; None, also when not given, lets the values decide.
+    scientific notation on or off; None, the default, decides by the values.
 
     Raises ValueError for a precision that is no whole number, a negative count, or an unknown profile, and TypeError
     for an option that is not a number.
@@ -138,8 +138,8 @@ def get_printoptions() -> dict[str, Any]:
 def printoptions(**kwargs: Any) -> Iterator[None]:
     """Set print options, as `set_printoptions` does, for the length of a `with` block.
 
-    The options are the process's, not the thread's: other threads print with them too while the block runs. Raises
-    what `set_printoptions` raises, and leaves the options alone then.
+    The options are the process's, not the thread's: other threads print with them too while the block runs. Raises the
+    errors of `set_printoptions`, without changing the options.
 
     Example::
 
@@ -163,7 +163,7 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
 
 def _float_cells(values: NDArray[np.float64], options: _PrintOptions) -> tuple[list[str], int]:
     """The text of each of the values, and the width that lines them up."""
-    # Zeros, infinities and nans look the same in every notation, so they have no say in the notation or the width.
+    # Zeros, infinities and nans look the same in every notation, so they do not affect the notation or the width.
     decisive = np.isfinite(values) & (values != 0)
     magnitudes = np.abs(values[decisive])
     if magnitudes.size == 0:
@@ -181,7 +181,7 @@ def _float_cells(values: NDArray[np.float64], options: _PrintOptions) -> tuple[l
     if scientific:
         cells = [f"{number:.{options.precision}e}" for number in numbers]
     elif whole:
-        # The point tells a whole float from an int.
+        # The point distinguishes a whole float from an int.
         cells = [f"{number:.0f}." if math.isfinite(number) else str(number) for number in numbers]
     else:
         cells = [f"{number:.{options.precision}f}" for number in numbers]
@@ -202,7 +202,7 @@ def _cells(flat: NDArray[Any], options: _PrintOptions) -> tuple[list[str], int]:
             for real, imaginary in zip(real_cells, imaginary_cells, strict=True)
         ]
         return padded, real_width + imaginary_width + len("j")
-    # NumPy files bfloat16 and other floats that an extension registers under "V".
+    # bfloat16 and other floats that an extension registers are of NumPy's kind "V".
     if kind == "f" or (kind == "V" and "float" in flat.dtype.name):
         with np.errstate(all="ignore"):
             cells, width = _float_cells(flat.astype(np.float64), options)
@@ -213,7 +213,7 @@ def _cells(flat: NDArray[Any], options: _PrintOptions) -> tuple[list[str], int]:
 
 
 def _summarized(array: NDArray[Any], edgeitems: int) -> NDArray[Any]:
-    """The corners of the array: what remains when each long dimension keeps only its first and last entries."""
+    """The corners of the array: only the first and last entries of each long dimension."""
     kept = [
         [*range(edgeitems), *range(size - edgeitems, size)] if size > 2 * edgeitems else range(size)
         for size in array.shape
@@ -333,15 +333,15 @@ def tensor_text(
     class_name: str = "tensor",
     is_parameter: bool = False,
 ) -> str:
-    """What `repr` shows of the tensor that holds `array`, saying of it only what cannot be seen from its elements.
+    """The `repr` of the tensor that holds `array`, with the properties that its elements do not show.
 
-    `dtype_name` is the dtype's name without the package ("float32"), and `is_default_dtype` whether that is the
-    default floating dtype or the complex dtype of its precision (int64 and bool, which their elements tell apart,
-    need not be marked). `device` is None for the device that tensors are made on by default; for "meta" only the shape
-    of `array` is read. `grad_fn_name` is the name of the node that made the tensor and stands in for
-    `requires_grad`. `class_name` is "tensor" for Tensor and Parameter themselves, and otherwise the name of the
-    subclass; `is_parameter` is for a subclass instance that is a parameter as well. The line "Parameter containing:"
-    belongs to the `repr` of Parameter and is not part of this text.
+    `dtype_name` is the dtype's name without the package ("float32"), and `is_default_dtype` whether that is the default
+    floating dtype or the complex dtype of its precision (int64 and bool, which their elements tell apart, need not be
+    marked). `device` is None for the device that tensors are made on by default; for "meta" only the shape of `array`
+    is read. `grad_fn_name` is the name of the node that made the tensor, shown in place of `requires_grad`.
+    `class_name` is "tensor" for Tensor and Parameter themselves, and otherwise the name of the subclass; `is_parameter`
+    is for a subclass instance that is a parameter as well. The line "Parameter containing:" belongs to the `repr` of
+    Parameter and is not part of this text.
 
     Example::
 
@@ -363,13 +363,13 @@ def tensor_text(
     suffixes: list[str] = []
     if device is not None:
         suffixes.append(f"device='{device}'")
-    # A shape is written where the brackets do not show it. An empty tensor is taken to be a vector.
+    # The shape is shown where the brackets do not imply it: for an empty tensor other than a vector.
     if is_meta or (options.edgeitems == 0 if has_elements else array.ndim != 1):
         suffixes.append(f"size={tuple(array.shape)}")
     if has_elements:
         shows_dtype = not (is_default_dtype or dtype_name in ("int64", "bool"))
     else:
-        # No element tells the kind of number, so only the default floating dtype goes without saying.
+        # Without elements the kind of number is not visible, so only the default floating dtype is left out.
         shows_dtype = not (is_default_dtype and dtype_name.startswith(("float", "bfloat")))
     if shows_dtype:
         suffixes.append(f"dtype=tensorlike.{dtype_name}")

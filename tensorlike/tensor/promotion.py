@@ -23,7 +23,7 @@ COMPLEX: Final = 3
 
 
 class RawArray(Protocol):
-    """What promotion needs to know of an array of any backend."""
+    """The attributes of a raw array that promotion reads."""
 
     @property
     def dtype(self) -> Any: ...
@@ -119,7 +119,7 @@ def _promote(a: NumPyDtype, b: NumPyDtype) -> NumPyDtype:
 def can_cast(from_: NumPyDtype, to: NumPyDtype) -> bool:
     """Whether promotion's rules allow a result of dtype `from_` to be stored in dtype `to`.
 
-    They do where the category does not fall; sizes and signs do not matter.
+    They do unless the category falls; sizes and signs do not matter.
 
     Example:
         >>> import numpy as np
@@ -175,7 +175,7 @@ def result_type(*operands: Operand) -> NumPyDtype:
             # A tuple marks a zero-dimensional array.
             entries.append(numpy_dtype if operand.ndim else (numpy_dtype,))  # type: ignore[union-attr]
         except AttributeError:
-            # Subclasses of the number types, as enum.IntEnum, and what is no operand.
+            # Subclasses of the number types, such as enum.IntEnum, and invalid operands.
             entries.append(_checked_number_type(operand_type))
     key = tuple(entries if len(entries) <= _LONGEST_EXACT_KEY else dict.fromkeys(entries))
     default = dtypes.current_default

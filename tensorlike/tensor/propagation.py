@@ -1,12 +1,12 @@
-"""Attributes that a subclass of Tensor declares, and how results come by them.
+"""Propagation of the attributes that a subclass of Tensor declares to results.
 
 # Note [Declared attributes]
 A class that declares attributes gives up the shortcut for types that inherit the default implementation: its plans have
-no `default`, so that every call passes `Tensor.__torch_function__`. Classes that declare nothing pay for none of this.
-The attributes are settled before the function runs: a merge that refuses leaves every operand as it was, in-place
+no `default`, so that every call passes `Tensor.__torch_function__`. Classes that declare nothing do not pay for this.
+The attributes are determined before the function runs: a merge that refuses leaves every operand as it was, in-place
 operations included.
 
-An index says where and not what: its attributes take no part in `x[index]` and `x[index] = y`.
+An index is no data: its attributes take no part in `x[index]` and `x[index] = y`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "sett
 
 
 def check_declaration(cls: type, base: type) -> None:
-    """Complain of a `__tensor_attributes__` that names no attributes; give `cls` those of its bases as well."""
+    """Check `__tensor_attributes__` of a class, and add those of its bases. Called when the class is created."""
     found: dict[str, None] = {}
     for kind in reversed(cls.__mro__):
         declared = kind.__dict__.get("__tensor_attributes__", ())
@@ -60,11 +60,11 @@ def check_declaration(cls: type, base: type) -> None:
 
 
 def carried(tensor: Any, name: str) -> Any:
-    """Return the attribute that was stored on this tensor, MISSING where it has the default of its class alone."""
+    """Return the attribute stored on this tensor, MISSING if it only has its class's default."""
     value = tensor.__dict__.get(name, MISSING)
     if value is MISSING:
         descriptor = getattr(type(tensor), name, None)
-        # What a property returns was stored under some name; on a tensor that stores nothing it is a default.
+        # The value of a property is stored under another name; on a tensor that stores nothing it is a default.
         if isinstance(descriptor, MemberDescriptorType) or (hasattr(descriptor, "__set__") and _stores(tensor)):
             value = getattr(tensor, name, MISSING)
     return value
@@ -75,7 +75,7 @@ def _stores(tensor: Any) -> bool:
 
 
 def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
-    """Store on `target` what `source` carries and `target` does not."""
+    """Copy to `target` the declared attributes of `source` that it lacks."""
     for name in names:
         value = carried(source, name)
         if value is not MISSING and carried(target, name) is MISSING:
@@ -87,19 +87,19 @@ def _agree(first: Any, other: Any) -> bool:
         return True
     try:
         return bool(first == other)
-    except (TypeError, ValueError, RuntimeError):  # Arrays and tensors have no single answer.
+    except (TypeError, ValueError, RuntimeError):  # Comparing arrays and tensors gives no single bool.
         return False
 
 
 def settled(
     cls: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the tensors among the operands, and the attributes that results made from them get."""
+    """Return the tensors among the operands, and the attributes for results made from them."""
     operands = instances(args, TensorBase)
     operands += [t for name, value in kwargs.items() if name != "out" for t in instances(value, TensorBase)]
     sources = operands
     form = form_of(func)
-    if form is not None and any(p.operand == NESTED for p in form.parameters):  # An index says where, not what.
+    if form is not None and any(p.operand == NESTED for p in form.parameters):  # An index is no data.
         sources = [
             t
             for p, value in zip(form.parameters, args, strict=False)
@@ -122,7 +122,7 @@ def settled(
 def finalized(
     cls: Any, func: Any, result: Any, settled: tuple[tuple[Any, ...], dict[str, Any]], kwargs: dict[str, Any]
 ) -> Any:
-    """Give the tensors in `result` their attributes; return it."""
+    """Set the attributes of the tensors in `result`; return it."""
     operands, values = settled
     form = form_of(func)
     in_place = form is not None and form.inplace
@@ -141,7 +141,7 @@ def finalized(
             if written or carried(tensor, key) is MISSING:
                 setattr(tensor, key, value)
         if cls.__tensor_finalize__ is not None:
-            # What the hook computes must not call it again.
+            # Operations in the hook must not call it again.
             state = STATE.get()
             try:
                 STATE.set(state.silenced())

@@ -1,4 +1,4 @@
-"""How a tensor behaves as a Python object: printing, iteration, copying, hashing."""
+"""Python protocols of tensors: printing, iteration, copying, hashing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 
 def describe(self: Any) -> str:
-    """Return the text of a tensor, whatever its type overrides."""
+    """Return the text of a tensor without dispatch."""
     from .printing import tensor_text  # 2 ms of the import
 
     array = self._tl_data
@@ -34,7 +34,7 @@ def describe(self: Any) -> str:
         edge = edge_of(self) if self._tl_tracked else None
         grad_fn_name = None if edge is None or self._tl_edge is None else edge[0].name()
     except RuntimeError:
-        # A view whose history could not follow what was done to its base.
+        # A view whose history could not follow an in-place modification of its base.
         edge, grad_fn_name = None, "Invalid"
     where = device_of(array)
     dtype = array.dtype
@@ -56,8 +56,8 @@ def describe(self: Any) -> str:
 def _inside_handler() -> bool:
     """Return whether this thread is inside a `__torch_function__` right now.
 
-    Logging the arguments there must print them and not ask the same handler again. Walking the frames costs nothing
-    until somebody prints a tensor whose type overrides.
+    Logging the arguments there must print them and not call the same handler again. Walking the frames costs nothing
+    unless a tensor of an overriding type is printed.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -75,7 +75,7 @@ def _inside_handler() -> bool:
     hot_values={"inside_handler": _inside_handler, "describe": describe},
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    """Return the tensor as text: its elements, and what of dtype, device and history is not the default.
+    """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults.
 
     Same as PyTorch's method of that name.
     """
@@ -121,7 +121,7 @@ def _iter(self: Tensor) -> Iterator[Any]:
     return iter(self.unbind(0))
 
 
-# Not overridable itself, as in PyTorch: what it calls is.
+# Not overridable itself, as in PyTorch, but by the functions that it calls.
 Tensor.__iter__ = _iter  # type: ignore[method-assign, assignment]
 
 
@@ -175,7 +175,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @tensor_method(name="__reduce_ex__", composite=False, comparable=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
-    """Return what pickle stores: elements, requires_grad, type and attributes.
+    """Return the state for pickle: elements, requires_grad, type and attributes.
 
     Same as PyTorch's method of that name.
     """

@@ -38,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
     """Return an argument checker that raises TypeError, for a Python function that works on what it is given.
 
-    It runs only for calls with an operand that is no plain tensor, so that it costs the others nothing.
+    It runs only for calls with an operand other than a plain tensor, so that the others do not pay for it.
     """
 
     def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -51,7 +51,7 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
                 continue
             where = index if parameters[0].name == "self" else index + 1
             if p.operand == MANY:
-                # Where numbers will do as well, the function itself looks.
+                # Operands that may be numbers are checked by the function itself.
                 if isinstance(value, (list, tuple)) and "Sequence[int]" not in p.annotation:
                     runtime.many(name, p.name, where, value)
                 continue
@@ -72,9 +72,9 @@ def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
     deleter: Callable[[Any], None] | None = None, linear: bool = False, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
-    """Make a getter (and setter) of a tensor an overridable property: types are asked about `Tensor.shape.__get__`.
+    """Make a getter (and setter) of a tensor an overridable property: types receive `Tensor.shape.__get__`.
 
-    `deleter` answers `del`, which types are not asked about. What a property returns has no derivative unless it is
+    `deleter` implements `del`, which is not overridable. What a property returns has no derivative unless it is
     `linear` in the tensor.
     """
 
@@ -193,7 +193,7 @@ def _tensor_method(
 
 
 def _before(hot: str, foreign: bool) -> Callable[[Sequence[Parameter]], str] | str:
-    """Return what a method's wrapper does first; the source `hot` calls the tensor `input`."""
+    """Return the fast path of a method's wrapper; the source `hot` calls the tensor `input`."""
     if not hot and not foreign:
         return ""
     return lambda own: hot + plain_but_foreign(own) if foreign else hot
@@ -313,7 +313,7 @@ def factory(function: F, **options: Any) -> F: ...
 @overload
 def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function that takes no tensors public: modes see its calls, types have nothing to say about them.
+    """Make a function without tensor operands public: modes see its calls, types do not.
 
     Args:
         namespace: Where it is public.

@@ -1,4 +1,4 @@
-"""Questions about types: what is a tensor, and which dtype comes out."""
+"""Queries of types and dtypes: `is_tensor`, promotion, casting."""
 
 from __future__ import annotations
 

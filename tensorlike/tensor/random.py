@@ -1,4 +1,4 @@
-"""Random tensors: the functions that draw. The generators they draw from are in `generator`.
+"""Random tensors: the sampling functions. The generators are in `generator`.
 
 The distributions are PyTorch's, the numbers are not: see the docstring of `Generator`.
 """
@@ -72,7 +72,7 @@ def _drawn(
 
 
 def integer(value: Any, function: str, argument: str) -> int:
-    """Return an argument that must be an integer; a tensor of one integer is taken too."""
+    """Return an argument as an integer, also from a tensor of one; raise for other values."""
     if isinstance(value, TensorBase) and value._tl_data.size == 1 and value._tl_data.dtype.kind in "iu":
         value = value.item()  # type: ignore[attr-defined]
     if not isinstance(value, (int, np.integer)):
@@ -91,7 +91,7 @@ def real(value: Any, function: str, argument: str) -> float:
 
 
 def check_std(value: float, function: str) -> None:
-    """Refuse a standard deviation that is negative."""
+    """Raise for a negative standard deviation."""
     if not value >= 0:
         raise RuntimeError(f"{function}(): normal expects std >= 0.0, but found std {value:g}")
 
@@ -157,7 +157,7 @@ def randn(
 
 
 def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
-    """Return how to draw integers of a range, and how to check the range against a dtype."""
+    """Return a function that draws integers of a range, and one that checks the range against a dtype."""
     first, last = integer(low, name, "low"), integer(high, name, "high")
     return (
         lambda source, xp, shape, wanted: draw.integers(source, xp, first, last, shape, wanted),
@@ -340,7 +340,7 @@ def randint_like(
 
 
 def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
-    """Return the gradient of what is drawn with respect to the parameters of its distribution: zeros."""
+    """Return zeros: the gradient of random numbers with respect to the parameters of their distribution."""
     return grad._tl_zeros(tuple(shape), grad._tl_data.dtype)
 
 
@@ -388,8 +388,8 @@ def normal(
     """Return normally distributed numbers of that mean and standard deviation.
 
     With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
-    is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`.
-    Nothing flows back to the parameters: their gradient is zero.
+    is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`. The
+    gradient of the parameters is zero.
 
     Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -430,7 +430,7 @@ def checked_probability(function: str, value: float) -> float:
 
 
 def check_probabilities(function: str, array: Any) -> None:
-    """Refuse an array that holds something other than probabilities."""
+    """Raise for an array with elements outside [0, 1]."""
     if not draw.is_floating(array.dtype):
         raise NotImplementedError(
             f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': probabilities need a floating-point dtype"
@@ -447,7 +447,7 @@ def bernoulli(
 
     With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
     for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
-    Nothing flows back to the probabilities: their gradient is zero.
+    The gradient of the probabilities is zero.
 
     >>> import tensorlike as tl
     >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
@@ -473,8 +473,8 @@ derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_s
 def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tensor:
     """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
 
-    Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. Nothing flows
-    back to the rates: their gradient is zero.
+    Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
+    the rates is zero.
 
     >>> import tensorlike as tl
     >>> tl.poisson(tl.zeros(2))

@@ -1,4 +1,4 @@
-"""The types that operations with several results return, such as `tensorlike.return_types.sort`."""
+"""The types of named results of operations, such as `tensorlike.return_types.sort`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _made: dict[str, Any] = {}
 def return_type(name: str, fields: tuple[str, ...]) -> Any:
     """Return the type of the results of the operation `name`: a tuple whose items are its fields, made of one iterable.
 
-    It is as PyTorch's: what a type's author makes of results, `type(results)(wrap(r) for r in results)`, works with it
-    as it does with tuple and list. It has neither `_fields` nor `_make`, by which code tells `collections.namedtuple`,
-    whose types take their fields one by one.
+    As in PyTorch, authors of types can rebuild results by `type(results)(wrap(r) for r in results)`, as with tuple and
+    list. The type has neither `_fields` nor `_make`, by which code recognises `collections.namedtuple`, whose types
+    take their fields as separate arguments.
     """
     kind = _made.get(name)
     if kind is None:

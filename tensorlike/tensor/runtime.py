@@ -1,24 +1,24 @@
-"""What the generated implementations call: running kernels, checking operands, writing results.
+"""The run-time functions of generated code: running kernels, checking operands, writing results.
 
 # Note [Kernels run quietly]
-PyTorch gives inf and nan without a word where NumPy warns, and the user's `np.seterr` must neither be touched nor
-heard. NumPy keeps that state in a ContextVar, so kernels run inside one `contextvars.Context` whose only content is
-"ignore everything": 20 to 40 ns, where `with np.errstate(...)` takes 1300. A Context can be entered once at a time; a
-kernel that finds another thread in it (kernels release the GIL) runs under `np.errstate` instead.
+PyTorch returns inf and nan silently where NumPy warns, and the user's `np.seterr` must neither be changed nor have an
+effect. NumPy keeps that state in a ContextVar, so kernels run inside one `contextvars.Context` whose only content is
+"ignore everything": 20 to 40 ns, where `with np.errstate(...)` takes 1300. A Context can be entered once at a time;
+while another thread is in it (kernels release the GIL), a kernel runs under `np.errstate` instead.
 
 # Note [Errors in no cycle]
 An exception refers to its traceback, that to the frames of the calls, and these to their variables: operands, the
-graph. A frame of the traceback that refers to the exception closes a circle, which keeps all of that until the cyclic
-collector runs. So nothing is handed the exception that it raises: `raise` without a name raises the one being handled,
-`sys.exception()` reads it, and a variable that an exception must go through is deleted in a `finally`.
-tests/reliability/test_errors_release.py calls every function wrongly and looks for circles.
+graph. A frame of the traceback that refers to the exception closes a reference cycle, which keeps all of that until the
+cyclic collector runs. So no function is passed the exception that it raises: `raise` without a name raises the one
+being handled, `sys.exception()` reads it, and a variable that must hold an exception is deleted in a `finally`.
+tests/reliability/test_errors_release.py calls every function wrongly and looks for cycles.
 
 # Note [The current device]
-CuPy computes on the device that is current in a thread, and gives results there. Whatever works on device arrays makes
-theirs the current one first: a generated implementation that finds them elsewhere calls itself once more inside that
-device's context. The fast paths try, and look where the result is. Zero-dimensional tensors of the CPU may go with
-tensors of a GPU where an operation is pointwise; they are moved there first, recorded, so that their gradients come
-back.
+CuPy computes on the device that is current in a thread, and gives results there. Functions on device arrays make the
+arrays' device the current one first: a generated implementation that finds another one calls itself again inside that
+device's context. The fast paths run first, and check the device of the result. Zero-dimensional tensors of the CPU may
+go with tensors of a GPU where an operation is pointwise; they are moved there first, recorded, so that their gradients
+come back.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def as_array(value: Any) -> Any:
 
 
 class _Elsewhere:
-    """What a fast path takes for a result that is not where its operands are: no dtype that it accepts."""
+    """Stands for a result on another device than its operands: its dtype is none that a fast path accepts."""
 
     dtype = None
 
@@ -108,7 +108,8 @@ _ELSEWHERE = _Elsewhere()
 
 
 def hot_array(value: Any, *operands: Any) -> Any:
-    """Return the result of a fast path as an array, or what the path refuses: see Note [The current device]."""
+    """Return the result of a fast path as an array, or an object that the path rejects: see Note [The current device].
+    """
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
     here = device_of(value)
@@ -116,7 +117,7 @@ def hot_array(value: Any, *operands: Any) -> Any:
 
 
 def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
-    """Return the context that device arrays are computed with in; None when their device is the current one already."""
+    """Return the device context for computing with these arrays; None if it is the current one already."""
     for array in arrays:
         for item in array if isinstance(array, (list, tuple)) else (array,):
             if type(item) is ndarray:
@@ -129,7 +130,7 @@ def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
 
 
 def device_guard(array: Any) -> AbstractContextManager[Any]:
-    """Return the context that `array` is computed with in: for functions that work on raw arrays themselves."""
+    """Return the device context for computing with `array`, for functions on raw arrays."""
     return (None if type(array) is ndarray else elsewhere(array)) or _NO_GUARD
 
 
@@ -137,7 +138,7 @@ _NO_GUARD: AbstractContextManager[Any] = nullcontext()
 
 
 def guarded(function: F) -> F:
-    """Have a function that works on raw arrays run where its first tensor or array is."""
+    """Make a function on raw arrays run in the device context of its first tensor or array."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -172,7 +173,7 @@ def copied(array: Any) -> Any:
 def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     """Return operands with the zero-dimensional tensors of the CPU moved to the device of the others; None if none are.
 
-    What is to be written to in place stays where it is.
+    The operand of an in-place form is not moved.
     """
     tensors = [o for o in operands if isinstance(o, TensorBase)]
     there = next((device_of(t._tl_data) for t in tensors if type(t._tl_data) is not ndarray), None)
@@ -220,7 +221,7 @@ def contiguous_arrays(values: Any) -> list[Any]:
     return [v if v.flags.c_contiguous else v.copy() for v in arrays]
 
 
-#: The numbers that operands usually are. `numbers.Number` finds all of them, and takes ten times as long.
+#: The usual types of numbers. `numbers.Number` covers all, and takes ten times as long.
 _WEAK = frozenset((int, float))
 
 
@@ -286,9 +287,9 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
 
 
 def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
-    """Return a number as a zero-dimensional tensor, of the dtype that it takes on next to the other operands.
+    """Return a number as a zero-dimensional tensor, of its promoted dtype next to the other operands.
 
-    `floating` is what the operation computes in when the operands are integers.
+    `floating` is the dtype in which the operation computes integers.
     """
     for other in others:
         if isinstance(other, TensorBase):
@@ -304,7 +305,7 @@ def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
 
 
 def many(function: str, argument: str, position: int | None, values: Any) -> list[Any]:
-    """Return the arrays of a sequence of tensors, or raise."""
+    """Return the arrays of a sequence of tensors; raise TypeError for other values."""
     if not isinstance(values, (list, tuple)):
         wrong_type(function, argument, position, values, "tuple of Tensors")
     arrays = []
@@ -422,7 +423,7 @@ def promote_subtraction(name: str, xp: Any, operands: Sequence[Any]) -> tuple[An
 
 
 def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Let an operand through that is not boolean."""
+    """Return the operand; raise for a boolean one."""
     if operands[0].dtype == _BOOL:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
@@ -432,7 +433,7 @@ def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, 
 
 
 def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Let an operand through that is not boolean, nor complex if a real result is to be written into it."""
+    """Return the operand; raise for a boolean one, and for a complex one if a real result is written into it."""
     if operands[0].dtype.kind == "c" and name.endswith("_"):
         raise RuntimeError("In-place abs is not supported for complex tensors: use abs(), whose result is real.")
     return promote_numeric(name, xp, operands)
@@ -450,8 +451,7 @@ def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, .
 
 
 def check_fit(operands: Sequence[Any], dtype: Any) -> None:
-    # Unlike the operators, a few functions refuse a number that the dtype cannot hold; of a negative one the size
-    # counts.
+    # Unlike the operators, a few functions raise for a number that the dtype cannot hold, by its absolute value.
     if dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
         for number in operands:
@@ -469,7 +469,7 @@ def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ..
 
 
 def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Bring base and exponent to their common dtype; an integer has no negative power that is one."""
+    """Bring base and exponent to their common dtype; raise for an integer with a negative exponent."""
     dtype = _common(operands)
     exponent = operands[-1]
     if isinstance(exponent, (int, np.integer)) and exponent < 0 and dtype.kind in "iu":
@@ -585,7 +585,7 @@ def write_out(
 
 
 def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:
-    """Return the dtype that a factory was asked for by `dtype=` or `out=`, None when by neither.
+    """Return the dtype requested of a factory by `dtype=` or `out=`, None if by neither.
 
     Raises RuntimeError when the two differ.
     """

@@ -21,12 +21,12 @@ from .tensor import Tensor
 
 __all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_tensor"]
 
-#: What the graph and the views keep on a tensor, which neither a copy nor a pickle takes along.
+#: The state of the graph and of views on a tensor, which is not copied or pickled.
 OWN_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__"))
 
 
 def attributes_of(tensor: Any) -> dict[str, Any]:
-    """Return what was stored on a tensor besides its own state, slots included."""
+    """Return the attributes stored on a tensor besides its own state, slots included."""
     found = dict(tensor.__dict__)
     for kind in type(tensor).__mro__:
         if kind in (Tensor, TensorBase, object):
@@ -49,10 +49,10 @@ def rebuild_tensor(
     requires_grad: bool,
     attributes: dict[str, Any],
 ) -> Any:
-    """Return the tensor that was pickled: where it lies in its storage is given in bytes."""
+    """Rebuild a pickled tensor; its geometry in the storage is given in bytes. Called by pickle."""
     if not (isinstance(kind, type) and issubclass(kind, TensorBase)):
         raise TypeError(f"rebuild_tensor(): argument 'kind' must be a subclass of Tensor, got {kind!r}")
-    # Exactly these types: a file may hand over any object that it can make, with any attributes.
+    # Exactly these types: a file may pass any object that it can make, with any attributes.
     if type(storage) is not UntypedStorage:
         raise TypeError(f"rebuild_tensor(): argument 'storage' must be UntypedStorage, not {type(storage).__name__}")
     if type(dtype) is not Dtype:
@@ -72,9 +72,10 @@ def rebuild_tensor(
 
 
 def reduce_tensor(tensor: Any) -> Any:
-    """Return what pickle stores of a tensor: its storage, which tensors on the same memory share, and its place there.
+    """Return the state of a tensor for pickle: its storage, shared by tensors on the same memory, and its geometry in
+    it.
 
-    Nothing is copied: pickle writes the storage out, and copy.copy gives a tensor on the same memory, as in PyTorch.
+    Nothing is copied: pickle writes the storage, and copy.copy returns a tensor on the same memory, as in PyTorch.
     """
     array = tensor._tl_data
     if not isinstance(array, np.ndarray):

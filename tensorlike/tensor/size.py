@@ -103,5 +103,5 @@ def _checked(position: int, size: SupportsIndex) -> int:
     return int(index)
 
 
-# Made again it is a tuple, as PyTorch has it: what the items have become may be no integers.
+# Rebuilt as a tuple, as in PyTorch: mapped items may be other values than integers.
 pytree.register(pytree.SUPPORTED_NODES[tuple]._replace(type=Size))

@@ -1,10 +1,10 @@
-"""The memory behind tensors: which array owns it, and `UntypedStorage`, through which it can be looked at.
+"""The memory behind tensors: the array that owns it, and its public form `UntypedStorage`.
 
 # Note [Whose memory]
-NumPy's and CuPy's views know the array that their memory comes from (`base`), so a tensor need not store what it is a
-view of. The memory of a tensor is that of the outermost array: `storage_offset`, `untyped_storage`, pickles and
-`as_strided` read it off there. An array that a user hands in is where the memory starts, even if it is itself a view of
-something larger: `borrowed` cuts the chain.
+NumPy's and CuPy's views know the array that their memory comes from (`base`), so a tensor need not store its owner. The
+memory of a tensor is that of the outermost array: `storage_offset`, `untyped_storage`, pickles and `as_strided` read it
+off there. The memory of an array that a user passes in starts with that array, even if it is itself a view: `borrowed`
+cuts the chain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_DIMS: Final = 64
 
 
 class _Memory:
-    """Something whose memory NumPy takes for an array's: what lies behind `owner`, as it is."""
+    """An object with NumPy's array interface for the memory of `owner`, unchanged."""
 
     __slots__ = ("__array_interface__", "owner")
 
@@ -43,13 +43,15 @@ class _Memory:
 
 
 class _Bytes(_Memory):
-    """The memory of `owner` as bytes: what is made of it has the same owner."""
+    """An object with NumPy's array interface for the memory of `owner` as bytes; arrays made from it have the same
+    owner.
+    """
 
     __slots__ = ()
 
 
 def borrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array on the memory of a user's, which is all the memory that it knows of."""
+    """Return an array on the memory of a user's array, without a reference to that array's own base."""
     if array.base is None or not array.size:
         return array.view(np.ndarray)
     # Types from other packages, such as bfloat16, have no code in the interface; integers of their size do.
@@ -60,7 +62,7 @@ def borrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array on the same memory that may be written to, whatever NumPy thinks of that memory."""
+    """Return a writable array on the same memory, even if NumPy marks it read-only."""
     interface = dict(array.__array_interface__)
     interface["data"] = (interface["data"][0], False)
     interface["strides"] = array.strides
@@ -79,7 +81,7 @@ def owner_of(array: Any) -> Any:
                 return array
             base = base.owner
         if not isinstance(base, kind):
-            # What np.lib.stride_tricks makes has an object between itself and its array.
+            # Arrays of np.lib.stride_tricks have an object between themselves and their array.
             base = getattr(base, "base", None)
             if not isinstance(base, kind):
                 return array
@@ -102,7 +104,7 @@ def bytes_of(owner: Any) -> Any:
     return strided_view(backend_of(owner).namespace, owner, (_extent(owner),), np.dtype(np.uint8), 0, (1,))
 
 
-#: One object for each piece of memory that somebody looks at, found by the array that owns it, which it holds.
+#: The storage objects by the array that owns their memory: one for each piece of memory in use.
 _alive: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 
 
@@ -209,7 +211,7 @@ class UntypedStorage:
         return self
 
     def clone(self) -> UntypedStorage:
-        """Return a copy in memory of its own."""
+        """Return a copy in its own memory."""
         return storage_of(self._bytes.copy())
 
     def cpu(self) -> UntypedStorage:
@@ -230,7 +232,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """The device of the memory."""
         found: Device = device_of(self._owner)
         return found
 
@@ -240,7 +242,7 @@ class UntypedStorage:
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Return whether processes forked from this one see what is written."""
+        """Return whether the memory is shared with processes forked from this one."""
         return is_shared(self._owner)
 
     def __repr__(self) -> str:
@@ -261,7 +263,7 @@ class UntypedStorage:
 
 
 def rebuild_storage(array: Any) -> UntypedStorage:
-    """Return the storage that was pickled: its bytes as a flat array, and nothing that only acts as an array.
+    """Rebuild a pickled storage from its bytes, which must be a true flat array.
 
     NumPy reads the memory at any address that an object's `__array_interface__` names.
     """
@@ -286,12 +288,12 @@ _LARGEST: Final = 2**63 - 1
 
 
 def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """Return the raw array of that geometry, in bytes, in a storage.
+    """Return the raw array with that geometry, in bytes, in a storage.
 
     Raises RuntimeError when it would leave the memory, and for a geometry that no array has: more than 64 dimensions,
     another number of strides than of sizes, a negative size or stride, more than 2**63 bytes.
     """
-    # Without the sizes of 0, as NumPy counts, so that it does not raise what is not checked here.
+    # Sizes of 0 are left out, as in NumPy, so that it does not raise an error of its own.
     nbytes = dtype.itemsize * math.prod([n for n in shape if n])
     last = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, strides)) + dtype.itemsize
     if (
@@ -312,7 +314,7 @@ def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, 
 
 
 def placed_in(array: np.ndarray[Any, Any]) -> tuple[UntypedStorage, int]:
-    """Return the storage behind a raw array, and how many bytes after its start the array starts."""
+    """Return the storage behind a raw array, and the offset of the array in it, in bytes."""
     if any(s < 0 for s in array.strides):
         array = array.copy()
     storage = storage_of(array)
@@ -323,7 +325,7 @@ def is_shared(owner: Any) -> bool:
     """Return whether the memory of an owning array is shared between processes."""
     if not isinstance(owner, np.ndarray):
         return bool(device_of(owner).type == "cuda")
-    # Nothing is mapped before somebody imports what maps it; here, `shared_copy`.
+    # Nothing is mapped before `mmap` is imported, here by `shared_copy`.
     mapping = sys.modules.get("mmap")
     return mapping is not None and isinstance(getattr(owner.base, "obj", owner.base), mapping.mmap)
 
@@ -339,7 +341,7 @@ def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def typed_storage(storage: UntypedStorage, dtype: Dtype) -> TypedStorage:
-    """Return a storage of elements of `dtype` without the warning: what files of PyTorch refer to."""
+    """Return a storage of elements of `dtype` without the deprecation warning, for files of PyTorch."""
     made = object.__new__(TypedStorage)
     made._wrap(storage, dtype)
     return made
@@ -362,7 +364,7 @@ class TypedStorage:
     ...     tl.tensor([1, 2, 3])[1:].storage().tolist()
     [1, 2, 3]
 
-    Same as PyTorch's class of that name, of which only what reads and writes elements is there.
+    Same as PyTorch's class of that name, with only the methods that read and write elements.
     """
 
     __slots__ = ("_elements", "_untyped")
@@ -383,7 +385,7 @@ class TypedStorage:
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """The device of the memory."""
         return self._untyped.device
 
     def untyped(self) -> UntypedStorage:
@@ -407,7 +409,7 @@ class TypedStorage:
         return int(self._elements.dtype.itemsize)
 
     def is_shared(self) -> bool:
-        """Return whether processes forked from this one see what is written."""
+        """Return whether the memory is shared with processes forked from this one."""
         return self._untyped.is_shared()
 
     def __len__(self) -> int:

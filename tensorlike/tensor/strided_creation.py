@@ -1,4 +1,4 @@
-"""Tensors made with a layout in memory: by their steps, or by the order of their dimensions. And one number."""
+"""Creating tensors with given strides, or a given order of dimensions in memory; and `scalar_tensor`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def empty_strided(
     size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape `size` whose neighbours along each dimension are `stride` elements apart.
+    """Return an uninitialised tensor of the shape `size` with the strides `stride`, in elements.
 
     Raises RuntimeError when `size` and `stride` differ in length, or for a negative number.
 
@@ -70,7 +70,8 @@ def new_empty_strided(
     self: Tensor, size: Sequence[int], stride: Sequence[int], dtype: Dtype | None = None,
     device: Device | str | None = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape `size` and the steps `stride`, of the dtype and device of this tensor.
+    """Return an uninitialised tensor of the shape `size` and the strides `stride`, of the dtype and device of this
+    tensor.
 
     Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -90,7 +91,7 @@ def empty_permuted(
     size: Sequence[int], physical_layout: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return an unset tensor of the shape `size` whose dimensions lie in memory in the order `physical_layout`.
+    """Return an uninitialised tensor of the shape `size` with its dimensions in memory in the order `physical_layout`.
 
     The outermost comes first. Raises RuntimeError unless every dimension is named once.
 

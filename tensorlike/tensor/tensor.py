@@ -14,20 +14,20 @@ from tensorlike.dispatch.operation import Form
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 
 if TYPE_CHECKING:
-    # What the declarations attach, as tools/generate_stubs.py writes it down for type checkers.
+    # The methods attached by the declarations, written by tools/generate_stubs.py for type checkers.
     from ._methods import TensorMethods
 else:
     TensorMethods = object
 
 
 class Tensor(TensorBase, TensorMethods):
-    """A multi-dimensional array with a dtype, a device and, when asked for, a history of how it was computed.
+    """A multi-dimensional array with a dtype, a device and, if it requires grad, a history of its computation.
 
     `Tensor(data)` and `Tensor(*sizes)` make tensors of the default dtype, as PyTorch's legacy constructor does; use
     `tensorlike.tensor(data)` to have the dtype inferred.
 
-    A subclass gets results of its own type from every operation; one that defines `__torch_function__` is asked first.
-    Attributes that it names in `__tensor_attributes__` are taken over by its results.
+    A subclass gets results of its own type from every operation; a subclass that defines `__torch_function__` overrides
+    operations. Attributes named in `__tensor_attributes__` are propagated to results.
 
     >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):
@@ -44,11 +44,11 @@ class Tensor(TensorBase, TensorMethods):
 
         return legacy_tensor(cls, *args, **kwargs)  # type: ignore[no-any-return]
 
-    #: NumPy leaves `array * tensor` to the tensor.
+    #: NumPy defers `array * tensor` to the tensor.
     __array_priority__: ClassVar[int] = 1000
 
-    #: Names of attributes that results take over from their operands; those of the bases count as well. The first
-    #: operand that carries one wins, unless the class defines `__tensor_merge__`. Set it in the class body.
+    #: Names of attributes that are propagated from operands to results; those of the bases count as well. The first
+    #: operand that has one wins, unless the class defines `__tensor_merge__`. Set it in the class body.
     __tensor_attributes__: ClassVar[tuple[str, ...]] = ()
     #: A classmethod `(name, values)` that returns, or refuses, the attribute of a result whose operands disagree.
     __tensor_merge__: ClassVar[Any] = None
@@ -71,7 +71,7 @@ class Tensor(TensorBase, TensorMethods):
     ) -> Any:
         """Run `func` with subclass overrides off and give tensors in the result, nested ones too, the type `cls`.
 
-        Answers NotImplemented unless `cls` is a subclass of every type in `types`. Implementations of subclasses reach
+        Returns NotImplemented unless `cls` is a subclass of every type in `types`. Implementations of subclasses reach
         it with `super().__torch_function__(func, types, args, kwargs)`.
         """
         if kwargs is None:
@@ -89,7 +89,7 @@ class Tensor(TensorBase, TensorMethods):
         if form is not None and form.function is not func:
             form = None  # `functools.wraps` copies attributes: 15 ns.
         if state.clear and form is not None and not form.operation.composite:
-            # A primitive works on raw arrays and dispatches nothing, so it needs no guard (150 ns).
+            # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns).
             if form.inherited is not None and propagation is None and not kwargs:
                 # The fast path that dispatch takes for classes without an implementation of their own (700 ns).
                 result = form.inherited(cls, args)
@@ -102,7 +102,7 @@ class Tensor(TensorBase, TensorMethods):
                 result = func(*args, **kwargs)
             finally:
                 STATE.set(state)
-        # What keeps its type is a getter, which has no form.
+        # Functions whose results keep their type are getters, which have no form.
         if form is None and func in nowrap_functions():
             return result
         result = converted(result, cls, args, kwargs, fresh=form is not None and not form.operation.composite)
@@ -122,7 +122,8 @@ def _as_handler(function: _Handler) -> _Handler:
 def disabled_torch_function(
     func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """Stand in for `__torch_function__` in a type whose operands are not asked and whose results stay plain.
+    """A `__torch_function__` for types that do not override: calls are not dispatched to them, results stay plain
+    tensors.
 
     Dispatch never calls it; an implementation of a subclass that does, with `super()`, has `func` run with subclass
     overrides off.
@@ -156,9 +157,9 @@ def nowrap_functions() -> set[Any]:
 
 
 def converted(result: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], *, fresh: bool) -> Any:
-    """Return `result` with its tensors, nested ones too, made instances of `cls`.
+    """Convert the tensors in `result`, nested ones too, to the type `cls`.
 
-    `fresh` says that a tensor which is none of the arguments was made by this call and may change its class in place.
+    With `fresh`, a tensor that is none of the arguments was made by this call, and may change its class in place.
     """
     kind = type(result)
     if kind is Tensor:
@@ -210,7 +211,7 @@ def retyped(tensor: Any, cls: type) -> Any:
 
 
 def _propagate(form: Form, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Do what the default implementation does, for types that all inherit it."""
+    """Run the default implementation, for types that all inherit it. Called by dispatch."""
     if form.operation.composite:
         state = STATE.get()
         try:

@@ -1,15 +1,15 @@
-"""Large elementwise work cut over a few threads.
+"""Splitting large elementwise operations over threads.
 
 # Note [Threads]
 NumPy computes an elementwise operation in one thread, and releases the interpreter's lock meanwhile. From `LARGE`
-elements on, the work is cut into one part for each thread; below it, waking a thread (40 us) costs more than it gains.
-On two cores a sum of two arrays of 10^6 elements takes 0.53 ms for 0.94, one of 10^7 elements 14.5 for 22. Products of
-matrices are left to BLAS, which has threads of its own. Only one operation is cut at a time: where several Python
-threads compute, they are the parts.
+elements on, the work is split into one part for each thread; below it, waking a thread (40 us) costs more than it
+gains. On two cores a sum of two arrays of 10^6 elements takes 0.53 ms for 0.94, one of 10^7 elements 14.5 for 22.
+Products of matrices are left to BLAS, which has threads of its own. Only one operation is split at a time: several
+Python threads are parallel by themselves.
 
 # Note [Helpers]
-The helping threads wait at a queue of parts. Whoever claims a part first runs it, a helper or the caller, who takes
-what is left when its own part is done: where no thread can be started, the caller does everything. Queue, claims and
+The helping threads wait at a queue of parts. The first thread to claim a part runs it, a helper or the caller, which
+takes the remaining parts after its own: if no thread can be started, the caller does everything. Queue, claims and
 threads are Python's primitives in C, for an interrupt in the middle of concurrent.futures leaves its locks held.
 """
 
@@ -38,27 +38,27 @@ _threads = 0
 #: The parts that helpers are to run; None ends one of them.
 _parts: SimpleQueue[_Part | None] = SimpleQueue()
 _helpers = 0
-#: Holds under "cut" what the one operation claimed that is cut now.
+#: Holds under "cut" the claim of the operation that is split at present.
 _claims: dict[str, object] = {}
 
 
 def _most() -> int:
-    """Return the largest number of threads that is no mistake."""
+    """Return the largest number of threads that is accepted."""
     return max(1024, os.cpu_count() or 1)
 
 
 def _available() -> int:
     wish = os.environ.get("OMP_NUM_THREADS", "")
-    # Of a number with more digits than any count of threads has, Python may not even make an integer.
+    # Python may refuse to convert a string of very many digits to an integer.
     if wish.isdecimal() and len(wish) < 10 and int(wish):
         return min(int(wish), _most())
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def get_num_threads() -> int:
-    """Return how many threads large elementwise operations are cut over.
+    """Return the number of threads for large elementwise operations.
 
-    At first as many as there are cores for this process, or as the environment variable OMP_NUM_THREADS says.
+    Initially the number of cores for this process, or the environment variable OMP_NUM_THREADS.
 
     >>> import tensorlike as tl
     >>> tl.get_num_threads() >= 1
@@ -73,12 +73,12 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """Set how many threads large elementwise operations are cut over; 1 keeps to the thread of the caller.
+    """Set the number of threads for large elementwise operations; 1 uses only the caller's thread.
 
-    Products of matrices are BLAS's, which reads OMP_NUM_THREADS when NumPy is imported. Raises RuntimeError for what is
-    no integer, for numbers below 1, and for more than 1024 threads or as many as there are cores, if these are more:
-    every thread takes memory, and PyTorch, which has no such limit, may end in a segmentation fault. Raises ValueError
-    for what is no 32-bit integer.
+    Products of matrices are BLAS's, which reads OMP_NUM_THREADS when NumPy is imported. Raises RuntimeError for values
+    other than integers, for numbers below 1, and for more than 1024 threads or as many as there are cores, if these are
+    more: every thread takes memory, and PyTorch, which has no such limit, may end in a segmentation fault. Raises
+    ValueError for integers of more than 32 bits.
 
     >>> import tensorlike as tl
     >>> before = tl.get_num_threads()
@@ -116,11 +116,11 @@ after_fork(_forget)
 
 
 def _nothing(start: int, stop: int) -> None:
-    """Stand for the work of a part that has run."""
+    """Do nothing: replaces the work of a part that has run."""
 
 
 class _Part:
-    """One part of an operation: run once, by whoever claims it."""
+    """One part of an operation: run once, by the thread that claims it."""
 
     __slots__ = ("bounds", "claim", "done", "error", "work")
 
@@ -131,7 +131,7 @@ class _Part:
         self.done.acquire()
 
     def run(self) -> None:
-        """Run the part unless it is claimed; what it raises is kept for `finish`."""
+        """Run the part unless it is claimed; keep its error for `finish`."""
         if not self.claim.acquire(False):
             return
         try:
@@ -140,12 +140,13 @@ class _Part:
         except BaseException as error:
             self.error = error
         finally:
-            # First, for the caller goes on at once: neither a helper nor the queue keeps the arrays of the operation.
+            # Before signalling, since the caller continues at once: no helper may keep the arrays of the operation
+            # alive.
             self.work = _nothing
             self.done.release()
 
     def finish(self) -> None:
-        """Run the part or wait until it has run, and raise what it raised."""
+        """Run the part or wait until it has run, and raise its error."""
         self.run()
         self.done.acquire()
         error, self.error = self.error, None
@@ -165,7 +166,7 @@ def _help(parts: SimpleQueue[_Part | None]) -> None:
 
 
 def _hand_out(parts: list[_Part]) -> None:
-    """Give parts to as many helpers, started or ended now."""
+    """Give parts to helpers, starting or ending threads to have as many."""
     global _helpers
     while _helpers > len(parts):
         _helpers -= 1
@@ -184,8 +185,8 @@ def _hand_out(parts: list[_Part]) -> None:
 def in_parts(work: Callable[[int, int], object], count: int, size: int) -> None:
     """Call `work(start, stop)` for parts of range(count), in several threads where the arrays have `size` elements.
 
-    The parts must not touch each other's memory. Floating-point warnings are off. What one of them raises is raised
-    when all have ended.
+    The parts must not touch each other's memory. Floating-point warnings are off. An error of one part is raised when
+    all have ended.
     """
     threads = min(get_num_threads(), count)
     if threads < 2 or size < LARGE:
@@ -193,7 +194,7 @@ def in_parts(work: Callable[[int, int], object], count: int, size: int) -> None:
         return
     mine = object()
     try:
-        # Taken and given back without a call in between that an interrupt could cut off.
+        # Claimed and released without a call in between that an interrupt could split.
         if _claims.setdefault("cut", mine) is mine:
             _run_parts(work, [count * i // threads for i in range(threads + 1)])
         else:
@@ -209,7 +210,7 @@ def _run_parts(work: Callable[[int, int], object], bounds: list[int]) -> None:
         _hand_out(parts)
         work(bounds[0], bounds[1])
     except BaseException:
-        # What is not yet begun is left out; what is begun writes until it is done.
+        # Parts not yet begun are skipped; those begun write until they are done.
         for part in parts:
             if part.claim.acquire(False):
                 part.work = _nothing
@@ -259,7 +260,7 @@ def _flat(kernel: Any, a: Any, others: Any, out: Any) -> Any:
 
 
 def _by_rows(kernel: Any, a: Any, b: Any, out: Any) -> Any:
-    """Do the same for a `b` that is broadcast over the first dimension of `a`."""
+    """Split the work for a `b` that is broadcast over the first dimension of `a`."""
     result = quiet(_result, kernel, a, (b,)) if out is None else out
 
     def work(start: int, stop: int) -> None:

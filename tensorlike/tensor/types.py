@@ -1,4 +1,4 @@
-"""Names for annotations: what the declarations' signatures are written in."""
+"""Type aliases for the signatures of declarations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ Subclass = TypeVar("Subclass")
 
 #: A Python number, as the public stubs spell `Number`.
 PythonNumber: TypeAlias = "int | float | complex"
-#: What may be a number. To the caller it is a Python number; a kernel may be handed a zero-dimensional array for it.
+#: An operand that may be a number. To the caller it is a Python number; a kernel may get a zero-dimensional array for
+#: it.
 Number: TypeAlias = Any
-#: What stands between the brackets of `x[...]`.
+#: The index of `x[...]`.
 Indices: TypeAlias = Any
 #: A dtype, or the Python type that stands for one.
 DtypeLike: TypeAlias = "dtype | type[bool] | type[int] | type[float] | type[complex]"
 #: One size or several.
 ShapeLike: TypeAlias = "int | Sequence[int]"
-#: An operand in a declaration. To the caller it is a tensor; the kernel is handed its raw array, so that inside a
-#: declaration the name promises nothing.
+#: An operand in a declaration. To the caller it is a tensor; a kernel gets its raw array, so that inside a declaration
+#: the alias is Any.
 Tensor: TypeAlias = Any

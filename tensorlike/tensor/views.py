@@ -1,11 +1,11 @@
-"""Views and in-place operations: how a history is rewritten when memory is.
+"""Views and in-place operations: rewriting the history when memory is overwritten.
 
 # Note [In-place through a view]
 Every view knows its base (never itself a view) and shares its version counter. An in-place operation on a view gives
-the *base* a new history: a `CopySlices` node, which routes the gradient of the part that was written through the
-operation and the rest past it. Views made before are stale then; a stale view gets a new edge, a strided view of the
-base's new history, when somebody next asks for it (`edge_of`). Where a view lies in its base is read off the arrays
-themselves (offset, shape, strides), so that no view needs to remember how it was made.
+the *base* a new history: a `CopySlices` node, which passes the gradient of the written part through the operation, and
+the rest around it. Views made before are stale then; a stale view gets a new edge, a strided view of the base's new
+history, when it is next needed (`edge_of`). The geometry of a view in its base is read off the arrays themselves
+(offset, shape, strides), so that a view need not store how it was made.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ OF_FUNCTION = "of a custom Function"
 
 
 class Geometry(NamedTuple):
-    """Where a view lies in memory, relative to its base's array: bytes for offset and strides."""
+    """The geometry of a view, relative to its base's array: offset and strides in bytes."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -53,12 +53,12 @@ class Geometry(NamedTuple):
 
 
 def geometry_of(view: Any, base: Any) -> Geometry:
-    """Return where the array `view` lies in the array `base`."""
+    """Return the geometry of the array `view` in the array `base`."""
     return Geometry(view.shape, view.dtype, data_pointer(view) - data_pointer(base), view.strides)
 
 
 class Layout(NamedTuple):
-    """How a base lies in memory: enough to make a fresh array of the same layout."""
+    """The layout of a base: enough to make a new array of the same layout."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -77,9 +77,9 @@ def layout_of(array: Any) -> Layout:
 
 
 def _fresh(xp: Any, layout: Layout, geometry: Geometry) -> tuple[Any, Any, int]:
-    """Return fresh zeroed memory that a base and a view of it lie in: the bytes, the base's array, the view's offset.
+    """Return new zeroed memory for a base and a view of it: the bytes, the base's array, the view's offset.
 
-    The view may reach beside its base, as `as_strided` lets it.
+    The view may extend beyond its base, as with `as_strided`.
     """
     if any(s < 0 for s in (*layout.strides, *geometry.strides)):
         raise RuntimeError("views of arrays with negative steps have no gradient; clone() the array first")
@@ -101,7 +101,7 @@ def _overlaps(geometry: Geometry) -> bool:
 
 
 def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
-    """Return a copy of the part of `array` (of `layout` in spirit) that lies where the view lies."""
+    """Return a copy of the part of `array`, taken as of `layout`, that the view covers."""
     xp = namespace_of(array)
     if 0 in geometry.shape:
         return xp.zeros(geometry.shape, dtype=geometry.dtype)
@@ -111,21 +111,21 @@ def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
 
 
 def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
-    """Return an array of `layout` that is zero but where the view lies, where it is `grad` (summed where it overlaps).
+    """Return zeros of `layout` with `grad` added at the elements of the view (summed where it overlaps).
 
-    What lies outside the layout is dropped: `as_strided` can reach the memory beside its input.
+    Elements outside the layout are dropped: `as_strided` can reach beyond its input.
     """
     xp = namespace_of(grad)
     if 0 in geometry.shape:
         return xp.zeros(layout.shape, dtype=layout.dtype)
     repeats = [n if s == 0 else 1 for n, s in zip(layout.shape, layout.strides, strict=True)]
     if math.prod(repeats) > 1:
-        # The layout itself shows elements several times, as after `expand`: each gets its share.
+        # The layout itself repeats elements, as after `expand`: each gets its share.
         once = tuple(1 if r > 1 else n for n, r in zip(layout.shape, repeats, strict=True))
         whole = scatter_view(grad, layout._replace(shape=once), geometry)
         return xp.broadcast_to(whole / whole.dtype.type(math.prod(repeats)), layout.shape).copy()
     memory, base, offset = _fresh(xp, layout, geometry)
-    # What was expanded is summed first; what is left overlaps only in windows.
+    # Expanded dimensions are summed first; the rest overlaps only in windows.
     sizes = enumerate(zip(geometry.shape, geometry.strides, strict=True))
     expanded = tuple(d for d, (n, s) in sizes if s == 0 and n != 1)
     if expanded:
@@ -145,7 +145,7 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
 
 
 def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> Any:
-    """Return a copy of `array` whose part under the view is `value`."""
+    """Return a copy of `array` with `value` written to the elements of the view."""
     xp = namespace_of(array)
     if 0 in geometry.shape:
         return array.copy()
@@ -177,7 +177,7 @@ def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
     meta.view_base = base
     try:
         meta.view_version = counter[0]
-    except RuntimeError:  # Only the counter of an inference tensor refuses to be read. A view of one is one.
+    except RuntimeError:  # Only the counter of an inference tensor raises when it is read. A view of one is one.
         meta.inference = True
     if refuses is None and not grad_enabled():
         refuses = UNDER_INFERENCE if inference_enabled() else UNDER_NO_GRAD
@@ -187,7 +187,7 @@ def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
 
 
 class AsStridedBackward0(Node):
-    """The history of a view whose base got a new one: the part of the base that the view shows."""
+    """The node of a view whose base got a new history: a strided view of the base."""
 
     __slots__ = ("geometry", "layout")
 
@@ -201,7 +201,7 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """The history of a base after an in-place operation on a view of it."""
+    """The node of a base after an in-place operation on a view of it."""
 
     __slots__ = ("function", "geometry", "layout")
 
@@ -229,7 +229,7 @@ class CopySlices(Node):
 
 
 def _refresh(tensor: Any) -> Any:
-    """Give a view the edge that leads to what its base is now."""
+    """Give a stale view a new edge, to the present history of its base."""
     if tensor._tl_view_refuses is not None:
         refuse(tensor, "its base or another view of its base has been modified inplace")
     return _follow(tensor)
@@ -256,7 +256,7 @@ PROVIDED.refresh_view = _refresh
 
 
 def refuse(tensor: Any, what: str) -> NoReturn:
-    """Raise for a view whose history cannot follow a modification; `what` says what was modified."""
+    """Raise for a view whose history cannot follow a modification; `what` names the modified tensor."""
     refuses = tensor._tl_view_refuses
     if refuses == UNDER_NO_GRAD:
         raise RuntimeError(
@@ -286,9 +286,9 @@ def refuse(tensor: Any, what: str) -> NoReturn:
 
 
 def check_overlap(array: Any, name: str, always: bool = False) -> None:
-    """Refuse to write to an array some of whose elements are one, as after `expand`; some methods only warn.
+    """Raise for writing to an array whose elements overlap, as after `expand`; some methods only warn.
 
-    With `always` these refuse it as well.
+    With `always` these raise too.
     """
     if not array.size or 0 not in array.strides:
         return
@@ -308,10 +308,11 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
 
 
 def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = False) -> None:
-    """Refuse to write to an array that shares some of its memory, and not all of it in the same order, with another.
+    """Raise for writing to an array that partially overlaps another: shares memory, but not all of it in the same
+    order.
 
-    With `apart` all of it is refused too. Arrays with gaps may share memory, as in PyTorch: whether their elements meet
-    is not looked into.
+    With `apart`, sharing all of it raises too. Arrays with gaps may share memory, as in PyTorch: their elements are not
+    compared.
     """
     if not (written.size and read.size and is_dense(written) and is_dense(read)):
         return
@@ -331,7 +332,7 @@ def _refuse_shared(name: str) -> Any:
     )
 
 
-#: In-place methods, and functions with `out`, that do not write to what they read, not even to all of it.
+#: In-place methods, and functions with `out`, whose operands must not share any memory with the written tensor.
 READ_APART = frozenset((
     "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "put_",
     "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
@@ -340,7 +341,8 @@ READ_APART = frozenset((
 
 
 def check_shared(tensor: Any, values: Any, name: str) -> None:
-    """Refuse to write to `tensor` while reading tensors that overlap with it. What shares memory shares a counter."""
+    """Raise for writing to `tensor` while reading tensors that overlap with it. Shared memory has one version counter.
+    """
     counter = tensor._tl_counter
     apart = name in READ_APART
     if (counter is None and not apart) or name == "masked_scatter_":
@@ -348,7 +350,7 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
     for value in values:
         if isinstance(value, TensorBase):
             if value is tensor:
-                # Without elements there is nothing to share, but in-place methods refuse it in PyTorch.
+                # Empty tensors share nothing, but in-place methods raise in PyTorch.
                 if apart and (tensor._tl_data.size or name[-1] == "_"):
                     _refuse_shared(name)
             elif counter is not None and value._tl_counter is counter:
@@ -360,13 +362,13 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
             check_shared(tensor, value, name)
 
 
-#: What writes the same to all elements may write it to one place several times, and what changes the shape alone, or
-#: gives the tensor other memory, writes nothing.
+#: Methods that may have overlapping elements: they write one value to all elements, or change only the shape or the
+#: memory of the tensor.
 _MAY_OVERLAP = frozenset((
     "fill_", "zero_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "set_",
 ))  # fmt: skip
 
-#: What PyTorch still lets write to expanded tensors, with a warning.
+#: Methods with which PyTorch still allows writing to expanded tensors, with a warning.
 _WARN_OF_OVERLAP = {
     "masked_fill_": "tensor[mask] = scalar", "index_fill_": "tensor[mask] = scalar",
     "index_put_": "tensor[indices] = tensor",
@@ -374,7 +376,7 @@ _WARN_OF_OVERLAP = {
 
 
 def check_inplace(tensor: Any, name: str, recorded: bool = True) -> None:
-    """Refuse an in-place operation on what must not be written.
+    """Raise for an in-place operation on a tensor that must not be written.
 
     An operation that is not `recorded`, such as `logical_not_`, may write to a leaf that requires grad.
     """
@@ -401,7 +403,7 @@ def check_inplace(tensor: Any, name: str, recorded: bool = True) -> None:
     if meta.view_refuses is not None:
         refuse(tensor, "is being modified inplace")
     if base._tl_edge is None:
-        # The history of a leaf cannot be made anew, whether it or only its view requires grad.
+        # A leaf cannot get a new history, whether it or only its view requires grad.
         raise RuntimeError(
             f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
             "Write to it under no_grad(), or clone() it first."
@@ -418,7 +420,7 @@ def bump(tensor: Any) -> list[int]:
 
 
 def rebase(tensor: Any, node: Node) -> None:
-    """Make `node`, whose first edge is the former `tensor`, the history of what `tensor` now holds."""
+    """Make `node`, whose first edge leads to the former history, the new history of `tensor`."""
     base = tensor._tl_view_base
     if base is None:
         former = tensor._tl_edge
@@ -444,7 +446,7 @@ def rebase(tensor: Any, node: Node) -> None:
 
 
 def retain(tensor: Any) -> None:
-    """Have the node of a non-leaf store the gradient that reaches it in `tensor.grad`."""
+    """Make the node of a non-leaf store its gradient in `tensor.grad`."""
     node, number = edge_of(tensor)  # type: ignore[misc]
     retained = node.retained
     if retained is None:
@@ -454,7 +456,7 @@ def retain(tensor: Any) -> None:
 
 
 def _retain_anew(tensor: Any, former: Any) -> None:
-    """Keep the gradient of what `tensor` holds now, and no longer that of what it held under its `former` edge."""
+    """Retain the gradient of the present value of `tensor`, in place of that of its `former` edge."""
     if former is not None and former[0].retained:
         former[0].retained.pop(former[1], None)
     retain(tensor)
@@ -470,7 +472,7 @@ def detached(tensor: Any) -> Any:
 
 
 class AliasBackward0(Node):
-    """The history of a tensor that is another one under a different type."""
+    """The node of an alias: the same tensor under another type."""
 
     __slots__ = ()
 
@@ -493,18 +495,19 @@ def alias_of(tensor: Any) -> Any:
 
 
 def untracked(tensor: Any) -> Any:
-    """Return a tensor on the same memory with neither history nor a share in the version counter (`.data`)."""
+    """Return a tensor on the same memory with no history and a version counter of its own (`.data`)."""
     return detached(tensor) if tensor._tl_inference else wrap(tensor._tl_data)
 
 
 class _ViewOfFunction(Node):
-    """What a custom Function did to a view, as `CopySlices` asks for it: with the gradient of the view first."""
+    """The operation of a custom Function on a view, in the form for `CopySlices`: the gradient of the view comes first.
+    """
 
     __slots__ = ("node", "number", "position")
 
     node: Node
     number: int
-    #: Which of the Function's edges led to the view as it was.
+    #: The index of the Function's edge to the former history of the view.
     position: int
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
@@ -523,8 +526,8 @@ class _ViewOfFunction(Node):
 def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
     """Make output `number` of a custom Function the history of the input that it modified in place.
 
-    `position` says which of the Function's edges leads to the tensor as it was. Of a view, returns a function that
-    returns its edge, for as long as there is one: the Function's own node is run by that of the base alone.
+    `position` is the index of the Function's edge to the former history of the tensor. For a view, returns a function
+    that returns its edge while there is one: only the node of the base runs the Function's own node.
     """
     if tensor._tl_view_base is None:
         former = tensor._tl_edge
@@ -550,7 +553,7 @@ def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
 
 
 def _part_of(base: Node, layout: Layout, geometry: Geometry) -> Node:
-    """Return the node of a view of what `base` computes."""
+    """Return the node of a view of the result of the node `base`."""
     node = AsStridedBackward0()
     node.edges = ((base, 0),)
     node.sequence_number = next_sequence_number()

@@ -1,4 +1,4 @@
-"""What tests of tensor-like types need: sample inputs of every operation, comparisons, and a conformance suite.
+"""Testing tensor-like types: sample inputs of every operation, comparisons, and a conformance suite.
 
 Everything is imported when first used: the pytest plugin lives in this package and must cost nothing while it is off.
 """

@@ -59,9 +59,9 @@ def assert_close(
     bools must be equal. Shapes must agree, and devices, dtypes and strides as far as they are checked. `msg` replaces
     the text of the error, or is a function from that text to another.
 
-    Types with `__torch_function__` are asked first. Those that do not answer are read with their method
-    `__tensorlike_to_dense__()`, or as arrays. Raises TypeError for what cannot be compared, and ValueError when only
-    one of `rtol` and `atol` is given, or one is negative.
+    Types with `__torch_function__` are dispatched to first. Those that return NotImplemented are read with their method
+    `__tensorlike_to_dense__()`, or as arrays. Raises TypeError for values that cannot be compared, and ValueError when
+    only one of `rtol` and `atol` is given, or one is negative.
 
     >>> import tensorlike as tl
     >>> from tensorlike.testing import assert_close
@@ -84,7 +84,7 @@ def assert_close(
             handle_torch_function(assert_close, operands, actual, expected, **given)
             return
         except TypeError as error:
-            # Nobody answered this very function: the values may still be compared.
+            # No type overrides `assert_close` itself: the values may still be compared.
             if not str(error).startswith(f"no implementation found for '{function_name(assert_close)}'"):
                 raise
     problem = _difference(actual, expected, options)
@@ -93,7 +93,7 @@ def assert_close(
 
 
 def _difference(actual: Any, expected: Any, options: _Options, where: str = "") -> str | None:
-    """Return in words how the values differ, or None."""
+    """Return a description of the difference of the values, or None."""
     at = f"\nThis is item {where}." if where else ""
     if actual is None or expected is None:
         return None if actual is expected else f"Only one is None: {actual!r} and {expected!r}.{at}"

@@ -1,8 +1,8 @@
-"""What override coverage counts against: the overridable functions of tensorlike or of PyTorch, and their operands.
+"""The functions that override coverage counts: the overridable functions of tensorlike or PyTorch, and their operands.
 
-# Note [What PyTorch never asks about]
-PyTorch's table lists functions of which no type ever hears: `a + b` and `Tensor.__add__(a, b)` ask about `Tensor.add`,
-and `Tensor.set_` asks nobody. Nobody could exercise those, so they are found by a call that a mode stops, and left out.
+# Note [What PyTorch never dispatches] PyTorch's table lists functions that are never dispatched: `a + b` and
+# `Tensor.__add__(a, b)` dispatch `Tensor.add`, and `Tensor.set_` is not dispatched at all. No test could exercise
+# those, so they are found by a call that a mode stops, and left out.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class CoveredFunctions(abc.ABC):
 
     @abc.abstractmethod
     def parameters(self, function: Callable[..., Any]) -> tuple[str, tuple[Parameter, ...]] | None:
-        """Return the name and the parameters of what `__torch_function__` receives as `func`, or None if not listed."""
+        """Return the name and the parameters of a `func` that `__torch_function__` receives, or None if not listed."""
 
     @abc.abstractmethod
     def operands(self, kind: type) -> Iterator[tuple[str, str]]:
         """Yield (function, operand) of each place that an instance of `kind` can have in a call."""
 
     def named(self, function: Callable[..., Any]) -> str:
-        """Return the name of a function, whoever lists it."""
+        """Return the name of a function of either library."""
         listed = self.parameters(function)
         if listed is not None:
             return listed[0]
@@ -50,7 +50,7 @@ class CoveredFunctions(abc.ABC):
         return (overrides is not None and overrides.resolve_name(function)) or function_name(function)
 
     def check(self, kind: type) -> None:
-        """Raise ValueError when no function ever asks `kind`."""
+        """Raise ValueError if no function dispatches to `kind`."""
         found = getattr(kind, "__torch_function__", None)
         if found is None:
             raise ValueError(f"{kind.__name__} has no __torch_function__, so no function asks it")
@@ -60,10 +60,12 @@ class CoveredFunctions(abc.ABC):
             raise ValueError(f"{kind.__name__} switches __torch_function__ off, so no function asks it")
 
     def forget(self) -> None:  # noqa: B027 - a library that remembers nothing has nothing to do
-        """Make dispatch forget what it remembers of types, one of which has another `__torch_function__` now."""
+        """Clear the dispatch plans after the `__torch_function__` of a type has changed."""
 
     def inherited(self, kind: Any) -> Callable[..., Any]:
-        """Return `ask(cls, func, types, args, kwargs)`, which asks what `kind` inherits; kwargs may be left out."""
+        """Return `ask(cls, func, types, args, kwargs)`, which calls the inherited handler of `kind`; kwargs are
+        optional.
+        """
 
         def ask(cls: Any, *arguments: Any) -> Any:
             above: Any = super(kind, cls)
@@ -155,7 +157,7 @@ class TorchFunctions(CoveredFunctions):
                     yield function.name, p.name
 
     def _is_asked_about(self, function: Any) -> bool:
-        """Return whether the function ever is what types receive: see Note [What PyTorch never asks about]."""
+        """Return whether types ever receive this function as `func`: see Note [What PyTorch never dispatches]."""
         from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call
 
         if function.name in NEVER_ASKS:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.dtypes import float32, float64
 from tensorlike.tensor.random import rand, randint
 
 __all__ = ["make_tensor"]
@@ -23,11 +24,11 @@ def make_tensor(
     noncontiguous: bool = False,
     exclude_zero: bool = False,
 ) -> Any:
-    """Return a tensor of random numbers, uniform from `low` up to `high`, which is left out.
+    """Return a tensor of random numbers, uniform in [low, high).
 
     The bounds are -9 and 9 for floating-point and complex dtypes, -9 and 10 for integers, 0 and 10 for unsigned ones, 0
-    and 2 for bool. `noncontiguous` gives elements that do not lie one after the other, `exclude_zero` replaces zeros.
-    Raises ValueError for an empty range, and for `requires_grad` with a dtype that has no gradients.
+    and 2 for bool. `noncontiguous` makes the tensor non-contiguous, `exclude_zero` replaces zeros. Raises ValueError
+    for an empty range, and for `requires_grad` with a dtype that has no gradients.
 
     >>> import tensorlike as tl
     >>> from tensorlike.testing import make_tensor
@@ -50,11 +51,9 @@ def make_tensor(
     last = most if high is None else high
     if not first < last:
         raise ValueError(f"make_tensor(): low must be less than high, got low={first} and high={last}")
-    # Every other element is what lies between those of the result.
+    # Every other element is a gap between those of the result.
     inner = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape
     if dtype.is_complex:
-        from tensorlike.tensor.dtypes import float32, float64
-
         part = float64 if name == "complex128" else float32
         values: Any = rand(size=inner, dtype=part) + 1j * rand(size=inner, dtype=part)
         values = values * (last - first) + first * (1 + 1j)

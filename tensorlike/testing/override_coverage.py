@@ -1,10 +1,10 @@
-"""What a test run asked of a tensor-like type: the counts, their report, and the recorder that makes them.
+"""Override coverage: counts of the calls dispatched to a tensor-like type in a test run, their recorder and reports.
 
 # Note [What recording costs]
 The type's `__torch_function__` is replaced once, and a call adds one to a counter whose key holds the function and the
-*types* of its arguments. Which operand that was is worked out at the end, once for each key. Calls in which no operand
-is of the type are not touched at all. PyTorch looks the method up on the type as well, so that the same will do for
-types written against it: a mode would be asked about every call of its functions, those of plain tensors included.
+*types* of its arguments. The operand is found at the end, once for each key. Calls in which no operand is of the type
+are not touched at all. PyTorch looks the method up on the type as well, so the same works for types written against it:
+a mode would see every call of its functions, those of plain tensors included.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ANSWERED", "NOT_IMPLEMENTED", "RAISED", "CoverageReport", "Recorder"
 
 ANSWERED, NOT_IMPLEMENTED, RAISED = "answered", "NotImplemented", "raised"
 
-#: One line of what workers hand over: function, operand, outcome, what came back, how often.
+#: One line of the data that workers send: function, operand, outcome, type of the result, count.
 Count = tuple[str, str, str, str, int]
 
 
@@ -39,7 +39,7 @@ class _Outcome(NamedTuple):
 class Recorder:
     """Counts the calls that reach one type, from `install` to `uninstall`.
 
-    `api` is the library that a type is written against which is no subclass of its Tensor.
+    `api` is the library for which a type is written that is no subclass of its Tensor.
     """
 
     def __init__(self, kind: type, api: str = "tensorlike") -> None:
@@ -50,7 +50,7 @@ class Recorder:
         self._counts: dict[Any, int] = {}
 
     def install(self) -> None:
-        """Begin to count."""
+        """Start counting."""
         kind: Any = self.kind
         own = kind.__dict__.get("__torch_function__")
         counts, recorder = self._counts, self
@@ -72,14 +72,14 @@ class Recorder:
             counts[key] = counts.get(key, 0) + 1
             return result
 
-        if inspect.isfunction(own):  # A plain method, which is deprecated, is asked through its instance.
+        if inspect.isfunction(own):  # A plain method, which is deprecated, is called on its instance.
 
             def asked(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 return answered(own.__get__(self), func, types, args, kwargs)
 
             replacement: Any = asked
         elif own is not None:
-            bound = own if hasattr(own, "__get__") else staticmethod(own)  # A callable object is asked as it is.
+            bound = own if hasattr(own, "__get__") else staticmethod(own)  # A callable object is called as it is.
 
             def asked_class(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 return answered(bound.__get__(None, cls), func, types, args, kwargs)
@@ -107,7 +107,7 @@ class Recorder:
         self.functions.forget()
 
     def counts(self) -> list[Count]:
-        """Return what was counted so far, in an order of its own that does not depend on the order of calls."""
+        """Return the counts so far, sorted, independent of the order of calls."""
         found: Counter[tuple[str, str, str, str]] = Counter()
         for (function, args, kwargs, outcome), times in list(self._counts.items()):
             told = _told(outcome)
@@ -140,12 +140,12 @@ class Recorder:
         return issubclass(kinds, self.kind)
 
 
-#: The code of what stands in for an inherited `__torch_function__` while a Recorder is installed.
+#: The code of the stand-in for an inherited `__torch_function__` while a Recorder is installed.
 _STAND_INS: set[CodeType] = set()
 
 
 def inherits_default(kind: Any, default: CodeType) -> bool:
-    """Return whether a type answers with Tensor's own `__torch_function__`, a Recorder's stand-in looked through."""
+    """Return whether a type inherits Tensor's own `__torch_function__`, ignoring a Recorder's stand-in."""
     for owner in kind.__mro__:
         found = owner.__dict__.get("__torch_function__")
         code = getattr(getattr(found, "__func__", found), "__code__", None)
@@ -169,7 +169,7 @@ def _told(outcome: Any) -> _Outcome:
 
 
 class TypeCoverage:
-    """What reached one type: of every overridable function and operand, how often and with which outcome."""
+    """The coverage of one type: for every overridable function and operand the counts of calls by outcome."""
 
     def __init__(
         self, name: str, recorder: Recorder, counts: Iterable[Count] | None = None, only: Sequence[str] = ()
@@ -179,7 +179,7 @@ class TypeCoverage:
         self.operands: dict[tuple[str, str], dict[str, int]] = {
             key: {} for key in recorder.functions.operands(recorder.kind) if matches(key[0], only)
         }
-        #: The names of what came back: types of results and of exceptions.
+        #: The names of the types of results and of exceptions.
         self.results: dict[tuple[str, str], set[str]] = {}
         #: Calls of functions that the library does not list, or through an argument that it lists as no operand.
         self.others: dict[str, int] = {}
@@ -197,16 +197,16 @@ class TypeCoverage:
 
     @property
     def exercised(self) -> int:
-        """How many operands of functions held the type at least once."""
+        """The number of operands of functions that held the type at least once."""
         return sum(1 for found in self.operands.values() if found)
 
     @property
     def percent(self) -> float:
-        """The same, of a hundred."""
+        """The same, in percent."""
         return 100.0 * self.exercised / len(self.operands) if self.operands else 0.0
 
     def never(self) -> list[tuple[str, str]]:
-        """Return (function, operand) of what no test exercised."""
+        """Return (function, operand) of each operand that no test exercised."""
         return [key for key, found in self.operands.items() if not found]
 
     def namespaces(self) -> Iterator[tuple[str, int, int]]:
@@ -222,7 +222,7 @@ class TypeCoverage:
         yield from ((name, one, two) for name, (one, two) in totals.items())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as JSON holds it."""
+        """Return the coverage as JSON data."""
         return {
             "api": self.api,
             "percent": round(self.percent, 2),
@@ -239,19 +239,19 @@ class TypeCoverage:
 
 
 def matches(function: str, only: Sequence[str]) -> bool:
-    """Return whether one of the globs fits the name of a function, with or without the library's; True without any."""
+    """Return whether a glob matches the name of a function, with or without the library's; True without globs."""
     short = function.partition(".")[2]
     return not only or any(fnmatchcase(function, glob) or fnmatchcase(short, glob) for glob in only)
 
 
 class CoverageReport:
-    """The coverage of every type that was asked for."""
+    """The coverage of every requested type."""
 
     def __init__(self, types: Sequence[TypeCoverage]) -> None:
         self.types = list(types)
 
     def below(self, percent: float) -> list[TypeCoverage]:
-        """Return the types whose coverage is less than that."""
+        """Return the types whose coverage is below a percentage."""
         return [covered for covered in self.types if covered.percent < percent]
 
     def lines(self, *, every: bool = False) -> Iterator[str]:
@@ -281,11 +281,11 @@ class CoverageReport:
         return json.dumps({"version": 1, "types": {c.name: c.as_dict() for c in self.types}}, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """Return the report as one HTML document that needs nothing else."""
+        """Return the report as one self-contained HTML document."""
         return _PAGE.replace("<!--content-->", "\n".join(map(_section, self.types)))
 
 
-#: What a report says of the library, after the number of operands.
+#: The words for the library in a report, after the number of operands.
 _LIBRARIES = {"tensorlike": "", "torch": " of PyTorch's functions"}
 
 

@@ -1,7 +1,6 @@
 """The pytest plugin: `pytest --override-coverage=pkg.mod:Type` and the fixtures for tests of tensor-like types.
 
-While no option asks for it, nothing beyond this file is imported and no hook does any work. The rest is in
-`override_coverage.py`.
+Without the option only this file is imported and the hooks do nothing. The rest is in `override_coverage.py`.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count, if that was asked for."""
+    """Start counting if the option is given."""
     for line in (
         "no_override_coverage: what this test calls does not count for --override-coverage",
         "override_trace(**options): options of tensorlike.overrides.trace for the fixture, such as api='torch'",
@@ -160,13 +159,13 @@ class OverrideCoverage:
                 raise pytest.UsageError(f"--override-coverage-only: no function is called {glob!r}")
 
     def stop(self) -> None:
-        """Give the types back as they were."""
+        """Restore the types."""
         while self.installed:
             self.installed.pop().uninstall()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Leave out the tests that are marked so."""
+        """Do not count the tests that are marked so."""
         paused = item.get_closest_marker("no_override_coverage") is not None
         for recorder in self.recorders.values():
             recorder.paused = paused
@@ -178,7 +177,7 @@ class OverrideCoverage:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
-        """Take over the counts of a worker of xdist."""
+        """Add the counts of an xdist worker."""
         counts = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
         if counts is None:
             self.lost.append(node.gateway.id)
@@ -186,7 +185,7 @@ class OverrideCoverage:
             self.from_workers.append(counts)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Hand the counts to the controller, or report them."""
+        """Send the counts to the controller, or report them."""
         counts = {name: recorder.counts() for name, recorder in self.recorders.items()}
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput[_WORKER_KEY] = counts
@@ -240,8 +239,8 @@ def assert_overridden() -> Callable[..., None]:
 
     `func` is a function of tensorlike, or one of PyTorch's for a type that is written against it. It makes real calls
     with an instance in each operand position, as `tensorlike.overrides.audit` does, whose keywords `make`, `from_dense`
-    and `to_dense` it takes. Handing the call to plain tensors, inheriting Tensor's own
-    implementation, NotImplemented and exceptions are failures; `operand=` looks at one position alone.
+    and `to_dense` it takes. Falling back to plain tensors, inheriting Tensor's own implementation, NotImplemented and
+    exceptions are failures; `operand=` checks one position alone.
     """
 
     def check(func: Callable[..., Any], kind: type, *, operand: str | None = None, **how: Any) -> None:
@@ -277,7 +276,7 @@ def _api(name: str) -> Any:
 
 
 def _listing(func: Callable[..., Any]) -> tuple[Any, str]:
-    """Return the library whose overridable function `func` is, as the audit sees it, and its name."""
+    """Return the audited library that `func` belongs to, and the name of `func` in it."""
     from tensorlike.overrides import resolve_name
 
     name = resolve_name(func)
@@ -296,7 +295,8 @@ def _why(row: Any) -> str:
 
 @pytest.fixture
 def override_trace(request: pytest.FixtureRequest) -> Iterator[TraceLog]:
-    """The log of `tensorlike.overrides.trace`: every dispatch while the test runs, who was asked and who answered.
+    """The log of `tensorlike.overrides.trace`: every dispatch while the test runs, the handlers called and their
+    answers.
 
     `@pytest.mark.override_trace(api="torch")` records the calls of PyTorch's functions; the marker takes the keywords
     of `trace`.

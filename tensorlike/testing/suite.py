@@ -11,9 +11,9 @@
             return operand.magnitude
 
 # Note [When a gap is closed]
-A gap covers every test of the functions it matches, and what is missing rarely fails all of them. So a gap is open, for
-one function, as long as one of its tests fails; only when all pass does each of them fail and say so. A test that
-passes looks at the others itself, so that the outcome is the same in whichever process or order the tests run.
+A gap covers every test of the functions it matches, and a missing feature rarely fails all of them. So a gap is open,
+for one function, as long as one of its tests fails; only when all pass does each of them fail and say so. A test that
+passes runs the others itself, so that the outcome does not depend on the process or order of the tests.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _NO_SAMPLE = "make_operand holds none of the sample inputs"
 
 
 class _NoSample(Exception):
-    """No sample call can be made with an instance of the type."""
+    """Raised when no sample call can be made with an instance of the type."""
 
 
 class _Item:
-    """One generated test: what is checked, of which function, with the instance as which operand, in which dtype."""
+    """One generated test: the check, the function, the operand that is an instance, and the dtype."""
 
     __slots__ = ("check", "dtype", "function", "operand")
 
@@ -71,9 +71,9 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 class TensorLikeSuite:
-    """Tests for a type with `__torch_function__`: subclass it, say how instances are made, and run pytest.
+    """Tests for a type with `__torch_function__`: subclass it, define how instances are made, and run pytest.
 
-    The subclass's name begins with `Test`; it defines `make_operand` and `to_dense` and sets what the type supports.
+    The subclass's name begins with `Test`; it defines `make_operand` and `to_dense` and sets the attributes below.
     There is a test for each function and operand position (`mul-input`, `mul-other`: the other operands are plain
     tensors, so that the type is tried on the left and on the right), one with instances everywhere, and tests of
     in-place functions, `out=`, gradients, pickle and deepcopy.
@@ -105,7 +105,7 @@ class TensorLikeSuite:
     dtypes: ClassVar[Sequence[str]] = ("float32",)
     #: Globs of functions whose results are no instances of the type by design.
     plain_results: ClassVar[Sequence[str]] = ()
-    #: What the type supports. Gradients flow through `make_operand` and `to_dense`.
+    #: The features of the type. Gradients flow through `make_operand` and `to_dense`.
     gradients: ClassVar[bool] = False
     inplace: ClassVar[bool] = True
     out: ClassVar[bool] = True
@@ -118,8 +118,8 @@ class TensorLikeSuite:
     def make_operand(self, tensor: Any) -> Any:
         """Return an instance for a plain tensor, or NotImplemented where the type cannot hold it.
 
-        The instance may hold another value, such as the nearest one that the type can represent: what it is compared
-        with is computed from `to_dense(instance)`.
+        The instance may hold another value, such as the nearest one that the type can represent: the expected result is
+        computed from `to_dense(instance)`.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define make_operand(self, tensor): an instance for a plain tensor"
@@ -134,15 +134,16 @@ class TensorLikeSuite:
     # The generated tests.
 
     def test_value(self, function: str, operand: str, dtype: str) -> None:
-        """An instance as the only tensor, or in one position among plain ones where that cannot be told apart."""
+        """The value of a call with an instance as the only tensor, or in one position if the two cannot be separated.
+        """
         self._test(_Item("value", function, operand, dtype))
 
     def test_mixed(self, function: str, operand: str, dtype: str) -> None:
-        """An instance in one position, plain tensors in the others: on the left and on the right."""
+        """The value of a call with an instance in one position and plain tensors in the others."""
         self._test(_Item("mixed", function, operand, dtype))
 
     def test_all_operands(self, function: str, dtype: str) -> None:
-        """Instances in every position."""
+        """The value of a call with instances in every position."""
         self._test(_Item("all_operands", function, "", dtype))
 
     def test_type(self, function: str, operand: str, dtype: str) -> None:
@@ -158,11 +159,11 @@ class TensorLikeSuite:
         self._test(_Item("out", function, "", dtype))
 
     def test_gradient(self, function: str, operand: str, dtype: str) -> None:
-        """The gradient that reaches an operand is the one of the dense computation."""
+        """The gradient of an operand is that of the dense computation."""
         self._test(_Item("gradient", function, operand, dtype))
 
     def test_round_trip(self, dtype: str) -> None:
-        """What `to_dense` reads is a plain tensor, from which `make_operand` makes an instance of the same value."""
+        """`to_dense` returns a plain tensor, from which `make_operand` makes an instance of the same value."""
         self._test(_Item("round_trip", "", "", dtype))
 
     def test_pickle(self, dtype: str) -> None:
@@ -174,7 +175,7 @@ class TensorLikeSuite:
         self._test(_Item("deepcopy", "", "", dtype))
 
     def test_known_gaps_match(self) -> None:
-        """A gap that covers no test says nothing: a typo, or a function that is gone."""
+        """Every gap covers a test: otherwise it is a typo, or its function is gone."""
         idle = [gap for gap in self.known_gaps if not any(True for _ in self._covered(gap))]
         if idle:
             pytest.fail(
@@ -183,7 +184,7 @@ class TensorLikeSuite:
                 pytrace=False,
             )
 
-    # How they are generated.
+    # Generating the tests.
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give each test its functions, operands and dtypes."""
@@ -199,7 +200,7 @@ class TensorLikeSuite:
         switch = _SWITCHES.get(check)
         off = switch is not None and not getattr(self, switch)
         reason = f"{switch} = False" if off else "no supported function has such a test"
-        # Shown and not left out: the author sees which checks the suite does not make of the type, and why.
+        # Skipped, not left out: the author sees the checks that do not apply to the type, and the reasons.
         nothing = pytest.param(*[""] * len(names), marks=pytest.mark.skip(reason=reason))
         metafunc.parametrize(names, [nothing], ids=["none"])
 
@@ -247,11 +248,11 @@ class TensorLikeSuite:
                         continue
                     if check == "gradient" and (written or not api.is_differentiable(name, operand, dtype)):
                         continue
-                    # What is written to is the matter of test_in_place.
+                    # Writing is checked by test_in_place.
                     if not target:
                         yield _Item(check, name, operand, dtype)
 
-    # How they run.
+    # Running the tests.
 
     def _gap(self, item: _Item) -> str | None:
         name = item.function or item.check
@@ -281,7 +282,7 @@ class TensorLikeSuite:
         except Exception:
             if gap is None:
                 raise
-            # Strict, as the author declared it: a gap of which nothing fails any more is a failure, below.
+            # Strict: a gap without a failing test is a failure, below.
             pytest.xfail(f"known gap {gap!r}: {self.known_gaps[gap]}")
         if gap is not None and not any(self._fails(other) for other in self._covered(gap, item.function or None)):
             what = _short(item.function) if item.function else item.check
@@ -306,7 +307,7 @@ class TensorLikeSuite:
 
     @functools.cached_property
     def _kind(self) -> type:
-        """The type under test: what make_operand returns."""
+        """The type under test, that of the results of make_operand."""
         for shape in ((2, 2), *_SHAPES):
             made = self.make_operand(wrap(np.ones(shape, dtype=np.dtype(self.dtypes[0]))))
             if made is not NotImplemented:
@@ -324,7 +325,7 @@ class TensorLikeSuite:
         for case, _ in cases(item.function, item.operand or None, item.dtype, self.make_operand, self.to_dense):
             try:
                 expected = function.key(*case.dense_args, **case.dense_kwargs)
-            except Exception:  # The shapes that the type prefers do not fit: another sample may.
+            except Exception:  # The shapes of the type's values do not match: try another sample.
                 continue
             tried = True
             words = shown_call(_short(item.function), case.args, case.kwargs, api)
@@ -392,7 +393,7 @@ class TensorLikeSuite:
             assert dense.requires_grad, "to_dense(make_operand(tensor)) has no history: gradients do not flow"
             try:
                 expected = _gradient(function.key(*case.dense_args, **case.dense_kwargs), dense_leaf)
-            except Exception:  # The shapes that the type prefers do not fit: another sample may.
+            except Exception:  # The shapes of the type's values do not match: try another sample.
                 continue
             if expected is None:
                 continue
@@ -505,12 +506,12 @@ def _selected(functions: tuple[str, ...], excluded: tuple[str, ...], suite: str)
 
 
 def _gradient(result: Any, leaf: Any) -> Any:
-    """Return the gradient of a weighted sum of the results, or None where nothing leads to `leaf`."""
+    """Return the gradient of a weighted sum of the results for `leaf`, or None if they do not depend on it."""
     found = [t for t in (result if isinstance(result, (list, tuple)) else (result,)) if isinstance(t, Tensor)]
     found = [t for t in found if t.requires_grad]
     if not found:
         return None
-    # Weights that differ from element to element: a gradient that is right on average alone is found.
+    # Different weights for all elements detect a gradient that is right only on average.
     api = suite_api()
     weights = [wrap(_weights(api.array(t))) for t in found]
     return grad(found, [leaf], weights, allow_unused=True)[0]

@@ -1,4 +1,4 @@
-"""The sample calls of the conformance suite: with an instance of the tested type in one place, or in all of them."""
+"""The sample calls of the conformance suite: with an instance of the tested type as one operand, or as all."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SuiteApi(TensorlikeApi):
         return tuple(call for call in found if call is not None)
 
     def operands(self, name: str, dtype: str) -> list[str]:
-        """Return the operands, `out` apart, that a sample call passes a tensor as."""
+        """Return the operands, except `out`, for which a sample call passes a tensor."""
         function = self.table[name]
         calls = self.samples_of(name, dtype)
         return [
@@ -70,7 +70,7 @@ class SuiteApi(TensorlikeApi):
             args, kwargs = replaced(args, kwargs, place, leaf.requires_grad_())
             try:
                 result = function.key(*args, **kwargs)
-            except Exception:  # A sample of another form of the function: the next one may do.
+            except Exception:  # A sample of another form of the function: try the next one.
                 continue
             results = result if isinstance(result, (list, tuple)) else (result,)
             if any(isinstance(r, Tensor) and r.requires_grad for r in results):
@@ -107,8 +107,8 @@ def cases(
     """Yield calls in which `operand`, or every operand where that is None, is an instance.
 
     With each comes the list of the plain tensors that the instances were made of: first those of the case's instances,
-    then those that its dense arguments were computed from. A tensor that `make_operand` answers with NotImplemented is
-    one the type cannot hold: the sample is left out.
+    then those that its dense arguments were computed from. A sample is left out if `make_operand` returns
+    NotImplemented for one of its tensors, which the type cannot hold.
     """
     api = suite_api()
     function = api.table[name]
@@ -136,21 +136,21 @@ def cases(
             former = tuple(at(dense_args, dense_kwargs, place).shape)
             dense = to_dense(made[1])
             if former != tuple(dense.shape):
-                if operand is None:  # Sizes of the type's own choice: nothing says how all operands fit together.
+                if operand is None:  # The type changes sizes: it is not known how all operands would have to match.
                     break
                 args, kwargs = fitted(args, kwargs, former, tuple(dense.shape), api)
                 dense_args, dense_kwargs = tuple(args), dict(kwargs)
             args, kwargs = replaced(args, kwargs, place, made[0])
             dense_args, dense_kwargs = replaced(dense_args, dense_kwargs, place, dense)
         else:
-            # Functions that write must not write to what both calls are handed.
+            # Functions that write must not write to a tensor passed to both calls.
             others_args, others_kwargs = _apart(dense_args, chosen), _apart(dense_kwargs, chosen)
             case = Case(tuple(args), kwargs, others_args, others_kwargs, chosen[0], call.deterministic)
             yield case, [*leaves, *dense_leaves]
 
 
 def _apart(values: Any, chosen: list[Place]) -> Any:
-    """Return the arguments with the plain tensors that stand at no chosen place copied."""
+    """Copy the plain tensors among the arguments, except at the chosen positions."""
     api = suite_api()
     items = values.items() if isinstance(values, dict) else enumerate(values)
     heads = {place[0] for place in chosen}
@@ -171,7 +171,7 @@ def output_cases(
             continue
         try:
             expected = api.table[name].key(*case.dense_args, **case.dense_kwargs)
-        except Exception:  # The shapes that the type prefers do not fit: another sample may.
+        except Exception:  # The shapes of the type's values do not match: try another sample.
             continue
         several = isinstance(expected, tuple)
         wanted = expected if several else (expected,)

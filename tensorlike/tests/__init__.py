@@ -1,1 +1,1 @@
-"""What an installed copy can check of itself: `python -m pytest --pyargs tensorlike.tests`."""
+"""Self-checks of an installed copy: `python -m pytest --pyargs tensorlike.tests`."""

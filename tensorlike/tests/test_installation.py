@@ -1,4 +1,4 @@
-"""Checks of an installed copy, computed from the registry: is every function intercepted, and are values right?
+"""Checks of an installed copy, computed from the registry: every function is intercepted, and values are right.
 
 The tests of the project itself are in its repository; these need nothing but pytest.
 """
@@ -21,7 +21,7 @@ REFERRED = sorted(n for n, s in SAMPLES.items() if s.reference is not None and s
 
 
 class Duck:
-    """Notes what it is asked."""
+    """Records the functions dispatched to it."""
 
     asked: ClassVar[list[Any]] = []
 
@@ -44,7 +44,7 @@ def test_a_duck_type_is_asked_in_every_position(name: str) -> None:
             elif p.default is MISSING:
                 given[p.name] = tl.ones(2)
         if more or row.kind in ("property", "setter") or ".__" in name:
-            # Python passes these by position, and so is what stands before variadic arguments.
+            # Python passes these by position, and so are parameters before variadic ones.
             more = [given.pop(p.name) for p in row.parameters if p.kind == "positional" and p.name in given] + more
         Duck.asked.clear()
         (row.key if row.kind in ("property", "setter") else row.function)(*more, **given)

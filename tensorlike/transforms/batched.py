@@ -1,8 +1,8 @@
-"""`BatchedTensor`: one tensor that stands for a batch of them, and who answers for it.
+"""`BatchedTensor`: one tensor that stands for a batch, and the implementation of functions on it.
 
-A call is answered by the rule for the function if there is one (`batching/`), by the elementwise rule if the operation
-is elementwise, by its own code if it is made of other public functions, and otherwise by calling it once per example.
-The last is slow and always right.
+A call is computed by the batching rule of the function if there is one (`batching/`), by the elementwise rule if the
+operation is elementwise, by its own code if it is made of other public functions, and otherwise by calling it once per
+example. The last is slow and always right.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _new = object.__new__
 
 
 class NotOneForAll(RuntimeError):
-    """Raised where code asks for something that examples do not have in common, such as the value of an element."""
+    """Raised by operations whose result differs between examples, such as reading the value of an element."""
 
 
 Rule = Callable[[Level, Form, tuple[Any, ...], dict[str, Any]], Any]
@@ -63,7 +63,7 @@ def rule(*functions: Any) -> Callable[[Rule], Rule]:
 
 
 class BatchedTensor(TransformTensor):
-    """A batch of tensors that `vmap` shows to the function it maps as one of them.
+    """A batch of tensors that the function mapped by `vmap` sees as a single example.
 
     `_value` has one dimension more, the batch, always the first.
     """
@@ -111,7 +111,7 @@ class BatchedTensor(TransformTensor):
         with below(level):
             return _per_example(level, func, args, kwargs)
 
-    # What the graph asks of a gradient: see Note [Gradients of a transform].
+    # The attributes of a gradient that the graph reads: see Note [Gradients of a transform].
 
     def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
         return plain_of(self)._tl_zeros(shape, dtype)
@@ -154,7 +154,7 @@ def wrapped(result: Any, level: Level) -> Any:
 
 
 def example(value: Any, level: Level, index: int) -> Any:
-    """Return one example of what is batched at `level` in `value`."""
+    """Return one example of the tensors in `value` that are batched at `level`."""
     return tree_map(lambda v: v._value[index] if is_batched(v, level) else v, value)
 
 
@@ -164,7 +164,7 @@ def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     rank = max(ranks)
     dtype = None
     if min(ranks) != rank and len({plain_of(t)._tl_data.dtype for t in tensors}) > 1:
-        # A batch of zero-dimensional tensors has a dimension, and would have a say in the dtype that each has not.
+        # A batch of zero-dimensional tensors has a dimension, and would count in promotion, unlike each of them.
         dtype = _common_dtype(tensors)
 
     def aligned(value: Any) -> Any:
@@ -198,7 +198,7 @@ def _common_dtype(tensors: list[Any]) -> Any:
 
 
 def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute what the in-place function writes, and copy it into the batch."""
+    """Compute the result of the in-place function, and copy it into the batch."""
     target = args[0] if args else kwargs[form.parameters[0].name]
     _check_target(level, form, target)
     result = function(*args, **kwargs)
@@ -238,14 +238,14 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def stacked_results(name: str, results: list[Any], level: Level) -> Any:
-    """Return what was computed for each example as batches of `level`."""
+    """Stack the results of the examples as batches of `level`."""
     return wrapped(_stacked(name, results), level)
 
 
 def _same(a: Any, b: Any) -> bool:
     try:
         return bool(a == b)
-    except Exception:  # Foreign objects may refuse to compare: then they are not the same.
+    except Exception:  # Comparing foreign objects may raise: then they are not the same.
         return False
 
 
@@ -280,7 +280,9 @@ def apply_node(node: Node, grad: Any) -> Any:
 
 
 def _apply_to_dual(node: Node, grad: Any, level: Level) -> Any:
-    """Run a node with gradients of which some move: its formula is linear in them, so their tangents go through it."""
+    """Run a node with gradients of which some have tangents: its formula is linear in them, so it maps the tangents
+    too.
+    """
     from .dual import dual, is_dual, primals
 
     def moved(value: Any) -> Any:
@@ -298,7 +300,7 @@ def _shown(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, An
     return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n    {inner}\n)"
 
 
-# What is asked most is answered by itself: every formula asks for shapes.
+# The most common calls have a fast path: every formula reads shapes.
 @rule(Method.shape)
 def _shape(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return Size(shape_of(args[0]))

@@ -1,4 +1,4 @@
-"""What a transform's tensor shows where code looks for its array: a shape and a dtype, and no elements."""
+"""Descriptions in place of the array of a transform's tensor: a shape and a dtype, without elements."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class _Elsewhere:
 
 
 class Described:
-    """The shape, dtype and device of a tensor whose elements are not to be had; formulas ask for these."""
+    """The shape, dtype and device of a tensor without accessible elements; formulas read these."""
 
     __slots__ = ("device", "dtype", "shape", "words")
 
-    #: See `tensor.backends`: who answers for arrays of this type.
+    #: See `tensor.backends`: the backend for arrays of this type.
     tensorlike_backend = _Elsewhere()
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any, words: str) -> None:

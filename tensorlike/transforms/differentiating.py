@@ -1,4 +1,4 @@
-"""`grad`, `vjp`, `jvp` and what is made of them: Jacobians and Hessians of functions."""
+"""`grad`, `vjp`, `jvp`, and the Jacobians and Hessians composed of them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "line
 ArgNums = int | tuple[int, ...]
 
 
-# Note [Who else is differentiating]
-# A transform's results are plain unless somebody outside of it differentiates too: a transform around it, or the caller
-# by `requires_grad`. That shows in the graph: besides the inputs of this transform it leads to other leaves.
+# Note [Outer differentiation] A transform's results are plain unless code outside of it differentiates too: a transform
+# around it, or the caller by `requires_grad`. That shows in the graph: besides the inputs of this transform it leads to
+# other leaves.
 
 
 def _leads_outside(outputs: Any, own: Sequence[Any]) -> bool:
@@ -114,7 +114,7 @@ class _Recorded:
         self.outside = outside or (recording and _leads_outside(self.result, own))
 
     def released(self, value: Any) -> Any:
-        """Return a result for the caller: see Note [Who else is differentiating]."""
+        """Return a result for the caller: see Note [Outer differentiation]."""
         return value if self.outside else _detached(value)
 
     @restoring
@@ -182,9 +182,9 @@ def grad_and_value(
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of `func` with respect to the arguments `argnums`.
 
-    `func` returns one zero-dimensional tensor, or with `has_aux` that and anything else, which is handed on. Arguments
-    may be nested containers of tensors, and the gradient has their structure. The result can itself be differentiated,
-    mapped with `vmap`, and so on. Raises RuntimeError when `func` returns something else.
+    `func` returns one zero-dimensional tensor, or with `has_aux` a pair of that and any other object, which is returned
+    too. Arguments may be nested containers of tensors, and the gradient has their structure. The result can itself be
+    differentiated, mapped with `vmap`, and so on. Raises RuntimeError when `func` returns something else.
 
     >>> import tensorlike as tl
     >>> second = tl.func.grad(tl.func.grad(lambda x: x**3))
@@ -447,7 +447,7 @@ def _last(value: Any, of: Any) -> Any:
 
 
 def _examples(value: Any) -> Any:
-    """Return what does not depend on the direction, out of the batch if it was computed as one."""
+    """Remove the batch from a result that does not depend on the direction, if it was computed as one."""
 
     def plain(v: Any) -> Any:
         from .batched import BatchedTensor

@@ -1,4 +1,4 @@
-"""`DualTensor`: a value and the direction it moves in, and who answers for the two.
+"""`DualTensor`: a value with a tangent, and the implementation of functions on it.
 
 A function's forward derivative is given (`forward`), or follows from what is known of the operation: linear functions
 map the tangent as they map the value; elementwise functions of real numbers have a diagonal Jacobian, which is its own
@@ -77,7 +77,7 @@ class DualTensor(TransformTensor):
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
-            # The level is over and its tangents with it: what is left is the value.
+            # The level is over, and its tangents with it: only the value is left.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
         form = form_of(func)
         if form is None:
@@ -126,7 +126,7 @@ class DualTensor(TransformTensor):
 
 
 def dual(primal: Any, tangent: Any, level: Level) -> Any:
-    """Return `primal` moving along `tangent` at `level`."""
+    """Return the dual tensor of `primal` with `tangent` at `level`."""
     result: Any = _new(DualTensor)
     set_no_state(result)
     result._primal = primal
@@ -141,7 +141,7 @@ def is_dual(value: Any, level: Level) -> bool:
 
 
 def primal_of(value: Any, level: Level) -> Any:
-    """Return what `value` is without its tangent at `level`."""
+    """Return `value` without its tangent at `level`."""
     return value._primal if is_dual(value, level) else value
 
 
@@ -194,7 +194,7 @@ def _is_moving(value: Any, level: Level) -> bool:
 
 
 def _moved(value: Any, level: Level) -> Any:
-    """Return the tangents of nested operands: zeros for those that stand still."""
+    """Return the tangents of nested operands: zeros for those without."""
 
     def one(tensor: Any) -> Any:
         if is_dual(tensor, level):
@@ -257,10 +257,10 @@ def _diagonal(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs
 
 
 def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute what the in-place function writes, and write it into value and tangent."""
+    """Compute the result of the in-place function, and write it into value and tangent."""
     target = args[0] if args else kwargs[form.parameters[0].name]
     if grad_enabled() and any(t.requires_grad for t in physical(target)):
-        # What is overwritten may be saved for the function's own derivative.
+        # The overwritten value may be saved for the function's own derivative.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
     with below(level):
@@ -270,7 +270,7 @@ def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kw
 
 
 def _on_a_copy(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what an in-place function computes, as one that leaves its operand alone."""
+    """Return a function with the result of an in-place one that does not change its operand."""
 
     def computed(input: Any, *args: Any, **kwargs: Any) -> Any:
         level = _top((input, args, kwargs))
@@ -291,7 +291,7 @@ def _top(value: Any) -> Level:
 
 
 def write(level: Level, target: Any, value: Any, tangent: Any) -> None:
-    """Overwrite `target` with a value and its tangent, None for one that stands still."""
+    """Overwrite `target` with a value and its tangent, None for a constant."""
     if is_dual(target, level):
         target._primal.copy_(value)
         if tangent is None:
@@ -319,7 +319,7 @@ def become_dual(target: Any, tangent: Any, level: Level) -> None:
 
 
 def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """See Note [Forward from reverse]."""
+    """Compute the tangent from the reverse formula: see Note [Forward from reverse]."""
     outside = grad_enabled() and any(t.requires_grad for t in physical((args, kwargs)))
     values = primals((args, kwargs), level)
     levels = tuple(v for v in STATE.get().levels if v.kind is DualTensor or _has_level(values, v))
@@ -340,7 +340,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
         moves: dict[int, Any] = {}
         inputs = list(aliases.values())
         for output in outputs:
-            # Any point will do where the formula is linear; at zero a formula may take a logarithm of the gradient.
+            # Any point serves where the formula is linear, but zero: a formula may take a logarithm of the gradient.
             start = output.detach().new_ones(output.shape).requires_grad_()
             back = autograd_grad(output, inputs, start, create_graph=True, allow_unused=True)
             pairs = [(b, t) for b, t in zip(back, tangents, strict=True) if b is not None and b.requires_grad]
@@ -380,7 +380,7 @@ def _shown(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, An
 
 @forward(Method.requires_grad_)
 def _requires_grad(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Have the value recorded; the tensor itself is what the method returns."""
+    """Make the value require grad; return the tensor itself."""
     args[0]._primal.requires_grad_(*args[1:], **kwargs)
     return args[0]
 
@@ -390,7 +390,9 @@ def _requires_grad(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict
     products.vdot, linalg_products.matmul, Method.__rmatmul__,
 )  # fmt: skip
 def _bilinear(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Product rule: one product more for each operand that moves, where the way through reverse mode takes four."""
+    """Apply the product rule: one more product for each operand with a tangent, where the way through reverse mode
+    takes four.
+    """
     if kwargs or len(args) != 2:
         return NotImplemented
     first, second = primals(args, level)

@@ -40,7 +40,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Leave the innermost level, whose tangents are gone from then on.
+    """Leave the innermost level and drop its tangents.
 
     Raises RuntimeError when `level` is not the innermost one, or none was entered.
 

@@ -1,7 +1,7 @@
 """Jacobians, Hessians and their products with vectors, as `torch.autograd.functional` spells them.
 
 The functions take the values to differentiate at, one tensor or a tuple of them; the transforms of `tensorlike.func`
-are the newer way to ask for the same.
+are the newer interface for the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
-from .differentiating import _basis
+from .differentiating import _basis, grad
 from .dual import DualTensor, dual, is_dual
 from .levels import below, running
 from .mapping import vmap
@@ -113,7 +113,7 @@ class _Call:
         return results
 
     def packed(self, values: Sequence[Any], several: bool) -> Any:
-        """Return results in the structure of what they belong to, with history if it was asked for."""
+        """Return results in the structure of the inputs or outputs that they belong to, with history if requested."""
         shown = tuple(values) if self.keep else tuple(v.detach() if v.requires_grad else v for v in values)
         return shown if several else shown[0]
 
@@ -284,9 +284,9 @@ _TOGETHER = 1 << 20
 
 
 def _rows_together(output: Any, inputs: Sequence[Any]) -> int:
-    """Return how many rows of the Jacobian may be computed at once, though nobody asked for `vectorize`.
+    """Return the number of rows of the Jacobian that may be computed at once without `vectorize`.
 
-    One, where somebody would notice: hooks, modes, custom Functions and other types are asked once for each row.
+    One if it could be observed: hooks, modes, custom Functions and other types are called once for each row.
     """
     if STATE.get().anomaly is not None or output._tl_edge is None or not output.numel():
         return 1
@@ -364,8 +364,6 @@ def hessian(
                 "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
                 "`vectorize=True`."
             )
-        from .differentiating import grad
-
         numbers = tuple(range(len(inputs))) if several else 0
         return _forward_jacobian(grad(of_one, numbers), inputs)
 

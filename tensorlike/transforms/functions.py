@@ -18,14 +18,14 @@ __all__ = ["VmapInfo", "apply"]
 
 
 class VmapInfo(NamedTuple):
-    """What the `vmap` static method of a Function is told of the batch."""
+    """The facts about the batch for the `vmap` static method of a Function."""
 
     batch_size: int
     randomness: str
 
 
 def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """Answer `cls.apply(*args)` if a transform's tensor is among the arguments."""
+    """Run `cls.apply(*args)` if a transform's tensor is among the arguments. Called by `Function.apply`."""
     top = max(
         (v for v in leaves(args) if isinstance(v, TransformTensor)), key=lambda v: v._level.depth, default=None
     )

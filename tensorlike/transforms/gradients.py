@@ -32,7 +32,7 @@ _PARAMETERS = (
 
 
 def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Answer `autograd.grad` when a transform's tensor is among its arguments."""
+    """Run `autograd.grad` when a transform's tensor is among its arguments."""
     given = {**dict(zip(_PARAMETERS, args, strict=False)), **kwargs}
     outputs, inputs = _as_tuple(given["outputs"]), _as_tuple(given["inputs"])
     grads = _as_tuple(given.get("grad_outputs")) or (None,) * len(outputs)
@@ -69,7 +69,7 @@ def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
 def batched_grad(
     roots: Sequence[Any], edges: Sequence[Any], gradients: Sequence[Any], keep_graph: bool, create_graph: bool
 ) -> list[Any]:
-    """Answer `autograd.grad` with `is_grads_batched` on plain tensors: one backward for the whole batch."""
+    """Run `autograd.grad` with `is_grads_batched` on plain tensors: one backward for the whole batch."""
     from .mapping import vmap
 
     arrived: list[bool] = []
@@ -169,7 +169,7 @@ def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
 
 
 def _batch_first(value: Any, level: Level) -> Any:
-    """Return `value` with its batch at `level` as its first dimension, whatever levels lie further in."""
+    """Return `value` with its batch at `level` as its first dimension, below any inner levels."""
     if _is(value, BatchedTensor, level):
         return value._value
     if type(value) is DualTensor and value._level.depth > level.depth:
@@ -215,7 +215,7 @@ def _through_dual(
 
 
 def _parts(value: Any, level: Level) -> tuple[Any, Any]:
-    """Return value and tangent of a cotangent at `level`, whatever levels lie further in."""
+    """Return value and tangent of a cotangent at `level`, below any inner levels."""
     if _is(value, DualTensor, level):
         return value._primal, value._tangent
     if isinstance(value, TransformTensor) and value._level.depth > level.depth:

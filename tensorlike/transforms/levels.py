@@ -1,14 +1,14 @@
-"""What the transforms share: levels, and the tensor-like type that answers for one.
+"""Shared by the transforms: levels, and the base of their tensor-like types.
 
 # Note [Transforms are tensor-like types]
 A batched tensor and a dual tensor are subclasses of Tensor with a `__torch_function__`, and nothing below the dispatch
-layer knows of them. Each belongs to a level: `vmap` inside `jvp` inside `vmap` are three. A call is answered by the
-innermost level among its operands; the answer calls public functions on what those operands hold, which may belong to
-levels further out, and so on down to plain tensors. Reverse mode needs no level: what a transform holds is recorded by
-the graph like any tensor, and `autograd.grad` is one more function that each type answers.
+layer knows of them. Each belongs to a level: `vmap` inside `jvp` inside `vmap` are three. A call is dispatched to the
+innermost level among its operands; its implementation calls public functions on the tensors inside those operands,
+which may belong to outer levels, and so on down to plain tensors. Reverse mode needs no level: the tensors inside are
+recorded by the graph like any tensor, and `autograd.grad` is one more function that each type implements.
 
-Neither type has an array: `_tl_data` tells shape, dtype and device, and raises `NoArray` when elements are asked for,
-so that a function which works on arrays cannot go on with the wrong one.
+Neither type has an array: `_tl_data` has a shape, a dtype and a device, and raises `NoArray` when elements are read, so
+that a function which works on arrays cannot go on with the wrong one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Method: Any = Tensor
 
 
 class Level:
-    """One running transform: where it stands among those that run, and whether it still does."""
+    """One running transform: its depth among those that run, and whether it still runs."""
 
     __slots__ = ("alive", "depth", "kind", "mode", "randomness", "size")
 
@@ -63,13 +63,13 @@ class Level:
         #: The number of examples of a `vmap`.
         self.size = size
         self.randomness = randomness
-        #: The mode of a `vmap` that decides what random functions do.
+        #: The mode of a `vmap` for its random functions.
         self.mode: TorchFunctionMode | None = None
         self.alive = True
 
 
 class below:
-    """Run a block as if the transforms from `level` inwards were not there."""
+    """Run a block without the transforms from `level` inwards."""
 
     # Neither this nor the next is a Switch, which takes 0.6 us more: this one is entered at each call.
     __slots__ = ("_level", "_state")
@@ -118,6 +118,7 @@ class running:
         finally:
             STATE.set(left)
             self._level.alive = False
+            self._level.mode = None  # It knows the level: a caught error must not leave a cycle of the two.
 
 
 def set_no_state(tensor: Any) -> None:
@@ -131,13 +132,13 @@ class TransformTensor(Tensor):
 
     _tl_transformed = True
     _level: Level
-    # What the two types hold.
+    # The tensors inside the two types.
     _value: Any
     _primal: Any
     _tangent: Any
-    #: How the type is called in messages.
+    #: The name of the type in messages.
     words: ClassVar[str] = "a transform"
-    #: How many dimensions of what it holds it does not show.
+    #: The number of hidden dimensions of the tensor inside.
     batch_dimensions: ClassVar[int] = 0
 
     @property
@@ -152,7 +153,7 @@ class TransformTensor(Tensor):
     def __torch_function__(
         cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Have the innermost level among the operands answer."""
+        """Dispatch to the innermost level among the operands."""
         kwargs = kwargs or {}
         if func is autograd_grad:
             from .gradients import answer_grad
@@ -164,15 +165,15 @@ class TransformTensor(Tensor):
             for leaf in (value,) if isinstance(value, Tensor) else leaves(value):
                 if isinstance(leaf, TransformTensor) and (top is None or leaf._level.depth > top._level.depth):
                     top = leaf
-        if top is None:  # Asked for a type alone: nothing to answer for.
+        if top is None:  # Only a type among the arguments: no tensor of a transform.
             return NotImplemented
         return top.answer(top._level, func, args, kwargs)
 
-    # What each transform defines. They are not abstract methods: `ABCMeta` would answer every `isinstance` by a call,
-    # of which a mapped operation makes several.
+    # Defined by each transform. Not abstract methods: with `ABCMeta` every `isinstance` would be a call, of which a
+    # mapped operation makes several.
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Answer a call in which `level` is the innermost one."""
+        """Compute a call in which `level` is the innermost one."""
         raise NotImplementedError(f"{cls.__name__} has no answer()")
 
     def held(self) -> tuple[Any, ...]:
@@ -185,7 +186,7 @@ class TransformTensor(Tensor):
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor, one of a transform or not, without asking anybody: 5 us less than `x.shape`."""
+    """Return the shape of a tensor, one of a transform or not, without dispatch: 5 us less than `x.shape`."""
     hidden = 0
     while isinstance(tensor, TransformTensor):
         hidden += tensor.batch_dimensions
@@ -211,7 +212,7 @@ def physical(value: Any) -> Iterator[Any]:
 
 
 def follow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the code of a function made of other public functions, each of which is asked about in turn."""
+    """Run the code of a function made of other public functions, each of which is dispatched in turn."""
     if form.operation.random is not None:
         return form.implementation(*args, **kwargs)
     # What it draws is seen where it is drawn, by the modes that are off while they pass this call on.

@@ -1,4 +1,4 @@
-"""Custom Functions with `generate_vmap_rule`: the Function on a batch that is made of one on examples.
+"""Custom Functions with `generate_vmap_rule`: mapping a Function of examples over a batch.
 
 # Note [Functions on batches]
 `Mapped` runs the user's `forward`, `backward` and `jvp` once each, inside a `vmap` of its own. Between them the batches
@@ -21,7 +21,7 @@ __all__ = ["apply_mapped", "can_map"]
 
 
 class _Plan(NamedTuple):
-    """What `Mapped` is told: whose batch it runs, and where to say how the outputs lie."""
+    """The plan of a `Mapped` call: the function and batch to run, and the places of the outputs, filled by it."""
 
     function: type[Function]
     size: int
@@ -56,7 +56,7 @@ class _Context(FunctionCtx):
 
 
 def can_map(args: tuple[Any, ...], level: Level) -> bool:
-    """Return whether the batches among the arguments lie open, and not in lists."""
+    """Return whether the batches are arguments themselves, and not inside lists."""
     return not any(
         is_batched(v, level) for a in args if not isinstance(a, Tensor) for v in leaves(a)
     )

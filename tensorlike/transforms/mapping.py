@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example made one of a batch."""
+"""`vmap`: mapping a function of one example over a batch."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def vmap(
 ) -> Callable[..., Any]:
     """Return a function that maps `func` over a dimension of its inputs, computing all examples together.
 
-    `in_dims` says which dimension of each input is mapped over (None: every example gets all of it), as one number or
-    in the structure of the inputs; `out_dims` where the results have that dimension. `randomness` says what random
-    functions do inside: "error", "same" numbers for every example, or "different" ones. `chunk_size` bounds how many
-    examples are computed at once. Raises ValueError when sizes or structures do not match.
+    `in_dims` is the mapped dimension of each input (None: every example gets all of it), as one number or in the
+    structure of the inputs; `out_dims` is that dimension in the results. `randomness` is the behaviour of random
+    functions inside: "error", "same" numbers for every example, or "different" ones. `chunk_size` bounds the number of
+    examples computed at once. Raises ValueError when sizes or structures do not match.
 
     >>> import tensorlike as tl
     >>> tl.vmap(tl.dot)(tl.ones(3, 2), tl.ones(3, 2))
@@ -174,7 +174,7 @@ def _run(
 
 
 def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
-    """Return nested results with the batch of each where `out_dims` says."""
+    """Return nested results with the batch of each at its dimension in `out_dims`."""
 
     def out_of(value: Any, dim: Any) -> Any:
         if dim is None:
@@ -277,7 +277,8 @@ def _draws(form: Form | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 class _Randomness(TorchFunctionMode):
-    """Decides what random functions do inside a vmap: also those that take no tensor, which only a mode sees."""
+    """The mode that handles random functions inside a vmap: also those without tensor operands, which only a mode sees.
+    """
 
     def __init__(self, level: Level) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What reverse mode and the other transforms have in common: inputs to differentiate with respect to.
+"""Shared by reverse mode and the other transforms: inputs to differentiate with respect to.
 
 The graph records plain tensors. Inside a transform the input of a `grad` may be a batch, or move along a tangent, and
 is then differentiated through what it holds.
@@ -18,8 +18,8 @@ __all__ = ["differentiable_alias"]
 def differentiable_alias(value: Any, levels: tuple[Level, ...]) -> Any:
     """Return the same value as another tensor that requires grad, connected to the history `value` has.
 
-    Inside `vmap` the alias has a batch at every running level, so that each example gets a gradient of its own even
-    with respect to what all of them share.
+    Inside `vmap` the alias has a batch at every running level, so that each example gets a gradient of its own even for
+    inputs that all of them share.
     """
     from .batched import BatchedTensor, batched, is_batched
     from .dual import DualTensor, dual

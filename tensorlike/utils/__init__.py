@@ -1,4 +1,4 @@
-"""Tools around tensors and modules."""
+"""Utilities for tensors and modules."""
 
 from . import _pytree, checkpoint, dlpack, hooks
 

@@ -83,7 +83,7 @@ _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
 class TreeSpec:
-    """The structure of a tree: the type of a container, what it takes to make it again, and those of its children.
+    """The structure of a tree: the type of a container, the context to rebuild it, and the structures of its children.
 
     >>> spec = tree_structure([1, (2, 3)])
     >>> spec
@@ -108,7 +108,7 @@ class TreeSpec:
 
     @property
     def context(self) -> Any:
-        """What besides the children it takes to make the container, such as the keys of a dict."""
+        """The data besides the children needed to rebuild the container, such as the keys of a dict."""
         return self._context
 
     def children(self) -> list[TreeSpec]:
@@ -124,9 +124,9 @@ class TreeSpec:
         return self.type is None
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return what `tree` has where this structure has leaves, which may be whole subtrees.
+        """Return the subtrees of `tree` at the leaves of this structure.
 
-        Raises ValueError where `tree` has another structure above them. Kinds of dict may stand for each other.
+        Raises ValueError where `tree` has another structure above them. Dict types are interchangeable.
         """
         found: list[Any] = []
         self._collect(tree, found)
@@ -153,7 +153,7 @@ class TreeSpec:
             children, context = node.flatten_fn(tree)
             if len(children) != self.num_children:
                 raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
-            if kind is not deque and context != self._context:  # The length that a deque may have does not matter.
+            if kind is not deque and context != self._context:  # The maxlen of a deque does not matter.
                 raise ValueError(
                     f"Node context mismatch for node type {self.type!r}; expected {self._context!r}, but got "
                     f"{context!r}."
@@ -184,7 +184,7 @@ class TreeSpec:
         )
 
     def __hash__(self) -> int:
-        # What containers need to be made again may be a list, so it takes no part.
+        # The context may be a list, which has no hash: leave it out.
         return hash((self.type, self.num_children, tuple(map(hash, self._children))))
 
     def __repr__(self) -> str:
@@ -247,15 +247,14 @@ def register_pytree_node(
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
-    """Have instances of a class opened as containers: by the functions of this module, `vmap`, `grad` and all others.
+    """Register a class as a container for the functions of this module, `vmap`, `grad` and all others.
 
     Args:
-        cls: the class; its subclasses are not opened.
-        flatten_fn: returns the children of an instance as a list, and a context: what it takes besides them.
-        unflatten_fn: makes an instance of children and a context.
-        serialized_type_name: what `treespec_dumps` calls the class.
-        to_dumpable_context, from_dumpable_context: turn a context into what JSON can hold, and back.
-        flatten_with_keys_fn: as `flatten_fn`, with pairs of a key and a child, for paths.
+        cls: the class; its subclasses stay leaves. flatten_fn: returns the children of an instance as a list, and a
+        context: the data needed besides them. unflatten_fn: makes an instance of children and a context.
+        serialized_type_name: the name of the class in `treespec_dumps`. to_dumpable_context, from_dumpable_context:
+        turn a context into a value for JSON, and back. flatten_with_keys_fn: as `flatten_fn`, with pairs of a key and a
+        child, for paths.
 
     Raises ValueError for a class that is registered already.
 
@@ -309,7 +308,7 @@ def is_structseq(obj: object) -> bool:
 
 
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Return whether `tree` is no container, or one that `is_leaf` says is a leaf."""
+    """Return whether `tree` is a leaf: no container, or one for which `is_leaf` is true."""
     return (is_leaf is not None and is_leaf(tree)) or node_of(type(tree)) is None
 
 
@@ -337,7 +336,7 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """Return the tree of a structure that has these leaves: what `tree_flatten` took apart.
+    """Rebuild a tree from its structure and leaves, the inverse of `tree_flatten`.
 
     Raises TypeError when `treespec` is no structure, ValueError for another number of leaves.
 
@@ -375,7 +374,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """Return a tree of the structure of `tree` with `func` of each leaf, and of what `rests` have at its place.
+    """Apply `func` to each leaf of `tree` and the subtrees of `rests` at its place; return a tree of the results.
 
     Raises ValueError when one of `rests` has another structure.
 
@@ -504,7 +503,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """Return what lies in `obj` at the end of a path."""
+    """Return the value in `obj` at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
@@ -591,7 +590,7 @@ def _dump_defaultdict(context: Any) -> dict[str, Any]:
 
 
 def _load_defaultdict(dumped: dict[str, Any]) -> list[Any]:
-    # A structure may come from anywhere: reading one must not import what nobody has.
+    # A structure may come from an untrusted source: reading it must not import modules.
     module, name = dumped["default_factory_module"], dumped["default_factory_name"]
     factory = getattr(sys.modules.get(module), name, None)
     if factory is None:

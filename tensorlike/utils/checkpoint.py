@@ -1,4 +1,4 @@
-"""Trading time for memory: parts of the forward pass that are computed again in backward instead of being kept."""
+"""Checkpointing: recompute parts of the forward pass in backward instead of keeping their saved values."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _early_stop = True
 
 
 class CheckpointError(RuntimeError):
-    """What was computed again is not what the forward pass computed.
+    """Recomputation did not reproduce the forward pass.
 
     Source: PyTorch's `torch.utils.checkpoint.CheckpointError`.
     """
 
 
 class _Stop(Exception):
-    """Everything that backward needs has been computed again."""
+    """Raised to stop a recomputation once all saved values that backward needs are there."""
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
@@ -55,7 +55,7 @@ def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManag
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Make checkpoints in this block run with `debug` on or off, whatever they ask for; None leaves it to them.
+    """Override the `debug` argument of checkpoints in this block; None leaves it to them.
 
     Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_debug_enabled`.
     """
@@ -69,7 +69,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Say whether checkpoints made in this block stop computing again once backward has what it needs.
+    """Set whether checkpoints made in this block stop recomputing once backward has the values that it needs.
 
     Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_early_stop`.
     """
@@ -119,7 +119,7 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
 
 @contextlib.contextmanager
 def _rng(state: Any) -> Iterator[None]:
-    """Draw random numbers from `state` on in this block, if there is one, and go on as before after it."""
+    """Restore the random number state `state`, if given, in this block, and the present one after it."""
     if state is None:
         yield
         return
@@ -132,7 +132,7 @@ def _rng(state: Any) -> Iterator[None]:
 
 
 def _reentrant(function: str, wish: bool | None) -> bool:
-    """Return which kind of checkpoint is meant; warn where that is left open."""
+    """Return the value of `use_reentrant`; warn if it is not given."""
     if wish is not None:
         return wish
     warnings.warn(
@@ -154,16 +154,21 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return `function(*args, **kwargs)` without keeping what it saves for backward, which computes it again.
+    """Return `function(*args, **kwargs)` without its saved values, which backward recomputes.
 
-    With `use_reentrant=False` (recommended) what would be saved is computed again when backward first asks for it, no
-    further than needed if `early_stop`; `context_fn` returns the contexts of the forward pass and of the second one;
-    `determinism_check` "default" compares shapes, dtypes and devices of what was computed again, "none" does not.
-    `debug` adds to errors the operations that ran each time. With `use_reentrant=True` a graph is built anew in
-    backward; at least one input must require grad, and `autograd.grad` and `inputs=` are not supported. The state of
-    the random numbers is kept unless `preserve_rng_state=False`.
+    At least one input must require grad with `use_reentrant=True`, which does not support `autograd.grad` and
+    `inputs=`.
 
-    Raises CheckpointError when the second pass saves something else, ValueError for options that do not go together.
+    Args:
+        use_reentrant: False (recommended) recomputes saved values when backward first reads one; True builds a graph
+            anew in backward.
+        context_fn: returns the contexts of the forward pass and of the recomputation.
+        determinism_check: "default" compares shapes, dtypes and devices of the recomputed values, "none" does not.
+        debug: whether errors list the operations that ran each time.
+        early_stop: whether to stop recomputing once backward has the values that it needs.
+        preserve_rng_state: whether the recomputation draws the same random numbers; True unless given.
+
+    Raises CheckpointError when the recomputation saves other values, ValueError for options that exclude each other.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
@@ -197,13 +202,13 @@ def checkpoint(
 
 @restoring
 def _saving(frame: _Frame, context: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function whose saved values are computed again in backward."""
+    """Call a function whose saved values are recomputed in backward. Called by `checkpoint`."""
     with _Saving(frame), context:
         return function(*args, **kwargs)
 
 
 class CheckpointFunction(Function):
-    """The variant that builds the graph anew in backward.
+    """The reentrant variant, which builds the graph again in backward.
 
     Source: PyTorch's `torch.utils.checkpoint.CheckpointFunction`.
     """
@@ -244,11 +249,10 @@ class CheckpointFunction(Function):
         return (None, None, *(t.grad if isinstance(t, Tensor) else None for t in detached))
 
 
-# Note [Checkpoints that are not reentrant]
-# In the forward pass a hook takes the place of each saved value by its number. The first that is asked for has the
-# function run again, under hooks which number in the same order and hand the values over. They belong to the run of the
-# graph that asked for them, by weak references to the numbers: a node that is done frees its own, the end of the run
-# frees all, and what another backward asks for is computed again.
+# Note [Checkpoints that are not reentrant] In the forward pass a hook replaces each saved value by a holder with its
+# number. The first holder that is read runs the function again, under hooks that number the values in the same order
+# and store them. The values belong to the run of the graph that reads them, by weak references to the holders: a node
+# that is done frees its own, the end of the run frees all, and another backward recomputes.
 
 
 class _Holder:
@@ -258,12 +262,12 @@ class _Holder:
 
     def __init__(self, frame: _Frame, number: int, described: Any) -> None:
         self.frame, self.number, self.described = frame, number, described
-        #: What was computed again outside of any run of the graph, until it is read.
+        #: The value recomputed outside of any run of the graph, until it is read.
         self.value: Any = None
 
 
 def _recomputed(run: Any) -> weakref.WeakKeyDictionary[_Holder, Any]:
-    """Return what was computed again in a run of the graph."""
+    """Return the values recomputed in a run of the graph."""
     found: weakref.WeakKeyDictionary[_Holder, Any] = run.note().setdefault(_Holder, weakref.WeakKeyDictionary())
     return found
 
@@ -276,7 +280,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {"default": _description, "none": lam
 
 
 class _Frame:
-    """One call of `checkpoint`: how to run it again, and what it saved."""
+    """One call of `checkpoint`: the function and arguments to run again, and the holders of its saved values."""
 
     state: Any
     arguments: Callable[[], tuple[list[Any], dict[str, Any]]]
@@ -288,7 +292,7 @@ class _Frame:
         self.log: list[str] | None = [] if debug else None
 
     def keep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Keep the arguments; inside another checkpoint, as that keeps what is saved."""
+        """Save the arguments; inside another checkpoint, through its hooks."""
         outer: Any = innermost_hooks()
 
         def kept(value: Any) -> Any:
@@ -304,16 +308,16 @@ class _Frame:
         self.arguments = lambda: ([f() for f in positional], {k: f() for k, f in named.items()})
 
     def name(self) -> str:
-        """Return what an error calls this, where it keeps what it saves as a node does."""
+        """Return the name of this frame in errors about saved values, as a node has one."""
         return "checkpoint"
 
     def recompute(self, run: Any) -> None:
-        """Run the function again and hand the values over to the holders."""
+        """Run the function again and store the values in the holders."""
         again = _Again(self, run)
         try:
             self._rerun(again)
         except BaseException:
-            # What a run that failed handed over is nothing to go on with.
+            # Discard the values of a run that failed.
             for reference in self.holders:
                 holder = reference()
                 if holder is not None:
@@ -342,7 +346,7 @@ class _Frame:
             self.fail(again)
 
     def fail(self, again: _Again) -> None:
-        """Raise for values that are not described as before."""
+        """Raise CheckpointError for values whose shapes, dtypes or devices differ from the forward pass."""
         lines = "".join(
             f"tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {now}\n"
             for number, before, now in again.wrong
@@ -353,7 +357,7 @@ class _Frame:
         )
 
     def logs(self, again: _Again) -> str:
-        """Return what an error says about the operations that ran."""
+        """Return the part of an error message about the operations that ran."""
         if self.log is None:
             return (
                 "\nThe function must do the same each time it is called with the same arguments. Pass debug=True to "
@@ -383,7 +387,7 @@ class _Saving(saved_tensors_hooks):
         super().saw(node)
 
     def pack_hook(self, tensor: Any) -> _Holder:
-        """Keep a number in place of `tensor`."""
+        """Return a holder in place of `tensor`."""
         frame = self.frame
         holder = _Holder(frame, len(frame.holders), frame.describe(tensor))
         frame.holders.append(weakref.ref(holder))
@@ -391,7 +395,7 @@ class _Saving(saved_tensors_hooks):
 
     @staticmethod
     def unpack_hook(holder: _Holder) -> Any:
-        """Return the value for a number, computed again when it is not there."""
+        """Return the value of a holder, recomputing it if necessary."""
         run = current_run()
         value = None if run is None else _recomputed(run).get(holder)
         if value is None:
@@ -404,7 +408,7 @@ class _Saving(saved_tensors_hooks):
 
 
 class _Again(saved_tensors_hooks):
-    """The hooks of the second pass: what it saves is what the first pass left out."""
+    """The hooks of the recomputation: its saved values are those that the forward pass did not keep."""
 
     def __init__(self, frame: _Frame, run: Any) -> None:
         self.frame, self.number = frame, 0
@@ -418,7 +422,7 @@ class _Again(saved_tensors_hooks):
         super().saw(node)
 
     def pack_hook(self, tensor: Any) -> Any:
-        """Hand over the value with the number that is next."""
+        """Store the value in the holder with the next number."""
         frame, number = self.frame, self.number
         self.number += 1
         if number >= len(frame.holders):
@@ -445,7 +449,7 @@ class _Again(saved_tensors_hooks):
 
     @staticmethod
     def unpack_hook(tensor: Any) -> Any:
-        """Return what was kept, which is the value itself."""
+        """Return the saved value itself."""
         return tensor
 
 

@@ -1,4 +1,4 @@
-"""DLPack under the name that PyTorch has it."""
+"""DLPack under PyTorch's name for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handles to registered hooks, at PyTorch's place."""
+"""Handles to registered hooks, under PyTorch's module name."""
 
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 

@@ -14,12 +14,12 @@ from .values import Array, Checked, GradcheckError, Settings, direction
 
 __all__ = ["compare_fast", "compare_slow"]
 
-#: The largest Jacobian that is computed to explain what fast mode found.
+#: The largest Jacobian that is computed to explain a mismatch of fast mode.
 EXPLAINED = 100_000
 
 
 def parts_of(array: Any, of: str) -> list[tuple[str, complex]]:
-    """Return how to look at an array, in words and as a factor: as it is, or its real and its imaginary part."""
+    """Return the parts of an array to compare, as text and as a factor: the whole, or its real and imaginary part."""
     if array.dtype.kind != "c":
         return [("", 1.0)]
     return [

@@ -1,4 +1,4 @@
-"""Analytical derivatives: what backward and forward mode give."""
+"""Analytical derivatives: the results of backward and forward mode."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def tangents(checked: Checked, given: Sequence[Any]) -> list[Any]:
 
 
 def forward_along(checked: Checked, index: int, u: Array, settings: Settings) -> list[Array | None]:
-    """Return the tangent of each output for the tangent `u` of input `index`, the other inputs standing still."""
+    """Return the tangent of each output for the tangent `u` of input `index`, the other inputs constant."""
     given = [x.detach().new_zeros(x._tl_data.shape) for x in checked.inputs]
     given[index] = start(checked.inputs[index].detach(), u)
     results: list[Array | None] = []

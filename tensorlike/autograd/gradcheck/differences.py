@@ -18,7 +18,7 @@ def jacobian(checked: Checked, tensor: Any, eps: float, positions: list[int] | N
     A complex tensor has two rows for each entry: along the real and along the imaginary axis.
     """
     array = tensor._tl_data
-    # The entries as numbers: on a GPU, what an index gives is a view of the array that is written to.
+    # The entries as numbers: on a GPU, indexing gives a view of the array that is written to.
     originals = host(tensor).copy()
     rows: list[list[Array]] = []
     for index in np.ndindex(array.shape):
@@ -82,7 +82,7 @@ def _write(tensor: Any, index: tuple[int, ...], value: Any) -> None:
 
 
 def writeable(array: Any) -> bool:
-    """Return whether the entries of an array can be written; those on a GPU can, and do not say so."""
+    """Return whether an array is writable; those on a GPU are, without a flag for it."""
     return bool(getattr(array.flags, "writeable", True))
 
 

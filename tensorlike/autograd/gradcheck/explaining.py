@@ -1,4 +1,4 @@
-"""What a wrong derivative looks like: where it parts from the numerical one, and a guess why."""
+"""Explaining a wrong derivative: the differences from the numerical one, and a guess at the cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import Array, Checked, Settings, host
 
 __all__ = ["Mismatch", "close"]
 
-#: How many entries are named one by one.
+#: The number of entries listed one by one.
 NAMED = 5
 
 
@@ -89,7 +89,7 @@ class Mismatch:
         )
 
     def guess(self, worst: tuple[int, int]) -> str:
-        """Return what is most likely wrong, or nothing."""
+        """Return a guess at the cause as text, or ""."""
         if self.analytical.size == 0:
             return ""
         guesses: tuple[Callable[[], str], ...] = (

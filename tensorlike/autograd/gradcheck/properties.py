@@ -1,4 +1,4 @@
-"""What is asked of derivatives besides their values: undefined gradients, zero gradients, batches."""
+"""Checks of derivatives besides their values: undefined gradients, zero gradients, batches."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ _BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient com
 
 
 def check_batched_backward(checked: Checked) -> None:
-    """Check that backward, mapped over a batch of gradients by vmap, gives the batch of what it gives for each."""
+    """Check that backward, mapped over a batch of gradients by vmap, gives the batch of the single results."""
     from tensorlike.transforms.mapping import vmap
 
     random = np.random.default_rng(11)
@@ -152,7 +152,7 @@ def check_batched_backward(checked: Checked) -> None:
 
 
 def check_batched_forward(checked: Checked) -> None:
-    """Check that forward mode, mapped over a batch of tangents by vmap, gives the batch of what it gives for each."""
+    """Check that forward mode, mapped over a batch of tangents by vmap, gives the batch of the single results."""
     from tensorlike.transforms.mapping import vmap
 
     random = np.random.default_rng(13)

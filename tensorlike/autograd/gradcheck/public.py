@@ -224,7 +224,7 @@ def gradgradcheck(
         with enable_grad():
             wanted = [t for t, flag in zip(tensors_in(args), requires, strict=True) if flag]
             for tensor in wanted:
-                # What forward mode hands in has a tangent and no history.
+                # Inputs from forward mode have a tangent and no history.
                 if not tensor.requires_grad:
                     tensor.requires_grad_()
             found = _requiring(as_tuple(func(*args)))

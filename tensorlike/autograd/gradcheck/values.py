@@ -1,4 +1,4 @@
-"""What the parts of the check share: the error, tensors in nested arguments, random directions."""
+"""Shared by the parts of the check: the error, tensors in nested arguments, random directions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Settings(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A function at its inputs: those that move, and the outputs that are compared."""
+    """A function at its inputs: those to be varied, and the outputs to be compared."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Modules: functions with parameters of their own."""
+"""Modules: the layers of neural networks, functions with their own parameters."""
 
 from .activation import (
     ELU,

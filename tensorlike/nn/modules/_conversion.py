@@ -21,7 +21,7 @@ class ConversionMethods:
     children: Callable[[], Iterator[Any]]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace every parameter's data, gradient and every buffer by what `fn` returns for it.
+        """Replace each parameter's data and gradient and each buffer by the result of `fn` for it.
 
         Parameters stay the objects they are, so that an optimizer keeps updating the module, unless they move to or
         from the "meta" device.
@@ -36,7 +36,7 @@ class ConversionMethods:
                 data = fn(parameter)
             gradient = parameter.grad
             if data.is_meta != parameter.is_meta:
-                # There is no memory on one side: the one case in which the parameter becomes another object.
+                # The meta device has no memory: the only case in which the parameter becomes another object.
                 parameter = self._parameters[name] = Parameter(data, requires_grad=parameter.requires_grad)
             elif data is not parameter:
                 parameter.data = data
@@ -46,7 +46,8 @@ class ConversionMethods:
                 if changed.is_meta != gradient.is_meta:
                     parameter.grad = changed
                 elif changed is not gradient:
-                    # The gradient as well stays the object it is; off its parameter while their dtypes differ.
+                    # The gradient too stays the same object; it is detached from its parameter while their dtypes
+                    # differ.
                     parameter.grad = None
                     gradient.data = changed
                     parameter.grad = gradient
@@ -122,7 +123,7 @@ class ConversionMethods:
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-    """Return the device, dtype and `non_blocking` that the arguments of `to` name."""
+    """Parse the arguments of `to`; return the device, dtype and `non_blocking`."""
     names: tuple[str, ...] = ("device", "dtype", "non_blocking")
     if args and isinstance(args[0], tl.dtype):
         names = names[1:]

@@ -1,11 +1,11 @@
 """Hooks of modules: registering them, and a call that runs them.
 
 # Note [Backward hooks]
-A full backward hook sees the gradients of a module's outputs and inputs *together*, which no hook on one tensor can.
-So the tensors that enter the module pass through one identity node, and those that leave it through another. The
-backward of the outer node has every output's gradient at hand and runs the pre-hooks; the backward of the inner one
-has every input's gradient and runs the hooks, with the output gradients the outer one left behind. Where no input
-requires grad there is no inner node and the outer one runs the hooks itself.
+A full backward hook gets the gradients of a module's outputs and inputs *together*, which a hook on one tensor cannot.
+So the inputs of the module pass through one identity node, and its outputs through another. The backward of the outer
+node has every output's gradient and runs the pre-hooks; the backward of the inner one has every input's gradient and
+runs the hooks, with the output gradients that the outer one stored. Where no input requires grad there is no inner node
+and the outer one runs the hooks itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class HookMethods:
     ) -> RemovableHandle:
         """Have `hook(module, args)` run before every `forward`, and return the handle that removes it.
 
-        What it returns, unless None, replaces the positional arguments. With `with_kwargs` the hook is called as
+        A result other than None replaces the positional arguments. With `with_kwargs` the hook is called as
         `hook(module, args, kwargs)` and returns None or a pair (args, kwargs). `prepend` puts it before the others.
 
         >>> import tensorlike as tl
@@ -68,8 +68,8 @@ class HookMethods:
     ) -> RemovableHandle:
         """Have `hook(module, args, output)` run after every `forward`, and return the handle that removes it.
 
-        What it returns, unless None, replaces the output. With `with_kwargs` the hook is called as
-        `hook(module, args, kwargs, output)`; with `always_call` also when `forward` or another hook raised.
+        A result other than None replaces the output. With `with_kwargs` the hook is called as `hook(module, args,
+        kwargs, output)`; with `always_call` also when `forward` or another hook raised.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
@@ -87,9 +87,9 @@ class HookMethods:
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have `hook(module, grad_input, grad_output)` run whenever the gradients of the inputs are computed.
 
-        Both are tuples, None standing for what is no tensor or has no gradient; `grad_input` covers the positional
-        arguments. What the hook returns, unless None, replaces `grad_input` in what follows. Inputs and outputs of a
-        module with such a hook must not be modified in place.
+        Both are tuples, with None for values that are no tensors or have no gradient; `grad_input` covers the
+        positional arguments. A result of the hook other than None replaces `grad_input` in the rest of the backward
+        pass. Inputs and outputs of a module with such a hook must not be modified in place.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
@@ -106,7 +106,7 @@ class HookMethods:
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have `hook(module, grad_output)` run whenever the gradients of the outputs are known.
 
-        What it returns, unless None, replaces `grad_output` in what follows.
+        A result other than None replaces `grad_output` in what follows.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
@@ -189,7 +189,7 @@ def _run_forward_hook(
 
 
 class _Identity(Function):
-    """The identity on tensors; on the way back `relay` answers with the gradients to go on with."""
+    """The identity on tensors; its backward returns the result of `relay`, the gradients to continue with."""
 
     @staticmethod
     def forward(ctx: Any, relay: Callable[[Gradients], Gradients], *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -205,7 +205,7 @@ class _Identity(Function):
 
 
 class _Layout:
-    """Where tensors stand among the arguments or outputs of a call, and zeros shaped as they are."""
+    """The positions of tensors among the arguments or outputs of a call, and zeros of their shapes."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.count = len(values)
@@ -213,14 +213,14 @@ class _Layout:
         self.shapes = {i: (values[i].shape, values[i].dtype, values[i].device) for i in self.positions}
 
     def spread(self, gradients: Gradients) -> Gradients:
-        """Return one gradient for each value: None where it is no tensor or nothing reached it."""
+        """Return one gradient for each value: None for values that are no tensors or have no gradient."""
         values: list[Any] = [None] * self.count
         for i, gradient in zip(self.positions, gradients):
             values[i] = gradient
         return tuple(values)
 
     def filled(self, gradients: Gradients) -> Gradients:
-        """Return `gradients`, one for each value, with zeros for the tensors that nothing reached."""
+        """Return `gradients`, one for each value, with zeros for tensors without a gradient."""
         return tuple(
             tl.zeros(self.shapes[i][0], dtype=self.shapes[i][1], device=self.shapes[i][2])
             if gradient is None and i in self.shapes
@@ -238,7 +238,7 @@ class _Boundary:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        # As they are now: a hook registered after the call does not see its gradients.
+        # A copy: a hook registered after the call does not see its gradients.
         self.hooks = tuple(module._backward_hooks.values())
         self.pre_hooks = tuple(module._backward_pre_hooks.values())
         self.inputs = _Layout(())
@@ -267,7 +267,7 @@ class _Boundary:
             return result
         if isinstance(result, Tensor):
             return replaced[0]
-        # A namedtuple takes its fields one by one.
+        # The constructor of a namedtuple takes its fields as separate arguments.
         return type(result)(*replaced) if hasattr(result, "_fields") else type(result)(replaced)
 
     def _outputs_reached(self, gradients: Gradients) -> Gradients:
@@ -311,7 +311,7 @@ class _Boundary:
 def _through(
     values: tuple[Any, ...], layout: _Layout, relay: Callable[[Gradients], Gradients]
 ) -> tuple[Any, ...] | None:
-    """Return `values` with its tensors sent through one identity node, or None where nothing requires grad."""
+    """Pass the tensors in `values` through one identity node; return None if none of them requires grad."""
     tensors = [values[i] for i in layout.positions]
     if not tl.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
         return None

@@ -20,7 +20,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """The keys of a module that a loaded state lacks, and those of the state that the module lacks."""
+    """The result of `load_state_dict`: keys missing in the state, and unexpected keys in it."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -32,7 +32,9 @@ class IncompatibleKeys(NamedTuple):
 
 
 class _PassModule:
-    """A load pre-hook that takes the module first; a class, not a closure, so that modules stay picklable."""
+    """A load pre-hook called with the module as its first argument; a class, not a closure, so that modules can be
+    pickled.
+    """
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook = hook
@@ -45,7 +47,7 @@ class _PassModule:
 class StateMethods:
     """The methods of `Module` that save and load its state."""
 
-    #: The version of what `_save_to_state_dict` writes; `_load_from_state_dict` finds it in `local_metadata`.
+    #: The version of the format of `_save_to_state_dict`, which `_load_from_state_dict` finds in `local_metadata`.
     _version: int = 1
 
     _parameters: dict[str, Parameter | None]
@@ -59,7 +61,7 @@ class StateMethods:
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     def get_extra_state(self) -> Any:
-        """Return what should be saved beside parameters and buffers; override it together with `set_extra_state`.
+        """Return the state to be saved beside parameters and buffers; override it together with `set_extra_state`.
 
         Same as PyTorch's method of that name.
         """
@@ -69,7 +71,7 @@ class StateMethods:
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` returned; called by `load_state_dict`.
+        """Restore the state returned by `get_extra_state`; called by `load_state_dict`.
 
         Same as PyTorch's method of that name.
         """
@@ -81,7 +83,7 @@ class StateMethods:
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """Return the parameters and persistent buffers of this module and those below it, by dotted name.
+        """Return the parameters and persistent buffers of this module and its submodules, by dotted name.
 
         The values are detached and share memory with the module's; with `keep_vars` they are the module's own. They
         are put into `destination` if given, under names that start with `prefix`.
@@ -100,7 +102,7 @@ class StateMethods:
             keep_vars = given.get("keep_vars", keep_vars)
         if destination is None:
             destination = OrderedDict()
-            # The modules' versions, which loading looks at.
+            # The modules' versions, which loading checks.
             destination._metadata = OrderedDict()
         metadata: dict[str, Any] = {"version": self._version}
         if hasattr(destination, "_metadata"):
@@ -121,7 +123,9 @@ class StateMethods:
         return destination  # type: ignore[no-any-return]
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Put the state of this module alone into `destination`; override it to save in another form."""
+        """Write the state of this module alone, without submodules, to `destination`; override it to save in another
+        form.
+        """
         for name, value in self._own_state():
             destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         if _defines(self, "get_extra_state"):
@@ -136,7 +140,7 @@ class StateMethods:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy `state_dict` into the parameters and buffers of this module and those below it.
+        """Copy `state_dict` into the parameters and buffers of this module and its submodules.
 
         Returns the keys that were missing and those that were unexpected; with `strict` either is a RuntimeError, as
         are shapes that differ. With `assign` the tensors of `state_dict` themselves become the module's, with their
@@ -206,10 +210,10 @@ class StateMethods:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Take the state of this module alone out of `state_dict`; override it to read another form.
+        """Load the state of this module alone, without submodules, from `state_dict`; override it to read another form.
 
-        Keys that start with `prefix` are this module's. What is wrong goes into the three lists, whose errors
-        `load_state_dict` raises together.
+        Keys that start with `prefix` are this module's. Errors go into the three lists; `load_state_dict` raises them
+        together.
         """
         for hook in tuple(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -241,7 +245,7 @@ class StateMethods:
                     unexpected_keys.append(key)
 
     def _load_one(self, name: str, value: Tensor, key: str, loaded: Any, assign: bool) -> str | None:
-        """Copy `loaded` into `value`, or put it in its place; return what is wrong, or None."""
+        """Copy `loaded` into `value`, or put it in its place; return an error message, or None."""
         if not isinstance(loaded, Tensor) and not hasattr(type(loaded), "__torch_function__"):
             return (
                 f'While copying the parameter named "{key}", expected tensorlike.Tensor or Tensor-like object from '
@@ -303,7 +307,7 @@ class StateMethods:
         return register_hook(hook, self._state_dict_hooks, flags=(self._state_dict_public_hooks,))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Like `register_state_dict_post_hook`; what the hook returns, unless None, replaces the state."""
+        """Like `register_state_dict_post_hook`; a result of the hook other than None replaces the state."""
         return register_hook(hook, self._state_dict_hooks)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -322,7 +326,7 @@ class StateMethods:
         return register_hook(_PassModule(hook, self) if with_module else hook, self._load_state_dict_pre_hooks)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have `hook(module, incompatible_keys)` run after this module's state and that of those below is loaded.
+        """Have `hook(module, incompatible_keys)` run after this module's state and that of its submodules is loaded.
 
         It may change the lists of `incompatible_keys` in place, and returns None.
 

@@ -1,4 +1,4 @@
-"""Activation functions as modules, element by element unless said otherwise."""
+"""Activation functions as modules, elementwise unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class SiLU(Module):
 
 
 class GELU(Module):
-    """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` takes a faster formula close to it.
+    """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` is a faster approximation.
 
     >>> import tensorlike as tl
     >>> tl.nn.GELU()(tl.tensor([-1.0, 2.0]))
@@ -237,7 +237,7 @@ class LogSoftmax(Module):
 
 
 class Hardtanh(Module):
-    """x cut off at `min_val` and `max_val`; AssertionError unless the first is smaller.
+    """x clamped to `min_val` and `max_val`; AssertionError unless the first is smaller.
 
     >>> import tensorlike as tl
     >>> tl.nn.Hardtanh()(tl.tensor([-3.0, 0.5, 2.0]))

@@ -1,4 +1,4 @@
-"""A softmax over many classes that spends less on rare ones."""
+"""Adaptive softmax: a softmax over many classes, with smaller projections for rare ones."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         self.head.reset_parameters()
         for cluster in self.tail:
             for linear in cluster.children():
@@ -111,7 +111,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         batched = target.dim() > 0
         if not batched:
             input, target = input.unsqueeze(0), target.unsqueeze(0)
-        # What the head is asked for, and what the clusters add: zero for the classes of the head.
+        # The class or cluster to look up in the head, and the term added by the cluster: zero for the head's classes.
         asked = target
         extra = input.new_zeros(tuple(target.shape))
         for i, tail in enumerate(self.tail):

@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["MultiheadAttention"]
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A `Linear` under the name that PyTorch gives the last layer of an attention: nothing here is quantized.
+    """A `Linear`, under the name that PyTorch gives the output projection of an attention; there is no quantization
+    here.
 
     >>> import tensorlike as tl
     >>> tl.nn.MultiheadAttention(4, 2).out_proj
@@ -33,7 +34,7 @@ class MultiheadAttention(Module):
     The query has the shape (L, N, embed_dim), the key (S, N, kdim), the value (S, N, vdim); (N, L, ...) and (N, S, ...)
     with `batch_first`; all may be without the batch N. `kdim` and `vdim` are `embed_dim` unless given. Returns the
     output, of the query's shape, and the weights (N, L, S), for which see `nn.functional.multi_head_attention_forward`.
-    `add_bias_kv` adds a key and a value that are learned, `add_zero_attn` ones of zeros; `dropout` is the probability
+    `add_bias_kv` adds a learned key and value, `add_zero_attn` a key and value of zeros; `dropout` is the probability
     of zeros among the weights in training.
 
     >>> import tensorlike as tl
@@ -133,7 +134,7 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         turned = self.batch_first and query.dim() == 3
         if turned:
-            # What is one tensor stays one: it is projected by one product.
+            # Query, key and value that are one tensor stay one: it is projected by one product.
             same_key, same_value = key is query, value is key
             query = query.transpose(0, 1)
             key = query if same_key else key.transpose(0, 1)

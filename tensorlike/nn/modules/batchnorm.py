@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Norm(Module):
-    """What batch and instance normalization share: parameters and running statistics of channels."""
+    """Base class of batch and instance normalization: parameters and running statistics of channels."""
 
     #: Version 2 has `num_batches_tracked`.
     _version = 2
@@ -69,7 +69,7 @@ class Norm(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the statistics gathered so far."""
+        """Reset the running statistics."""
         if self.track_running_stats:
             for statistic, value in (
                 (self.running_mean, 0),
@@ -80,7 +80,7 @@ class Norm(Module):
                     statistic.fill_(value)
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew, and forget the statistics gathered so far."""
+        """Initialise the parameters again, and reset the running statistics."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -109,7 +109,7 @@ class Norm(Module):
         version = local_metadata.get("version")
         key = prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
-            # Saved before there was such a buffer.
+            # A state saved before this buffer existed.
             tracked = self.num_batches_tracked
             known = tracked is not None and not tracked.is_meta
             state_dict[key] = tracked if known else tl.tensor(0, dtype=tl.long)
@@ -119,7 +119,7 @@ class Norm(Module):
 
 
 class _BatchNorm(Norm):
-    #: How many dimensions the input may have.
+    #: The numbers of dimensions that the input may have.
     _input_dims: ClassVar[tuple[int, ...]]
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -136,7 +136,7 @@ class _BatchNorm(Norm):
                 # Without a momentum the statistics are the mean over all batches seen.
                 factor = 1.0 / float(self.num_batches_tracked)
         from_batch = self.training or (self.running_mean is None and self.running_var is None)
-        # While training without tracking the buffers are left alone.
+        # Training without tracking does not change the buffers.
         updated = not self.training or self.track_running_stats
         return F.batch_norm(
             input,
@@ -151,11 +151,11 @@ class _BatchNorm(Norm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Brings each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1, then scales it.
+    """Batch normalization: standardizes each channel of (batch, channels) or (batch, channels, length), then scales it.
 
-    While training, mean and variance are those of the batch, and `running_mean` and `running_var` follow them by
-    `momentum` (None: they are the mean over all batches); in evaluation mode those two are used. With `affine` there
-    is a learned `weight` and, with `bias`, a learned `bias` for each channel.
+    While training, mean and variance are those of the batch, and `running_mean` and `running_var` are moving averages
+    of them with `momentum` (None: averages over all batches), used in evaluation mode. With `affine` there is a learned
+    `weight` and, with `bias`, a learned `bias` for each channel.
 
     >>> import tensorlike as tl
     >>> tl.nn.BatchNorm1d(2, affine=False)(tl.tensor([[1.0, 10.0], [3.0, 30.0]]))
@@ -169,7 +169,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Brings each channel of (batch, channels, height, width) to mean 0 and variance 1; as `BatchNorm1d` otherwise.
+    """Batch normalization of (batch, channels, height, width); see `BatchNorm1d`.
 
     >>> import tensorlike as tl
     >>> module = tl.nn.BatchNorm2d(3)
@@ -183,7 +183,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Brings each channel of (batch, channels, depth, height, width) to mean 0 and variance 1; see `BatchNorm1d`.
+    """Batch normalization of (batch, channels, depth, height, width); see `BatchNorm1d`.
 
     >>> import tensorlike as tl
     >>> tl.nn.BatchNorm3d(3)(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
@@ -196,7 +196,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class LazyNorm(LazyModuleMixin, Norm):
-    """What lazy normalization layers share: they take the number of channels from their first input."""
+    """Base class of lazy normalization layers, which take the number of channels from their first input."""
 
     weight: Any
     bias: Any
@@ -214,7 +214,7 @@ class LazyNorm(LazyModuleMixin, Norm):
         *,
         bias: bool = True,
     ) -> None:
-        # Norm's own arguments, whatever the class between them takes.
+        # Pass Norm's own arguments: the class in between may have another signature.
         Module.__init__(self)
         options: dict[str, Any] = {"device": device, "dtype": dtype}
         self.num_features = 0
@@ -231,7 +231,7 @@ class LazyNorm(LazyModuleMixin, Norm):
         self._make_lazy()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew, and forget the statistics, once there are any."""
+        """Initialise the parameters and reset the statistics, if they are materialized."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
@@ -248,7 +248,7 @@ class LazyNorm(LazyModuleMixin, Norm):
         super()._infer_parameters(args, kwargs)
         known = self.running_mean if self.weight is None else self.weight
         if self.num_features == 0 and known is not None:
-            # The shapes came from a state that was loaded.
+            # Already materialized by loading a state.
             self.num_features = known.shape[0]
 
 

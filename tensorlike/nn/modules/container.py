@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters in an order or by name."""
+"""Containers of modules or parameters: sequences, lists and dicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _position(index: SupportsIndex, size: int) -> int:
 
 
 def _pairs(kind: str, source: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the key/value pairs of `source`, which has to be an iterable of them."""
+    """Yield the key/value pairs of `source`; raise unless it is an iterable of pairs."""
     for number, pair in enumerate(source):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{kind} update sequence element #{number} should be Iterable; is {type(pair).__name__}")
@@ -38,7 +38,7 @@ def _pairs(kind: str, source: Any) -> Iterator[tuple[str, Any]]:
 
 
 class _ModuleSequence(Module):
-    """Modules in an order, under the names 0, 1, ..."""
+    """A sequence of modules, named 0, 1, ..."""
 
     _modules: dict[str, Any]
 
@@ -64,7 +64,7 @@ class _ModuleSequence(Module):
         self._put(list(self._modules.values()))
 
     def _put(self, modules: list[Any]) -> None:
-        """Hold `modules` and nothing else, named by position."""
+        """Replace the contents by `modules`, named by position."""
         self.__dict__["_modules"] = {str(number): module for number, module in enumerate(modules)}
 
     def append(self, module: Module) -> Self:
@@ -73,7 +73,7 @@ class _ModuleSequence(Module):
         return self
 
     def pop(self, index: SupportsIndex) -> Module:
-        """Remove the module at `index`, and return it; those behind it move up."""
+        """Remove the module at `index` and return it; the following ones move up."""
         name = self._name_at(index)
         module: Module = self._modules[name]
         del self[index]
@@ -81,7 +81,7 @@ class _ModuleSequence(Module):
 
 
 class Sequential(_ModuleSequence):
-    """Modules called one after the other, each with what the one before returned.
+    """A chain of modules, each called with the result of the one before.
 
     Takes the modules, or an ordered dict of them with their names.
 
@@ -117,14 +117,14 @@ class Sequential(_ModuleSequence):
     def __getitem__(self, index: SupportsIndex) -> Module: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Module:
         if isinstance(index, slice):
-            # The parts of a Sequential keep the names they have in the whole.
+            # The modules of a slice keep their names.
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._name_at(index)]  # type: ignore[no-any-return]
 
     def insert(self, index: int, module: Module) -> Self:
         """Put `module` before the one at `index`, and return self.
 
-        Raises IndexError out of range, and TypeError for what is no module.
+        Raises IndexError out of range, and TypeError for values other than modules.
         """
         if not isinstance(module, Module):
             raise TypeError(f"Sequential.insert(): {type_name(module)} is not a Module subclass")
@@ -171,7 +171,7 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list whose modules belong to the module that holds it.
+    """A list of modules that are registered as submodules.
 
     >>> import tensorlike as tl
     >>> layers = tl.nn.ModuleList([tl.nn.Linear(2, 2) for _ in range(3)])
@@ -198,7 +198,8 @@ class ModuleList(_ModuleSequence):
         return self._modules[self._name_at(index)]  # type: ignore[no-any-return]
 
     def insert(self, index: int, module: Module) -> None:
-        """Put `module` before the one at `index`, as `list.insert` does; TypeError for what is no module."""
+        """Put `module` before the one at `index`, as `list.insert` does; raise TypeError for values other than modules.
+        """
         if not isinstance(module, Module):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
         modules = list(self._modules.values())
@@ -235,7 +236,7 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """A dict whose modules belong to the module that holds it; it keeps the order in which they were added.
+    """A dict of modules that are registered as submodules; keeps insertion order.
 
     >>> import tensorlike as tl
     >>> activations = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
@@ -289,7 +290,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add or replace the modules of `modules`: a mapping, or an iterable of names and modules."""
+        """Add or replace the items of `modules`: a mapping, or an iterable of names and modules."""
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleDict.update should be called with an iterable of key/value pairs, but got "
@@ -301,7 +302,7 @@ class ModuleDict(Module):
 
 
 def _shown(value: Any, kind: str) -> str:
-    """Return the text of an element of a parameter container; tensors by their type `kind` and size."""
+    """Return the text of an element of a parameter container: of tensors the type `kind` and the size."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(n) for n in value.shape)
@@ -315,7 +316,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list whose parameters belong to the module that holds it; tensors are made parameters.
+    """A list of parameters that are registered; tensors are converted to parameters.
 
     >>> import tensorlike as tl
     >>> weights = tl.nn.ParameterList([tl.ones(2), tl.zeros(3)])
@@ -378,7 +379,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict whose parameters belong to the module that holds it; tensors are made parameters. Keys are strings.
+    """A dict of parameters that are registered; tensors are converted to parameters. Keys are strings.
 
     >>> import tensorlike as tl
     >>> weights = tl.nn.ParameterDict({"left": tl.ones(2)})
@@ -391,7 +392,7 @@ class ParameterDict(Module):
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        # A dict, for its order; what the keys stand for are attributes, so that modules and buffers register as well.
+        # A dict, for its order; the values are attributes, so that modules and buffers are registered too.
         self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)
@@ -412,7 +413,7 @@ class ParameterDict(Module):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if self._checked(key) not in self._keys and hasattr(self, key):
-            # As an attribute it would hide what the module needs, such as `keys`.
+            # As an attribute it would hide a method such as `keys`.
             raise KeyError(f"attribute '{key}' already exists")
         setattr(self, key, _as_parameter(value))
         self._keys[key] = None
@@ -438,7 +439,7 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return what `key` stands for, after adding `default` for it when there is none."""
+        """Return the value of `key`, after setting it to `default` if it is missing."""
         if key not in self._keys:
             self[key] = default
         return self[key]
@@ -449,24 +450,24 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove `key`, and return what it stood for; AttributeError when there is none."""
+        """Remove `key` and return its value; raise AttributeError if it is missing."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the key added last, and return it with what it stood for; KeyError when there is none."""
+        """Remove the key added last; return it and its value; raise KeyError if empty."""
         key = next(reversed(self._keys), None)
         if key is None:
             raise KeyError("popitem(): the ParameterDict is empty")
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return what `key` stands for, or `default`."""
+        """Return the value of `key`, or `default`."""
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Return a new ParameterDict in which each of `keys` stands for `default`."""
+        """Return a new ParameterDict with the value `default` for each of `keys`."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Iterable[str]:
@@ -474,15 +475,15 @@ class ParameterDict(Module):
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Return the keys and what they stand for."""
+        """Return the keys and values."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """Return what the keys stand for."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add or replace what `parameters` holds: a mapping, or an iterable of keys and values.
+        """Add or replace the items of `parameters`: a mapping, or an iterable of keys and values.
 
         From an unordered mapping the keys are taken in their sorted order.
         """

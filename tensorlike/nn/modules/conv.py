@@ -23,11 +23,11 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class Convolution(Module):
-    """What convolutions of all dimensions share: their arguments, parameters and text."""
+    """Base class of convolutions: their arguments, parameters and text."""
 
     weight: Parameter
     bias: Parameter | None
-    #: How many dimensions the kernel moves along.
+    #: The number of spatial dimensions.
     _dimensions: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
     _transposed: ClassVar[bool] = False
@@ -91,7 +91,7 @@ class Convolution(Module):
         return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
 
     def _pad_argument(self) -> tuple[int, ...]:
-        """Return the padding as `pad` wants it: the last dimension first, each from the left and from the right."""
+        """Return the padding in the form of `pad`: the last dimension first, each with both sides."""
         if self.padding == "valid":
             return (0, 0) * len(self.kernel_size)
         if self.padding == "same":
@@ -102,7 +102,7 @@ class Convolution(Module):
         return tuple(amount for side in reversed(sides) for amount in side)
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -142,8 +142,8 @@ class Convolution(Module):
 class Conv1d(Convolution):
     """The cross-correlation of (batch, in_channels, length) with a kernel, giving (batch, out_channels, length').
 
-    `padding` is a number, "valid" (none) or "same" (as much as keeps the length, with stride 1); `padding_mode` is
-    "zeros", "reflect", "replicate" or "circular". `weight` is (out_channels, in_channels / groups, kernel_size).
+    `padding` is a number, "valid" (none) or "same" (the length is kept, only with stride 1); `padding_mode` is "zeros",
+    "reflect", "replicate" or "circular". `weight` is (out_channels, in_channels / groups, kernel_size).
 
     >>> import tensorlike as tl
     >>> tl.nn.Conv1d(2, 4, 3, padding="same")(tl.ones(1, 2, 8)).shape == (1, 4, 8)
@@ -189,7 +189,7 @@ class Conv3d(Convolution):
 
 
 class LazyConvolution(LazyModuleMixin):
-    """What lazy convolutions share: they take the number of input channels from their first input."""
+    """Base class of lazy convolutions, which take the number of input channels from their first input."""
 
     weight: Any
     bias: Any
@@ -206,16 +206,16 @@ class LazyConvolution(LazyModuleMixin):
 
     def _check_channels(self, in_channels: int, out_channels: int, groups: int) -> None:
         if in_channels or groups <= 0:
-            # Before the first input there is nothing to divide.
+            # The number of channels is unknown before the first input.
             super()._check_channels(in_channels, out_channels, groups)  # type: ignore[misc]
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew, once there are any."""
+        """Initialise the parameters again, if they are materialized."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters the shapes that the channels of `input` ask for."""
+        """Materialize the parameters for the channels of `input`."""
         if not self.has_uninitialized_params():
             return
         this: Any = self
@@ -230,7 +230,7 @@ class LazyConvolution(LazyModuleMixin):
     def _infer_parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         super()._infer_parameters(args, kwargs)
         if self.in_channels == 0:
-            # The shapes came from a state that was loaded.
+            # Already materialized by loading a state.
             this: Any = self
             self.in_channels = self.weight.shape[0] if this.transposed else self.weight.shape[1] * self.groups
 

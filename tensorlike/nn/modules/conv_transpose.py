@@ -49,7 +49,7 @@ class _TransposedConvolution(Convolution):
         self.output_padding = repeated(output_padding, self._dimensions)
 
     def _extra_rows(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
-        """Return by how much the output is longer than the shortest one that windows of the input come from."""
+        """Return the output padding that gives the requested output size."""
         if output_size is None:
             return self.output_padding
         count = self._dimensions
@@ -87,11 +87,12 @@ class _TransposedConvolution(Convolution):
 
 
 class ConvTranspose1d(_TransposedConvolution):
-    """The gradient of `Conv1d` by its input: (batch, in_channels, length) becomes (batch, out_channels, length').
+    """The transposed convolution, the gradient of `Conv1d` by its input: (batch, channels, length) to (batch, out,
+    length').
 
-    `output_padding` makes the output longer at its end, where the strided `Conv1d` would not look; so does
-    `output_size`, which `forward` takes. `weight` is (in_channels, out_channels / groups, kernel_size). Raises
-    ValueError for a padding mode other than "zeros".
+    `output_padding` makes the output longer at its end, since several lengths give the same output of the strided
+    `Conv1d`; so does `output_size`, an argument of `forward`. `weight` is (in_channels, out_channels / groups,
+    kernel_size). Raises ValueError for a padding mode other than "zeros".
 
     >>> import tensorlike as tl
     >>> module = tl.nn.ConvTranspose1d(2, 4, 3, stride=2)
@@ -106,7 +107,8 @@ class ConvTranspose1d(_TransposedConvolution):
 
 
 class ConvTranspose2d(_TransposedConvolution):
-    """The gradient of `Conv2d` by its input; the arguments are those of `ConvTranspose1d`, in two dimensions.
+    """The transposed convolution, the gradient of `Conv2d` by its input; the arguments are those of `ConvTranspose1d`,
+    in two dimensions.
 
     >>> import tensorlike as tl
     >>> tl.nn.ConvTranspose2d(3, 6, 3, stride=2)(tl.ones(1, 3, 4, 4)).shape == (1, 6, 9, 9)
@@ -120,7 +122,8 @@ class ConvTranspose2d(_TransposedConvolution):
 
 
 class ConvTranspose3d(_TransposedConvolution):
-    """The gradient of `Conv3d` by its input; the arguments are those of `ConvTranspose1d`, in three dimensions.
+    """The transposed convolution, the gradient of `Conv3d` by its input; the arguments are those of `ConvTranspose1d`,
+    in three dimensions.
 
     >>> import tensorlike as tl
     >>> tl.nn.ConvTranspose3d(2, 4, 2)(tl.ones(1, 2, 2, 2, 2)).shape == (1, 4, 3, 3, 3)

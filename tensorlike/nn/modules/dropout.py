@@ -80,7 +80,7 @@ class Dropout3d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """While training, sets elements with probability `p` to what SELU tends to, keeping mean and variance.
+    """While training, sets elements with probability `p` to SELU's negative limit, keeping mean and variance.
 
     >>> import tensorlike as tl
     >>> module = tl.nn.AlphaDropout(p=0.5)

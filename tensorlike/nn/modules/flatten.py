@@ -12,7 +12,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Makes the dimensions from `start_dim` to `end_dim` one.
+    """Flattens the dimensions from `start_dim` to `end_dim` into one.
 
     >>> import tensorlike as tl
     >>> tl.nn.Flatten()(tl.ones(4, 2, 3)).shape == (4, 6)
@@ -34,7 +34,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Makes the dimension `dim` several, of the sizes `unflattened_size`; one of them may be -1.
+    """Splits the dimension `dim` into several of the sizes `unflattened_size`; one of them may be -1.
 
     Raises TypeError when `unflattened_size` is no tuple or list of integers.
 

@@ -1,4 +1,4 @@
-"""Instance normalization layers: each channel of each sample by itself."""
+"""Instance normalization layers, which normalize each channel of each sample separately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class _InstanceNorm(Norm):
-    #: How many dimensions follow the channels.
+    #: The number of dimensions after the channels.
     _dimensions: ClassVar[int]
 
     def __init__(
@@ -101,11 +101,11 @@ class _InstanceNorm(Norm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Brings each channel of each sample of (batch, channels, length) to mean 0 and variance 1.
+    """Instance normalization: standardizes each channel of each sample of (batch, channels, length).
 
     With `affine` there is a learned `weight` and, with `bias`, a learned `bias` for each channel. With
-    `track_running_stats` the running mean and variance follow those of the batches and are used in evaluation mode. The
-    batch may be missing. Raises ValueError for other numbers of dimensions or channels.
+    `track_running_stats` moving averages of mean and variance are kept, and used in evaluation mode. The batch may be
+    missing. Raises ValueError for other numbers of dimensions or channels.
 
     >>> import tensorlike as tl
     >>> tl.nn.InstanceNorm1d(1)(tl.tensor([[[1.0, 3.0]]]))
@@ -118,7 +118,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Brings each channel of each sample of (batch, channels, height, width) to mean 0 and variance 1.
+    """Instance normalization of (batch, channels, height, width).
 
     The arguments are those of `InstanceNorm1d`.
 
@@ -133,7 +133,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Brings each channel of each sample of (batch, channels, depth, height, width) to mean 0 and variance 1.
+    """Instance normalization of (batch, channels, depth, height, width).
 
     The arguments are those of `InstanceNorm1d`.
 

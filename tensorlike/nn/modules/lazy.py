@@ -1,4 +1,4 @@
-"""Modules that find the sizes of their parameters from their first input."""
+"""Lazy modules, which infer the shapes of their parameters from their first input."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """What makes a module lazy: its first call, or loading a state, gives its parameters their shapes.
+    """Base class of lazy modules: the first call, or loading a state, gives the parameters their shapes.
 
     A lazy module registers `nn.UninitializedParameter`s (and buffers) in its `__init__` and materializes them in
-    `initialize_parameters`, which takes what `forward` takes. After the first call its class becomes `cls_to_become`.
+    `initialize_parameters`, which is called with the arguments of `forward`. After the first call its class becomes
+    `cls_to_become`.
 
     >>> import tensorlike as tl
     >>> class Scale(tl.nn.modules.lazy.LazyModuleMixin, tl.nn.Module):
@@ -33,7 +34,7 @@ class LazyModuleMixin:
     Source: PyTorch's `torch.nn.modules.lazy.LazyModuleMixin`.
     """
 
-    #: What the module's class becomes once its parameters are initialized; None leaves it.
+    #: The class of the module after its parameters are initialized; None keeps it.
     cls_to_become: ClassVar[type | None] = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -68,7 +69,7 @@ class LazyModuleMixin:
 
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Give parameters that have no shape yet that of what is loaded into them, and load it."""
+        """Materialize parameters without a shape for the loaded tensors, and load these."""
         this: Any = self
         for name, value in itertools.chain(this._parameters.items(), this._buffers.items()):
             loaded = state_dict.get(prefix + name)
@@ -78,6 +79,6 @@ class LazyModuleMixin:
         super()._load_from_state_dict(state_dict, prefix, *rest)  # type: ignore[misc]
 
 
-# A function, no method: a hook that knew its module would be a cycle.
+# A function, not a method: a hook with a reference to its module would be a cycle.
 def _infer(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     module._infer_parameters(args, kwargs)

@@ -19,7 +19,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """A module that returns its input; it takes any arguments, so that it can stand in for any other.
+    """A module that returns its input; takes any arguments, so that it can replace any other module.
 
     >>> import tensorlike as tl
     >>> tl.nn.Identity(54, unused=True)(tl.ones(2))
@@ -65,7 +65,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         # With this slope the bound comes out as 1 / sqrt(in_features).
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -119,7 +119,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -163,12 +163,12 @@ class LazyLinear(LazyModuleMixin, Linear):
         self._make_lazy()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew, once there are any."""
+        """Initialise the parameters again, if they are materialized."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Give the parameters the shapes that the last dimension of `input` asks for."""
+        """Materialize the parameters for the last dimension of `input`."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))
@@ -179,5 +179,5 @@ class LazyLinear(LazyModuleMixin, Linear):
     def _infer_parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         super()._infer_parameters(args, kwargs)
         if self.in_features == 0:
-            # The shapes came from a state that was loaded.
+            # Already materialized by loading a state.
             self.in_features = self.weight.shape[-1]

@@ -1,4 +1,4 @@
-"""The cross entropy of scores that a linear layer of its own makes."""
+"""The cross entropy of the scores of a built-in linear layer."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ def _is_method(method: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` works a batch off in pieces, so that not all scores are in memory at once.
+    """The chunking of a batch in `linear_cross_entropy`, which keeps the scores of one chunk in memory at a time.
 
-    A piece has `batch_chunk_size` rows. Where that is None, "aspect_ratio" makes the scores of a piece as large as the
+    A chunk has `batch_chunk_size` rows. Where that is None, "aspect_ratio" makes the scores of a chunk as large as the
     input, "aspect_ratio:N" an N-th of that, "auto" chooses, and None takes all rows. Gradients are added up in
     `acc_dtype`, in single precision or better when it is None; `acc_policy` and `allow_retain_graph` are accepted and
-    make no difference: that sum is kept, and a graph can always be gone through again. Raises ValueError for values
-    that mean nothing.
+    make no difference: that sum is kept, and a graph can always be used again. Raises ValueError for invalid values.
 
     >>> import tensorlike as tl
     >>> tl.nn.LinearCrossEntropyOptions(batch_chunk_size=2).batch_chunk_size
@@ -68,7 +67,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
     """The cross entropy of the scores `linear(input)` and the target: classes, or their probabilities.
 
     The input is (batch, in_features) or (in_features,); with `out_features` there are that many scores for each class,
-    and the target has these dimensions behind the batch. The rest is as in `CrossEntropyLoss`; for `options` see
+    and the target has these dimensions after the batch. The rest is as in `CrossEntropyLoss`; for `options` see
     `LinearCrossEntropyOptions`.
 
     >>> import tensorlike as tl

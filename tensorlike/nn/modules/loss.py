@@ -1,7 +1,7 @@
 """Loss functions as modules.
 
-`reduction` says what becomes of the losses: their "mean", their "sum", or "none" for the losses themselves.
-`size_average` and `reduce` are older spellings of it.
+`reduction` is "mean", "sum", or "none" for the losses themselves. `size_average` and `reduce` are older spellings of
+it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _reduction(size_average: bool | None, reduce: bool | None) -> str:
-    """Return what the older arguments mean, and warn of them."""
+    """Return the reduction that the older arguments mean, with a deprecation warning."""
     if reduce is not None and not reduce:
         reduction = "none"
     else:
@@ -47,7 +47,7 @@ def _reduction(size_average: bool | None, reduce: bool | None) -> str:
 
 
 class Loss(Module):
-    """What losses share: the reduction."""
+    """Base class of losses: the reduction."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Loss(Module):
 
 
 class WeightedLoss(Loss):
-    """What losses with a weight for each class share."""
+    """Base class of losses with a weight for each class."""
 
     weight: Tensor | None
 
@@ -204,7 +204,7 @@ class NLLLoss(WeightedLoss):
 class CrossEntropyLoss(WeightedLoss):
     """The cross entropy of the scores `input` (batch, classes, ...) and `target`: classes, or their probabilities.
 
-    `weight` weighs the classes; targets equal to `ignore_index` do not count; `label_smoothing` is the part of the
+    `weight` weighs the classes; targets equal to `ignore_index` are ignored; `label_smoothing` is the fraction of the
     target that is spread over all classes.
 
     >>> import tensorlike as tl
@@ -284,7 +284,7 @@ class BCEWithLogitsLoss(WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` of images, by the name it had before it took any number of dimensions; creating one warns.
+    """`NLLLoss` of images, under its name from before it took any number of dimensions; creating one warns.
 
     Source: PyTorch's `torch.nn.NLLLoss2d`.
     """
@@ -370,11 +370,11 @@ class GaussianNLLLoss(Loss):
 
 
 class CTCLoss(Loss):
-    """The negative log-likelihood of target sequences, whichever way they are aligned with longer inputs.
+    """The negative log-likelihood of target sequences, summed over all alignments with longer inputs.
 
     `forward` takes log-probabilities (time, batch, classes), the targets, and the lengths of both; see
-    `nn.functional.ctc_loss`. `blank` is the class of no label; with `zero_infinity` targets that do not fit cost
-    nothing.
+    `nn.functional.ctc_loss`. `blank` is the class of no label; with `zero_infinity` infinite losses, of targets too
+    long for the input, are 0.
 
     >>> import tensorlike as tl
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)

@@ -63,7 +63,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     training: bool
 
     def __init__(self) -> None:
-        # Straight into the instance dict: `__setattr__` below would look each value over for nothing.
+        # Straight into the instance dict: `__setattr__` below would check each value needlessly.
         state = self.__dict__
         state["training"] = True
         state["_parameters"] = {}
@@ -95,8 +95,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter called `name`; None makes the name known without a parameter.
 
-        Raises TypeError for what is no Parameter, KeyError for a name that is taken or no identifier's, ValueError
-        for a parameter that was computed.
+        Raises TypeError for values other than a Parameter, KeyError for a name that is taken, empty or has a dot,
+        ValueError for a tensor that is no leaf.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Module()
@@ -127,8 +127,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a buffer called `name`: a tensor that is part of the module's state and no parameter.
 
-        Buffers move with the module and, if `persistent`, are in `state_dict`. Raises TypeError for what is no
-        tensor and KeyError for a name that is taken or no identifier's.
+        Buffers move with the module and, if `persistent`, are in `state_dict`. Raises TypeError for values other than
+        tensors and KeyError for a name that is taken, empty or has a dot.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Module()
@@ -159,7 +159,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule called `name`, which becomes an attribute.
 
-        Raises TypeError for what is no module and KeyError for a name that is taken, empty or has a dot.
+        Raises TypeError for values other than modules and KeyError for a name that is taken, empty or has a dot.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Module()
@@ -182,7 +182,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
         if name in table:
             return
-        # A name with a dot first: hasattr() of the others may run a property.
+        # Check for a dot first: hasattr() may run a property.
         if "." in name:
             detail = f", got: {name}" if kind == "module" else ""
             raise KeyError(f'{kind} name can\'t contain "."{detail}')
@@ -251,7 +251,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             super().__setattr__(name, value)
 
     def _forget(self, name: str, *tables: str) -> None:
-        """Remove what else is called `name`."""
+        """Remove `name` from the other registries (parameters, buffers, modules) and the attributes."""
         state = self.__dict__
         state.pop(name, None)
         for table in tables:
@@ -275,7 +275,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         # The modules of a Sequential are called 0, 1, ...: nothing to complete after a dot.
         return sorted(name for name in names if not name[0].isdigit())
 
-    # What is inside
+    # Contents
 
     def get_submodule(self, target: str) -> Module:
         """Return the submodule of that dotted name; the module itself for an empty one.
@@ -300,7 +300,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put `module` at that dotted name; with `strict` there must be one already.
 
-        Raises AttributeError when there is nothing on the way, ValueError for an empty name or what is no module.
+        Raises AttributeError when a module on the path is missing, ValueError for an empty name or a value other than a
+        module.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Sequential(tl.nn.ReLU())
@@ -353,7 +354,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Yield this module and all below it with their dotted names, each module once unless told otherwise.
+        """Yield this module and all its submodules with their dotted names, each once unless `remove_duplicate` is
+        False.
 
         >>> import tensorlike as tl
         >>> [name for name, module in tl.nn.Sequential(tl.nn.Sequential(tl.nn.ReLU())).named_modules()]
@@ -373,11 +375,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """Yield this module and all below it. Same as PyTorch's method of that name."""
+        """Yield this module and all its submodules. Same as PyTorch's method of that name."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the modules right below this one with their names, each module once.
+        """Yield the direct submodules with their names, each once.
 
         Same as PyTorch's method of that name.
         """
@@ -388,13 +390,13 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Yield the modules right below this one. Same as PyTorch's method of that name."""
+        """Yield the direct submodules. Same as PyTorch's method of that name."""
         return (module for _, module in self.named_children())
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yield the parameters with their dotted names, those of modules below too if `recurse`.
+        """Yield the parameters with their dotted names, those of submodules too if `recurse`.
 
         >>> import tensorlike as tl
         >>> [name for name, parameter in tl.nn.Sequential(tl.nn.Linear(2, 3)).named_parameters()]
@@ -405,13 +407,13 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield the parameters, what an optimizer is handed. Same as PyTorch's method of that name."""
+        """Yield the parameters, to be passed to an optimizer. Same as PyTorch's method of that name."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield the buffers with their dotted names, those of modules below too if `recurse`.
+        """Yield the buffers with their dotted names, those of submodules too if `recurse`.
 
         Same as PyTorch's method of that name.
         """
@@ -435,10 +437,10 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                     seen.add(id(value))
                 yield (f"{path}.{name}" if path else name), value
 
-    # Changing what is inside
+    # Changing the contents
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call `fn` with every module below this one, then with this one, and return it.
+        """Call `fn` with every submodule, then with this module, and return it.
 
         >>> import tensorlike as tl
         >>> module = tl.nn.Sequential(tl.nn.Linear(1, 1)).apply(lambda module: print(type(module).__name__))
@@ -453,7 +455,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Put this module and those below it into training mode, or into evaluation mode when `mode` is False.
+        """Put this module and its submodules into training mode, or into evaluation mode when `mode` is False.
 
         >>> import tensorlike as tl
         >>> tl.nn.Sequential(tl.nn.Dropout()).train(False)[0].training
@@ -469,7 +471,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self
 
     def eval(self) -> Self:
-        """Put this module and those below it into evaluation mode. Same as PyTorch's method of that name."""
+        """Put this module and its submodules into evaluation mode. Same as PyTorch's method of that name."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -498,7 +500,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Return what `repr` shows between the parentheses before the submodules; one line, or several.
+        """Return the part of `repr` between the parentheses before the submodules; one line, or several.
 
         Same as PyTorch's method of that name.
         """

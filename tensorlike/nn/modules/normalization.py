@@ -1,4 +1,4 @@
-"""Normalization of each sample by itself."""
+"""Normalization layers that treat each sample separately."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Affine(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -36,7 +36,7 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """Brings the last dimensions, of the shape `normalized_shape`, to mean 0 and variance 1.
+    """Layer normalization: standardizes over the last dimensions, of the shape `normalized_shape`.
 
     With `elementwise_affine` there is a learned `weight` and, with `bias`, a learned `bias` of that shape. `eps` is
     added to the variance.
@@ -76,7 +76,7 @@ class LayerNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Brings each of `num_groups` groups of channels of (batch, channels, ...) to mean 0 and variance 1.
+    """Group normalization: standardizes each of `num_groups` groups of channels of (batch, channels, ...).
 
     With `affine` there is a learned `weight` and, with `bias`, a learned `bias` for each channel. Raises ValueError
     unless `num_channels` is a multiple of `num_groups`.
@@ -119,7 +119,7 @@ class GroupNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """Divides by the root of the mean of squares over the last dimensions, of the shape `normalized_shape`.
+    """Divides by the root mean square over the last dimensions, of the shape `normalized_shape`.
 
     With `elementwise_affine` there is a learned `weight` of that shape. `eps`, added to the mean, is the smallest
     difference of the input's dtype when None.
@@ -149,7 +149,7 @@ class RMSNorm(_Affine):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         if self.weight is not None:
             init.ones_(self.weight)
 

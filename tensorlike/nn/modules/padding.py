@@ -32,7 +32,7 @@ Sizes = int | tuple[int, ...]
 
 
 class _Pad(Module):
-    #: How many dimensions are padded.
+    #: The number of padded dimensions.
     _dimensions: ClassVar[int]
     _mode: ClassVar[str]
 
@@ -84,7 +84,7 @@ class _CircularPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Puts `value` before and after the last dimension.
+    """Pads the last dimension with `value`.
 
     `padding` is one amount for both sides, or one for each; negative amounts cut off.
 
@@ -99,7 +99,7 @@ class ConstantPad1d(_ConstantPad):
 
 
 class ConstantPad2d(_ConstantPad):
-    """Puts `value` around the last two dimensions; `padding` is one amount, or (left, right, top, bottom).
+    """Pads the last two dimensions with `value`; `padding` is one amount, or (left, right, top, bottom).
 
     >>> import tensorlike as tl
     >>> tl.nn.ConstantPad2d((1, 0, 0, 1), 9)(tl.tensor([[1.0, 2.0]]))
@@ -113,7 +113,7 @@ class ConstantPad2d(_ConstantPad):
 
 
 class ConstantPad3d(_ConstantPad):
-    """Puts `value` around the last three dimensions; `padding` is one amount, or two for each, the last first.
+    """Pads the last three dimensions with `value`; `padding` is one amount, or two for each, the last first.
 
     >>> import tensorlike as tl
     >>> tl.nn.ConstantPad3d(1, 0)(tl.ones(2, 2, 2)).shape == (4, 4, 4)
@@ -126,7 +126,7 @@ class ConstantPad3d(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Puts zeros before and after the last dimension; `padding` is as in `ConstantPad1d`.
+    """Pads the last dimension with zeros; `padding` is as in `ConstantPad1d`.
 
     >>> import tensorlike as tl
     >>> tl.nn.ZeroPad1d(1)(tl.tensor([1.0, 2.0]))
@@ -137,7 +137,7 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Puts zeros around the last two dimensions; `padding` is as in `ConstantPad2d`.
+    """Pads the last two dimensions with zeros; `padding` is as in `ConstantPad2d`.
 
     >>> import tensorlike as tl
     >>> tl.nn.ZeroPad2d((1, 0, 0, 1))(tl.tensor([[1.0, 2.0]]))
@@ -149,7 +149,7 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Puts zeros around the last three dimensions; `padding` is as in `ConstantPad3d`.
+    """Pads the last three dimensions with zeros; `padding` is as in `ConstantPad3d`.
 
     >>> import tensorlike as tl
     >>> tl.nn.ZeroPad3d(1)(tl.ones(1, 1, 1)).sum()
@@ -160,7 +160,7 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
 
 
 class ReflectionPad1d(_Pad):
-    """Puts the elements next to the border, mirrored, around the last dimension of (batch, channels, length).
+    """Pads the last dimension of (batch, channels, length) with its reflection at the border.
 
     `padding` is as in `ConstantPad1d`; the batch may be missing.
 
@@ -176,7 +176,7 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """Puts the elements next to the border, mirrored, around the last two dimensions.
+    """Pads the last two dimensions with their reflection at the border.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
 
@@ -192,7 +192,7 @@ class ReflectionPad2d(_Pad):
 
 
 class ReflectionPad3d(_Pad):
-    """Puts the elements next to the border, mirrored, around the last three dimensions.
+    """Pads the last three dimensions with their reflection at the border.
 
     `padding` is as in `ConstantPad3d`; the batch may be missing.
 
@@ -208,7 +208,7 @@ class ReflectionPad3d(_Pad):
 
 
 class ReplicationPad1d(_Pad):
-    """Puts the elements at the border, around the last dimension of (batch, channels, length).
+    """Pads the last dimension of (batch, channels, length) with the elements at its border.
 
     `padding` is as in `ConstantPad1d`; the batch may be missing.
 
@@ -224,7 +224,7 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(_Pad):
-    """Puts the elements at the border, around the last two dimensions of (batch, channels, height, width).
+    """Pads the last two dimensions of (batch, channels, height, width) with the elements at the border.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
 
@@ -240,7 +240,7 @@ class ReplicationPad2d(_Pad):
 
 
 class ReplicationPad3d(_Pad):
-    """Puts the elements at the border, around the last three dimensions of (batch, channels, depth, height, width).
+    """Pads the last three dimensions of (batch, channels, depth, height, width) with the elements at the border.
 
     `padding` is as in `ConstantPad3d`; the batch may be missing.
 
@@ -256,7 +256,7 @@ class ReplicationPad3d(_Pad):
 
 
 class CircularPad1d(_CircularPad):
-    """Puts the elements from the other side, around the last dimension of (batch, channels, length).
+    """Pads the last dimension of (batch, channels, length) with the elements from its other end.
 
     `padding` is as in `ConstantPad1d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
 
@@ -271,7 +271,7 @@ class CircularPad1d(_CircularPad):
 
 
 class CircularPad2d(_CircularPad):
-    """Puts the elements from the other side, around the last two dimensions of (batch, channels, height, width).
+    """Pads the last two dimensions of (batch, channels, height, width) with the elements from their other ends.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
 
@@ -286,7 +286,7 @@ class CircularPad2d(_CircularPad):
 
 
 class CircularPad3d(_CircularPad):
-    """Puts the elements from the other side, around the last three dimensions.
+    """Pads the last three dimensions with the elements from their other ends.
 
     `padding` is as in `ConstantPad3d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
 

@@ -70,9 +70,8 @@ class _MaxPool(Module):
 class MaxPool1d(_MaxPool):
     """The maximum over windows of (batch, channels, length).
 
-    Windows are `kernel_size` wide and `stride` apart (as wide as they are when None); `padding` adds what is smaller
-    than anything on both sides; `ceil_mode` keeps a last window that is not full. With `return_indices` the
-    positions of the maxima are returned as well.
+    Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds -inf on both sides;
+    `ceil_mode` keeps a last, incomplete window. With `return_indices` the positions of the maxima are returned as well.
 
     >>> import tensorlike as tl
     >>> tl.nn.MaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
@@ -124,8 +123,8 @@ class _AvgPool(Module):
 class AvgPool1d(_AvgPool):
     """The mean over windows of (batch, channels, length).
 
-    Windows are `kernel_size` wide and `stride` apart (as wide as they are when None); `padding` adds zeros on both
-    sides, which count unless `count_include_pad` is False; `ceil_mode` keeps a last window that is not full.
+    Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds zeros on both sides,
+    which count unless `count_include_pad` is False; `ceil_mode` keeps a last, incomplete window.
 
     >>> import tensorlike as tl
     >>> tl.nn.AvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
@@ -223,7 +222,7 @@ class _AdaptiveAvgPool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The mean over as many windows of (batch, channels, length) as give `output_size` values.
+    """The mean over `output_size` windows of (batch, channels, length).
 
     >>> import tensorlike as tl
     >>> tl.nn.AdaptiveAvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
@@ -237,7 +236,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """The mean over as many windows of (batch, channels, height, width) as give `output_size` values.
+    """The mean over `output_size` windows of (batch, channels, height, width).
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
 
@@ -253,7 +252,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """The mean over as many windows of (batch, channels, depth, height, width) as give `output_size` values.
+    """The mean over `output_size` windows of (batch, channels, depth, height, width).
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
 
@@ -279,7 +278,7 @@ class _AdaptiveMaxPool(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The maximum over as many windows of (batch, channels, length) as give `output_size` values.
+    """The maximum over `output_size` windows of (batch, channels, length).
 
     With `return_indices` the positions of the maxima are returned as well.
 
@@ -295,7 +294,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The maximum over as many windows of (batch, channels, height, width) as give `output_size` values.
+    """The maximum over `output_size` windows of (batch, channels, height, width).
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
 
@@ -311,7 +310,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The maximum over as many windows of (batch, channels, depth, height, width) as give `output_size` values.
+    """The maximum over `output_size` windows of (batch, channels, depth, height, width).
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
 

@@ -1,4 +1,4 @@
-"""Losses that compare, as modules: rankings, pairs, triplets, several labels."""
+"""Ranking and margin losses as modules: of pairs, triplets and several labels."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HingeEmbeddingLoss(Loss):
 
 
 class MarginRankingLoss(Loss):
-    """max(0, `margin` − target · (input1 − input2)): a target of 1 wants the first larger, one of −1 the second.
+    """max(0, `margin` − target · (input1 − input2)): a target of 1 ranks the first higher, one of −1 the second.
 
     >>> import tensorlike as tl
     >>> tl.nn.MarginRankingLoss()(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
@@ -96,7 +96,7 @@ class CosineEmbeddingLoss(Loss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """By how much other classes come within 1 of the labels', over classes; labels are listed up to the first −1.
+    """The sum of max(0, 1 − label's score + score) over labels and other classes; labels end with the first −1.
 
     >>> import tensorlike as tl
     >>> tl.nn.MultiLabelMarginLoss()(tl.tensor([0.1, 0.2, 0.4, 0.8]), tl.tensor([3, 0, -1, 1]))
@@ -110,7 +110,7 @@ class MultiLabelMarginLoss(Loss):
 
 
 class MultiLabelSoftMarginLoss(WeightedLoss):
-    """The binary cross entropy of sigmoid(input) and the targets, over classes, which `weight` weighs.
+    """The binary cross entropy of sigmoid(input) and the targets, over classes, weighted by `weight`.
 
     >>> import tensorlike as tl
     >>> tl.nn.MultiLabelSoftMarginLoss()(tl.tensor([[0.0, 0.0]]), tl.tensor([[0.0, 1.0]]))
@@ -124,7 +124,7 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
 
 
 class MultiMarginLoss(WeightedLoss):
-    """By how much other classes come within `margin` of the target's, to the power `p`, over classes.
+    """The mean over classes of max(0, `margin` − target's score + score) to the power `p`.
 
     `weight` weighs the classes. Raises ValueError unless `p` is 1 or 2.
 
@@ -159,7 +159,7 @@ class MultiMarginLoss(WeightedLoss):
 
 
 class TripletMarginLoss(Loss):
-    """By how much vectors are not nearer to their positive than to their negative by `margin`.
+    """max(0, `margin` + d(anchor, positive) − d(anchor, negative)).
 
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
     anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
@@ -204,7 +204,7 @@ class TripletMarginLoss(Loss):
 
 
 class TripletMarginWithDistanceLoss(Loss):
-    """`TripletMarginLoss` with a distance of one's own: a function of two tensors, `PairwiseDistance` when None.
+    """`TripletMarginLoss` with a given distance: a function of two tensors, `PairwiseDistance` when None.
 
     Raises ValueError unless `margin` is positive.
 

@@ -13,7 +13,8 @@ Sizes = int | tuple[int, ...]
 
 
 class Fold(Module):
-    """Adds columns (batch, channels · window, windows) up as windows of images (batch, channels, *output_size).
+    """Adds columns up as windows of images: (batch, channels · window, windows) becomes (batch, channels,
+    *output_size).
 
     >>> import tensorlike as tl
     >>> tl.nn.Fold((2, 3), 2)(tl.ones(1, 4, 2))
@@ -70,7 +71,8 @@ class Unfold(Module):
 
 
 class PixelShuffle(Module):
-    """Makes channels pixels: (..., channels · factor², height, width) becomes (..., channels, height · factor, ...).
+    """Rearranges channels into pixels: (..., channels · factor², height, width) becomes (..., channels, height ·
+    factor, ...).
 
     >>> import tensorlike as tl
     >>> tl.nn.PixelShuffle(2)(tl.arange(4.0).reshape(4, 1, 1))
@@ -92,7 +94,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Makes pixels channels: the inverse of `PixelShuffle`.
+    """Rearranges pixels into channels: the inverse of `PixelShuffle`.
 
     >>> import tensorlike as tl
     >>> tl.nn.PixelUnshuffle(2)(tl.ones(1, 4, 6)).shape == (4, 2, 3)
@@ -113,7 +115,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Deals the channels of (batch, channels, ...) out in turn: the first of each of `groups` groups, then the second.
+    """Reorders the channels of (batch, channels, ...): the first of each of `groups` groups, then the second of each.
 
     >>> import tensorlike as tl
     >>> tl.nn.ChannelShuffle(2)(tl.arange(4.0).reshape(1, 4, 1)).flatten()

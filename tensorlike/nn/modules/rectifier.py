@@ -1,4 +1,4 @@
-"""Activation functions that treat negative or small numbers apart, as modules."""
+"""Piecewise activation functions as modules."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the slopes anew."""
+        """Initialise the slopes again."""
         initial.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ class CELU(Module):
 
 
 class SELU(Module):
-    """The scaled ELU, with the constants that keep mean and variance through deep networks.
+    """The scaled ELU, with the constants that preserve mean and variance through deep networks.
 
     >>> import tensorlike as tl
     >>> tl.nn.SELU()(tl.tensor([-1.0, 2.0]))

@@ -17,12 +17,12 @@ from .module import Module
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
-#: mode -> function, and how many gates it has.
+#: mode -> function, and its number of gates.
 _MODES = {"LSTM": ("lstm", 4), "GRU": ("gru", 3), "RNN_TANH": ("rnn_tanh", 1), "RNN_RELU": ("rnn_relu", 1)}
 
 
 def _non_default(module: Module, **defaults: Any) -> str:
-    """Return the attributes that are not what they usually are, as a constructor takes them."""
+    """Return the attributes that differ from their defaults, as text of constructor arguments."""
     found = ((name, getattr(module, name)) for name, default in defaults.items() if getattr(module, name) != default)
     return "".join(f", {name}={value}" for name, value in found)
 
@@ -38,7 +38,7 @@ def _permuted(state: Tensor, permutation: Tensor | None) -> Tensor:
 
 
 class RNNBase(Module):
-    """What the recurrent layers share: their arguments, parameters, checks and text.
+    """Base class of recurrent layers: their arguments, parameters, checks and text.
 
     `mode` is "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". The parameters of layer k are `weight_ih_l[k]`, `weight_hh_l[k]`,
     with `bias` `bias_ih_l[k]` and `bias_hh_l[k]`, with `proj_size` `weight_hr_l[k]`, each once more with `_reverse`
@@ -120,7 +120,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         _reset(self)
 
     @property
@@ -135,7 +135,7 @@ class RNNBase(Module):
         return [weights[start : start + count] for start in range(0, len(weights), count)]
 
     def flatten_parameters(self) -> None:
-        """Do nothing: there is no form of the parameters that would be faster here."""
+        """Do nothing: no other layout of the parameters would be faster here."""
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + _non_default(
@@ -143,7 +143,7 @@ class RNNBase(Module):
         )
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise ValueError or RuntimeError unless `input` fits the weights."""
+        """Raise ValueError or RuntimeError unless `input` matches the weights."""
         weight = getattr(self, self._flat_weights_names[0])
         if input.dtype != weight.dtype:
             raise ValueError(
@@ -175,7 +175,7 @@ class RNNBase(Module):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raise ValueError or RuntimeError unless the arguments fit each other and the weights."""
+        """Raise ValueError or RuntimeError unless the arguments match each other and the weights."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
@@ -314,7 +314,7 @@ class LSTM(RNNBase):
     """Long short-term memory in several layers; input, output and `dropout` are those of `RNN`.
 
     The state is (h, c). The rows of the weights are those of the gates i, f, g, o; c' = f c + i g and h' = o tanh(c').
-    With `proj_size`, smaller than `hidden_size`, h' is multiplied with one more weight, which makes it that wide.
+    With `proj_size`, smaller than `hidden_size`, h' is projected to that size by one more weight.
 
     >>> import tensorlike as tl
     >>> output, (h, c) = tl.nn.LSTM(2, 3, proj_size=1)(tl.ones(5, 1, 2))
@@ -353,7 +353,7 @@ class LSTM(RNNBase):
         return layers, batch, self.hidden_size
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raise ValueError or RuntimeError unless the arguments fit each other and the weights."""
+        """Raise ValueError or RuntimeError unless the arguments match each other and the weights."""
         self.check_input(input, batch_sizes)
         h, c = self._states(hidden)
         expected = self.get_expected_hidden_size(input, batch_sizes)
@@ -389,7 +389,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share: their parameters, for `num_chunks` gates, uniform within 1/√hidden_size at first.
+    """Base class of cells: their parameters, for `num_chunks` gates, initially uniform within 1/√hidden_size.
 
     >>> import tensorlike as tl
     >>> tl.nn.RNNCellBase(2, 3, bias=False, num_chunks=4).weight_ih.shape
@@ -422,7 +422,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Fill the parameters anew."""
+        """Initialise the parameters again."""
         _reset(self)
 
     def extra_repr(self) -> str:

@@ -1,4 +1,4 @@
-"""Layers that look rows up."""
+"""Embedding layers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Table(Module):
             self.weight = Parameter(given, requires_grad=requires_grad)
 
     def reset_parameters(self) -> None:
-        """Fill the table anew."""
+        """Initialise the table again."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with recording_block(False):
@@ -146,8 +146,8 @@ class EmbeddingBag(_Table):
     """Sums, means or maxima (`mode`) of bags of rows of a table, looked up by integers.
 
     `weight` is (num_embeddings, embedding_dim), drawn from the standard normal distribution at first. A bag is a row of
-    the input, or what lies in a vector between two of the `offsets` given to `forward`; with `include_last_offset` the
-    last of these is the end. Rows numbered `padding_idx` do not count. The other arguments are those of `Embedding`.
+    the input, or the part of a vector between two of the `offsets` given to `forward`; with `include_last_offset` the
+    last of these is the end. Indices equal to `padding_idx` are ignored. The other arguments are those of `Embedding`.
 
     >>> import tensorlike as tl
     >>> bags = tl.nn.EmbeddingBag(10, 3, mode="sum")

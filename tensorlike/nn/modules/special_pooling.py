@@ -1,4 +1,4 @@
-"""Pooling layers of other kinds: power averages, windows at random places, and the inverse of maximum pooling."""
+"""Lp pooling, fractional max pooling and max unpooling layers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """The root of the sum of powers `norm_type` over windows of (batch, channels, length).
 
-    Windows are `kernel_size` wide and `stride` apart (as wide as they are when None).
+    Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None).
 
     >>> import tensorlike as tl
     >>> tl.nn.LPPool1d(2, 2)(tl.tensor([[[3.0, 4.0]]]))
@@ -102,7 +102,7 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Puts the maxima of (batch, channels, length) back where `MaxPool1d` found them, zeros elsewhere.
+    """Puts the maxima of (batch, channels, length) back at the indices of `MaxPool1d`, with zeros elsewhere.
 
     Takes the maxima, their `indices`, and the size of the result, the usual one for these windows when None.
 
@@ -120,7 +120,7 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Puts the maxima of (batch, channels, height, width) back where `MaxPool2d` found them; see `MaxUnpool1d`.
+    """Puts the maxima of (batch, channels, height, width) back at the indices of `MaxPool2d`; see `MaxUnpool1d`.
 
     >>> import tensorlike as tl
     >>> tl.nn.MaxUnpool2d(2)(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]))
@@ -137,7 +137,7 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Puts the maxima of (batch, channels, depth, height, width) back where `MaxPool3d` found them.
+    """Puts the maxima of (batch, channels, depth, height, width) back at the indices of `MaxPool3d`.
 
     The arguments are those of `MaxUnpool1d`.
 
@@ -195,9 +195,9 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The maximum over windows of (batch, channels, height, width) at random places, as many as give the output size.
+    """The maximum over windows of (batch, channels, height, width) at random positions.
 
-    `output_size` says how many, or `output_ratio` which part of the input's size, between 0 and 1. With
+    The number of windows is `output_size`, or `output_ratio`, between 0 and 1, times the input's size. With
     `return_indices` the positions of the maxima are returned as well. Raises ValueError unless one of the two is given.
 
     >>> import tensorlike as tl
@@ -212,7 +212,8 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The maximum over windows of (batch, channels, depth, height, width) at random places; see `FractionalMaxPool2d`.
+    """The maximum over windows of (batch, channels, depth, height, width) at random positions; see
+    `FractionalMaxPool2d`.
 
     >>> import tensorlike as tl
     >>> tl.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(tl.randn(1, 2, 4, 6, 6)).shape == (1, 2, 2, 3, 3)

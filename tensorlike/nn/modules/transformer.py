@@ -32,7 +32,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _activation_of(activation: Any) -> Any:
-    """Return the function that an `activation` argument names."""
+    """Return the function named by an `activation` argument."""
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -45,7 +45,7 @@ def _copies(module: Module, count: int) -> ModuleList:
 
 
 class _Layer(Module):
-    #: Whether there is a second attention, as in decoders, with a norm and a dropout of its own.
+    #: Whether there is a second attention, as in decoders, with its own norm and dropout.
     _attends_to_memory: ClassVar[bool]
 
     def __init__(
@@ -273,11 +273,11 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the sequence `src`, and a decoder of the sequence `tgt` that attends to what it found.
+    """An encoder of the sequence `src`, and a decoder of the sequence `tgt` that attends to the encoder's output.
 
     `src` has the shape (S, N, d_model) and `tgt` (T, N, d_model), N first with `batch_first`, or both are without it;
-    the result has that of `tgt`. Raises RuntimeError where the sizes do not go together. See
-    `TransformerEncoderLayer` for the arguments.
+    the result has that of `tgt`. Raises RuntimeError for sizes that do not match. See `TransformerEncoderLayer` for the
+    arguments.
 
     >>> import tensorlike as tl
     >>> model = tl.nn.Transformer(4, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=8)

@@ -1,4 +1,4 @@
-"""Layers that make images larger."""
+"""Upsampling layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers around the parameters of modules."""
+"""Helpers for the parameters of modules: clipping gradients, flattening, sequences."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def clip_grad_norm_(
                 "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
                 "`error_if_nonfinite=False`"
             )
-        # Multiplied even when it is 1, which needs no look at a value on a GPU.
+        # Multiply even by 1: a check would read a value from a GPU.
         factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for gradient in gradients:
             gradient.mul_(factor.to(gradient.device))
@@ -58,7 +58,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Cut the gradients of `parameters` off at ± `clip_value`, in place. `foreach` makes no difference here.
+    """Clip the gradients of `parameters` to ± `clip_value`, in place. `foreach` makes no difference here.
 
     >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.zeros(2))
@@ -88,7 +88,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give `parameters` the elements of the vector `vec` as data, in order; they share its memory.
+    """Set the data of `parameters` to views of the vector `vec`, in order.
 
     Raises TypeError when `vec` is no tensor, RuntimeError when it is too short.
 

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to one tensor, or packed without padding.
+"""Variable-length sequences: padded to one tensor, or packed without padding.
 
 # Note [Packed sequences]
 A PackedSequence holds the rows of all sequences step by step: first the first row of each, then the second row of each
@@ -42,8 +42,8 @@ def _to(tensor: Tensor | None, *args: Any, **kwargs: Any) -> Tensor | None:
 class PackedSequence(_Fields):
     """The rows of several sequences, step by step; see `pack_padded_sequence`, which makes one.
 
-    `data` are the rows, `batch_sizes` (integers, on the CPU) how many each step has. `sorted_indices` says which
-    sequence of the batch each one is, longest first; `unsorted_indices`, the inverse, follows from it. Raises
+    `data` are the rows, `batch_sizes` (integers, on the CPU) their numbers in each step. `sorted_indices` are the
+    indices of the sequences in the batch, longest first; `unsorted_indices`, the inverse, follows from it. Raises
     ValueError when `batch_sizes` is not on the CPU.
 
     >>> import tensorlike as tl
@@ -89,7 +89,7 @@ class PackedSequence(_Fields):
         return type(self)(data, self.batch_sizes, *indices)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """Return the sequences on a GPU: the current one unless told."""
+        """Return the sequences on a GPU, the current one unless given."""
         device = self.data.cuda(*args, **kwargs).device
         return self.to(device)
 
@@ -151,17 +151,18 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def _rows_of_steps(batch_sizes: Any, batch: int) -> Any:
-    """Return the place of each packed row among the (step, sequence) rows of padded sequences, in order."""
+    """Return the index of each packed row among the (step, sequence) rows of padded sequences, in order."""
     return np.flatnonzero(batch_sizes[:, None] > np.arange(batch))
 
 
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Return the sequences in `input`, of which sequence i has `lengths[i]` rows, without what is behind them.
+    """Pack a padded batch of variable-length sequences, dropping the padding.
 
-    `input` has the shape (steps, batch, ...), or (batch, steps, ...) with `batch_first`. Unless `enforce_sorted` is
-    False the longest sequence must come first. Raises RuntimeError for lengths that do not fit.
+    Sequence i has `lengths[i]` rows. `input` has the shape (steps, batch, ...), or
+    (batch, steps, ...) with `batch_first`. Unless `enforce_sorted` is False the longest sequence must come first.
+    Raises RuntimeError for lengths that do not match.
 
     >>> import tensorlike as tl
     >>> from tensorlike.nn.utils.rnn import pack_padded_sequence
@@ -211,7 +212,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return packed sequences as one tensor, `padding_value` behind the shorter ones, and their lengths.
+    """Pad packed sequences with `padding_value` to one tensor; return it and their lengths.
 
     The tensor has the shape (steps, batch, ...), or (batch, steps, ...) with `batch_first`; the steps are those of the
     longest sequence, or `total_length`. Raises ValueError when that is too short.
@@ -249,10 +250,10 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Return sequences of the shapes (length, ...) as one tensor, `padding_value` where they are too short.
+    """Pad sequences of the shapes (length, ...) with `padding_value` to one tensor.
 
     It has the shape (steps, batch, ...), or (batch, steps, ...) with `batch_first`. `padding_side` is "right" or
-    "left". Raises RuntimeError where there is none, or what follows the lengths differs.
+    "left". Raises RuntimeError without sequences, or for trailing shapes that differ.
 
     >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.pad_sequence([tl.tensor([1, 2, 3]), tl.tensor([4])], batch_first=True)
@@ -290,7 +291,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Return the sequences in a padded tensor, `lengths[i]` rows of sequence i: what `pad_sequence` undone gives.
+    """Undo `pad_sequence`: return the sequences in a padded tensor, `lengths[i]` rows of sequence i.
 
     >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.unpad_sequence(tl.tensor([[1, 4], [2, 0]]), tl.tensor([2, 1]))
@@ -304,7 +305,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Return sequences of the shapes (length, ...) packed; the longest comes first unless `enforce_sorted` is False.
+    """Pack sequences of the shapes (length, ...); the longest comes first unless `enforce_sorted` is False.
 
     >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.pack_sequence([tl.tensor([1, 2, 3]), tl.tensor([4, 5])]).data

@@ -1,7 +1,7 @@
-"""The audit of a tensor-like type: what it answers, what it leaves out and what it gets wrong.
+"""The audit of a tensor-like type: functions that it implements, leaves out and gets wrong.
 
 `tensorlike.overrides.audit` is the function; names of this package are imported from here, for example with
-`from tensorlike.overrides.audit import AuditReport`. Nothing else is imported until an audit is asked for.
+`from tensorlike.overrides.audit import AuditReport`. Nothing else is imported before an audit is run.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def audit(
     `api="torch"` audits a type that is written against PyTorch, which must be installed: its table of overridable
     functions is the list, and plain tensors are PyTorch's.
 
-    Every call has fresh arguments; what the type prints and the warnings it gives are recorded. An implementation that
-    never returns keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
+    Every call has fresh arguments; output and warnings of the type are recorded. An implementation that never returns
+    keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
 
     >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):

@@ -1,6 +1,6 @@
-"""What is audited against: the functions that can be overridden, sample calls of each, and how to see their calls.
+"""The audited library: its overridable functions, sample calls of each, and the observation of calls.
 
-`AuditedApi` is all that the audit knows of a library; `TensorlikeApi` is the one for tensorlike itself.
+`AuditedApi` is the audit's interface to a library; `TensorlikeApi` is the one for tensorlike itself.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class AuditedFunction(NamedTuple):
     name: str
     namespace: str
     form: str
-    #: What implementations receive as `func`, and what is called.
+    #: The `func` that implementations receive, and that is called.
     key: Callable[..., Any]
     parameters: tuple[Parameter, ...]
-    #: Functions that do the same: calling one of them on plain tensors is a fallback.
+    #: Functions with the same effect: calling one of them on plain tensors is a fallback.
     family: Any
-    #: The results keep the type they have, whatever the operands are.
+    #: Whether the results keep their own type for all operands.
     nowrap: bool
     #: What a call writes: see Note [What a call writes] in `dispatch.operation`.
     mutates: Mutates
-    #: What it returns can be compared with what another object gives: it is no address, no text, no node.
+    #: Results of different objects can be compared: they are no addresses, texts or nodes.
     comparable: bool
 
     @property
@@ -85,7 +85,7 @@ class AuditedApi(Protocol):
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
 
     def excluded(self, function: AuditedFunction, operand: str, kind: type) -> str:
-        """Return why an instance of `kind` can never be the operand, whatever the type does; "" when it can."""
+        """Return the reason why an instance of `kind` can never be the operand; "" when it can."""
 
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
@@ -112,7 +112,7 @@ class AuditedApi(Protocol):
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
 
     def same_random_numbers(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which random numbers are the same every time; afterwards they go on as before."""
+        """Return a context in which random numbers are the same every time; their state is restored afterwards."""
 
 
 class TensorlikeApi:
@@ -234,7 +234,7 @@ class TensorlikeApi:
         try:
             shape = tuple(map(int, Tensor.shape.__get__(instance)))
             kind = Tensor.dtype.__get__(instance)
-        except BaseException as error:  # Whatever the type does with the question: it does not say.
+        except BaseException as error:  # Any error of the type's attributes: its shape is unknown.
             let_through(error)
             return None
         if not isinstance(kind, dtype):
@@ -243,7 +243,7 @@ class TensorlikeApi:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Return a context in which random numbers are the same every time; afterwards they go on as before."""
+        """Return a context in which random numbers are the same every time; their state is restored afterwards."""
         from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
 
         state = get_rng_state()
@@ -274,7 +274,7 @@ def _optional(parameters: Sequence[Parameter], passed: Mapping[str, Any]) -> fro
 def _adapted(
     sample: SampleInput, source: Sequence[Parameter], target: Sequence[Parameter], deterministic: bool
 ) -> Call | None:
-    """Return the call with which a form of the signature `target` does what `sample` asks of `source`, if it can."""
+    """Translate the call `sample` of a form of signature `source` to one of signature `target`, if possible."""
     values: dict[str, Any] = {}
     variadic: tuple[Any, ...] = ()
     positional = [p for p in source if p.kind == POSITIONAL]
@@ -372,7 +372,7 @@ def _guessed_calls(row: Form) -> Iterator[Call]:
             else:
                 args.append(value)
         else:
-            # Nothing says whether such a function draws random numbers, but a property does not.
+            # It is unknown whether such a function draws random numbers, but a property does not.
             yield Call(args, kwargs, frozenset(), deterministic=row.kind in ("property", "setter"))
 
 

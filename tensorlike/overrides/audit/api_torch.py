@@ -73,7 +73,7 @@ class TorchApi:
 
     @functools.cached_property
     def _own(self) -> TensorlikeApi:
-        # With the sample inputs, which whoever looks at the list alone need not wait for.
+        # Imported here with the sample inputs, which a listing alone does not need.
         return TensorlikeApi()
 
     @functools.cached_property
@@ -106,7 +106,7 @@ class TorchApi:
             yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable)
 
     def _twin(self, name: str) -> str:
-        """Return the name of tensorlike's function that does the same; "" when there is none."""
+        """Return the name of tensorlike's counterpart; "" when there is none."""
         own = name.replace("torch.functional.", "torch.").replace("torch.", "tensorlike.", 1)
         return own if own in self._known else ""
 
@@ -165,7 +165,7 @@ class TorchApi:
                     args.extend(value)
                 else:
                     args.append(value)
-            # Nothing says whether such a function draws random numbers.
+            # It is unknown whether such a function draws random numbers.
             optional = _optional(function.parameters, {})
             yield Call(args, {}, optional, deterministic=function.form == "property")
 
@@ -285,4 +285,4 @@ class TorchApi:
 
 
 class _NoCounterpart(Exception):
-    """An argument that PyTorch has no counterpart of."""
+    """Raised for an argument without a counterpart in PyTorch."""

@@ -76,7 +76,7 @@ def _percentage(text: str) -> float:
 
 
 def _check_writable(path: str, option: str) -> None:
-    """Raise AuditError where a file that cannot be written can be told without touching it."""
+    """Raise AuditError for a file that evidently cannot be written, without touching it."""
     folder = os.path.dirname(path) or os.curdir
     if not path:
         raise AuditError(f"{option} needs the name of a file")
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _streams_kept() -> Iterator[None]:
-    """Keep the standard streams open, and errors in threads and `__del__` out of them, whatever an audit runs."""
+    """Keep the standard streams open during an audit, and errors in threads and `__del__` out of them."""
     streams = sys.stdout, sys.stderr
     hooks = threading.excepthook, sys.unraisablehook
     kept: list[int | None] = []
@@ -125,7 +125,7 @@ def _streams_kept() -> Iterator[None]:
 
 
 def _unheard(error: Any) -> None:
-    """Take an exception that has no caller, as `threading.excepthook` and `sys.unraisablehook` do."""
+    """Ignore an exception without a caller: a replacement of `threading.excepthook` and `sys.unraisablehook`."""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -136,7 +136,7 @@ def _run(options: argparse.Namespace) -> int:
         options.target, options.json = options.json, "-"
     if options.target is None:
         raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as units/tensors.py:UnitTensor")
-    # What is wrong with the options is said at once, not after the audit.
+    # Errors of the options are raised at once, not after the audit.
     fail_under = None if options.fail_under is None else _percentage(options.fail_under)
     if options.html is not None:
         from .html import require_jinja
@@ -156,7 +156,7 @@ def _run(options: argparse.Namespace) -> int:
         except AuditError:
             raise
         except BaseException as error:
-            # A type that does not even let itself be looked at.
+            # A type whose introspection raises.
             let_through(error)
             raise AuditError(f"{options.target} cannot be audited: {described(error)}") from None
         let_through()

@@ -1,10 +1,10 @@
-"""Code of others, which may raise anything and lie about itself: what it raises, what it is called, what it says.
+"""Robust handling of foreign code, which may raise anything and misreport its own names and texts.
 
 # Note [What is let through]
 Code under audit may raise exceptions that are no `Exception`: `SystemExit`, a class of its own, even KeyboardInterrupt.
-All are findings, but for the KeyboardInterrupt of a user who presses Ctrl-C. The command line tells the two apart by a
-signal handler of its own (`interrupts_noted`); where there is none, as in a call of `audit()`, every KeyboardInterrupt
-ends the audit.
+All are findings, except for the KeyboardInterrupt of a user who presses Ctrl-C. The command line tells the two apart by
+a signal handler of its own (`interrupts_noted`); where there is none, as in a call of `audit()`, every
+KeyboardInterrupt ends the audit.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _interrupt(number: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def interrupts_noted() -> Iterator[None]:
-    """Tell the user's interrupts from what code raises: see Note [What is let through]."""
+    """Distinguish the user's interrupts from exceptions of the code: see Note [What is let through]."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -70,7 +70,7 @@ def let_through(error: BaseException | None = None) -> None:
 
 @contextlib.contextmanager
 def process_restored() -> Iterator[None]:
-    """Undo what code under audit does to the process: its folder, its recursion limit, its profile function."""
+    """Undo changes of code under audit to the process: its folder, its recursion limit, its profile function."""
     folder: str | None = None
     with contextlib.suppress(OSError):
         folder = os.getcwd()
@@ -96,12 +96,12 @@ _QUALNAME, _MODULE = type.__dict__["__qualname__"].__get__, type.__dict__["__mod
 
 
 def name_of(kind: type) -> str:
-    """Return the name of a type, whatever its metaclass says."""
+    """Return the name of a type, bypassing its metaclass."""
     return one_line(_NAME(kind))
 
 
 def module_of(kind: type) -> str:
-    """Return the name of the module of a type, whatever its metaclass says."""
+    """Return the name of the module of a type, bypassing its metaclass."""
     try:
         found = _MODULE(kind)
     except AttributeError:
@@ -125,7 +125,7 @@ def mro_of(kind: type) -> tuple[type, ...]:
 
 
 def printable(text: str) -> str:
-    """Return a text with escapes for what cannot be printed or encoded, but for the ends of lines."""
+    """Return a text with escapes for characters that cannot be printed or encoded, except for newlines."""
     return "".join([c if c.isprintable() or c == "\n" else _escaped(c) for c in str.expandtabs(text)])
 
 
@@ -140,7 +140,7 @@ def one_line(text: str) -> str:
 
 
 def text_of_error(error: BaseException) -> str:
-    """Return the text of an exception in one line; where it has none, because its `__str__` raises, say so."""
+    """Return the text of an exception in one line; or a note that its `__str__` raises."""
     try:
         return one_line(str(error))
     except BaseException as raised:

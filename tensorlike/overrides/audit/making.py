@@ -1,6 +1,6 @@
-"""How instances of the audited type are made, and how the type is found: `FILE_OR_MODULE:TYPE`.
+"""Making instances of the audited type, and finding the type: `FILE_OR_MODULE:TYPE`.
 
-A type may say how it is made and how its value is read:
+A type may define how it is made and how its value is read:
 
     class ScalarTensor:
         @classmethod
@@ -40,7 +40,7 @@ _HOW = (
 
 
 class AuditError(ValueError):
-    """Nothing can be audited: a type that is not found, an instance that cannot be made, an unreadable report."""
+    """Raised when an audit is impossible: the type is not found, no instance can be made, a report is unreadable."""
 
 
 def a(kind: type) -> str:
@@ -85,7 +85,7 @@ class InstanceMaker:
         return self._checked(self._from_dense(tensor), "from_dense")
 
     def fixed(self) -> Any:
-        """Return an instance of the type's own choice."""
+        """Return an instance of a shape of the type's own choice."""
         if self._make is None:
             raise AuditError("there is no make")
         return self._checked(self._make(), "make" if self._make is not self.kind else self.how)
@@ -139,7 +139,7 @@ def instances_of(
     to_dense: Callable[[Any], Any] | None = None,
     api: AuditedApi | None = None,
 ) -> tuple[type, InstanceMaker]:
-    """Return the audited type and what makes its instances; see `tensorlike.overrides.audit` for the order."""
+    """Return the audited type and the InstanceMaker for it; see `tensorlike.overrides.audit` for the order."""
     if api is None:
         from .api import TensorlikeApi
 
@@ -297,7 +297,7 @@ def _imported_file(path: str) -> tuple[ModuleType, str]:
 
 @contextlib.contextmanager
 def _importing(what: str) -> Iterator[None]:
-    # What a module prints while it is imported must not end in the JSON on standard output.
+    # Output of a module while it is imported must not get into the JSON on standard output.
     try:
         with contextlib.redirect_stdout(sys.stderr), process_restored():
             yield

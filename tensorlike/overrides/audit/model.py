@@ -1,4 +1,4 @@
-"""What an audit found: one row for each function and operand position, totals, and the way to JSON and back."""
+"""The results of an audit: one row for each function and operand position, totals, and conversion to and from JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 class Outcome(enum.Enum):
-    """What became of one call."""
+    """The outcome of one call."""
 
     OWN = "own"
     INHERITED = "inherited"
@@ -38,12 +38,12 @@ class Outcome(enum.Enum):
 
     @property
     def label(self) -> str:
-        """The outcome in words."""
+        """The outcome as text."""
         return _LABELS[self]
 
     @property
     def meaning(self) -> str:
-        """What the outcome says, in a sentence."""
+        """An explanation of the outcome, in a sentence."""
         return _MEANINGS[self]
 
 
@@ -69,7 +69,7 @@ _MEANINGS = {
     Outcome.NOT_CALLED: "No sample call can be made with an instance there, or the function does not ask its type.",
 }
 
-#: How bad an outcome is: what a regression is measured with.
+#: The severity of each outcome, by which regressions are measured.
 _SEVERITY = {
     Outcome.OWN: 0,
     Outcome.INHERITED: 0,
@@ -96,7 +96,7 @@ class SignatureFault(enum.Enum):
 
 
 class ValueCheck(enum.Enum):
-    """How the value of an answer compares with the dense computation."""
+    """The result of comparing a value with the dense computation."""
 
     EQUAL = "equal"
     DIFFERS = "differs"
@@ -105,12 +105,12 @@ class ValueCheck(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class SignatureProblem:
-    """One parameter that the answering function does not take as the function it overrides does."""
+    """One parameter that the answering function and the overridden function take differently."""
 
     fault: SignatureFault
     parameter: str
     text: str
-    #: A real call showed it; otherwise the two signatures were compared.
+    #: Whether a real call showed it; otherwise it comes from comparing the signatures.
     confirmed: bool = False
 
 
@@ -140,7 +140,7 @@ class AuditRow:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the row is about: the function's name and the operand's."""
+        """The key of the row: the function's name and the operand's."""
         return self.function, self.operand
 
     @property
@@ -150,7 +150,7 @@ class AuditRow:
 
     @property
     def faults(self) -> list[str]:
-        """What is wrong, a line each, the worst first; empty when nothing is."""
+        """The faults, a line each, the worst first."""
         found = []
         refused = any(problem.fault is SignatureFault.REFUSED for problem in self.signature)
         if self.outcome in FAULTY and not (self.outcome is Outcome.RAISED and refused):
@@ -165,7 +165,7 @@ class AuditRow:
 
     @property
     def passed(self) -> bool:
-        """Whether the type answered and nothing is wrong with the answer."""
+        """Whether the type answered without a fault."""
         return (
             self.called
             and self.outcome not in FAULTY
@@ -175,9 +175,9 @@ class AuditRow:
 
     @property
     def severity(self) -> int:
-        """How bad the row is: 0 for one that passed."""
+        """The severity of the row: 0 for one that passed."""
         severity = 2 * _SEVERITY[self.outcome]
-        # What the type gets wrong comes before what it leaves out.
+        # Wrong results come before missing functions.
         if severity < 5 and (self.signature or self.value is ValueCheck.DIFFERS):
             severity = 5
         return severity
@@ -215,7 +215,7 @@ class AuditRow:
 
 
 class Totals:
-    """How many rows there are of each outcome, and how many passed."""
+    """The numbers of rows of each outcome, and of those that passed."""
 
     def __init__(self, rows: Iterable[AuditRow]) -> None:
         self.rows = list(rows)
@@ -233,7 +233,7 @@ class Totals:
 
     @property
     def faults(self) -> int:
-        """How many calls did not pass."""
+        """The number of calls that did not pass."""
         return self.called - self.passed
 
     def to_dict(self) -> dict[str, Any]:
@@ -260,7 +260,7 @@ class Regression:
 
 @dataclasses.dataclass
 class AuditReport:
-    """The result of an audit. `coverage` is the percentage of calls that the type answered with nothing wrong."""
+    """The result of an audit. `coverage` is the percentage of calls that the type answered without a fault."""
 
     type_name: str
     rows: list[AuditRow]
@@ -279,7 +279,7 @@ class AuditReport:
 
     @property
     def coverage(self) -> float:
-        """The percentage of the calls that the type answered with nothing wrong."""
+        """The percentage of calls that the type answered without a fault."""
         return self.totals.coverage
 
     def by_namespace(self) -> dict[str, Totals]:
@@ -291,7 +291,7 @@ class AuditReport:
         return dict(sorted(totals.items(), key=lambda item: (-item[1].faults, item[0])))
 
     def worst(self) -> list[AuditRow]:
-        """Return the rows with faults, the worst first: what is wrong before what is missing."""
+        """Return the rows with faults, the worst first: wrong results before missing functions."""
         faulty = [row for row in self.rows if row.called and not row.passed]
         return sorted(faulty, key=lambda row: (-row.severity, row.function, row.operand))
 
@@ -320,7 +320,9 @@ class AuditReport:
         raise KeyError((function, operand))
 
     def regressions(self, baseline: AuditReport) -> list[Regression]:
-        """Return what is worse than in `baseline`; a function that the baseline does not have is no regression."""
+        """Return the rows that are worse than in `baseline`; a function that the baseline does not have is no
+        regression.
+        """
         before = {row.key: row for row in baseline.rows}
         found = []
         for row in self.rows:
@@ -389,7 +391,7 @@ class AuditReport:
 
 
 def _regression(before: AuditRow, now: AuditRow) -> str:
-    """Return what is worse in `now`, or nothing."""
+    """Return the Regression of a row that is worse in `now`, or None."""
     if _SEVERITY[now.outcome] > _SEVERITY[before.outcome]:
         return f"was {before.outcome.label}, now {now.faults[0]}"
     known = {(problem.fault, problem.parameter) for problem in before.signature}

@@ -1,4 +1,4 @@
-"""The audit itself: making the calls and judging what came back.
+"""The audit itself: making the calls and judging the results.
 
 # Note [How a call is chosen]
 An instance made from a dense tensor stands in for the operand of a sample, which then is a call that plain tensors
@@ -59,14 +59,14 @@ class _Attempt(NamedTuple):
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    #: What plain tensors give, and what the operand holds afterwards when the function is there to write to it.
+    #: The result of plain tensors, and the operand's value afterwards if the function writes to it.
     expected: Any
     written: Any
-    #: The warnings that plain tensors get as well: they say nothing about the type.
+    #: The warnings that plain tensors cause too, which are not the type's.
     warnings: frozenset[str]
     #: Plain tensors like the instance are taken, so that an exception is not the sample's fault.
     fits: bool
-    #: The answer has to have the value of `expected`.
+    #: Whether the answer must have the value of `expected`.
     compare: bool
     #: Makes the call with plain tensors once more: it may not have the same value every time.
     again: Callable[[], tuple[Any, Any, frozenset[str]]]
@@ -75,7 +75,7 @@ class _Attempt(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What came back from one audited call."""
+    """The result of one audited call."""
 
     result: Any
     error: BaseException | None
@@ -135,7 +135,7 @@ class Auditor:
         self.warnings: Counter[str] = Counter()
 
     def run(self) -> AuditReport:
-        """Make all calls and return what was found."""
+        """Make all calls and return the report."""
         begin = time.perf_counter()
         rows: list[AuditRow] = []
         with self.api.same_random_numbers():
@@ -165,7 +165,7 @@ class Auditor:
             try:
                 row, answering = self._audit_operand(function, parameter.name, calls)
             except BaseException as error:
-                # What the type says of itself, or its instances of themselves, raised while the call was judged.
+                # An attribute of the type, or of its instances, raised while the call was judged.
                 let_through(error)
                 row = AuditRow(function.name, function.namespace, function.form, parameter.name, Outcome.RAISED)
                 row.error_type, row.error = name_of(type(error)), text_of_error(error)
@@ -204,7 +204,7 @@ class Auditor:
                 continue
             if best is None or judged[0].severity < best[0].severity:
                 best = judged
-            # With an operand made for the sample the sample is not to blame, nor for an answer or a refusal.
+            # With an operand made for the sample, the sample cannot be the cause, nor of an answer or NotImplemented.
             settled = attempt.fits or best[0].outcome not in (Outcome.RAISED, Outcome.TYPE_LOST)
             if settled or tries >= _TRIES:
                 break
@@ -285,7 +285,7 @@ class Auditor:
                 yield from self._with_instance(function, call, place)
 
     def _place_of(self, function: AuditedFunction, call: Call, operand: str) -> Place | None:
-        """Return where an operand that the sample does not pass, or passes as a number, is put."""
+        """Return the place of an operand that the sample does not pass, or passes as a number."""
         names = [p.name for p in function.parameters if p.kind == "positional"]
         if operand in names[: len(call.args)]:
             index = names.index(operand)
@@ -332,7 +332,7 @@ class Auditor:
         fits = dense is not None
         if fits and not from_sample:
             args, kwargs = fitted(args, kwargs, tuple(sample.shape), tuple(dense.shape), api)
-        # When nothing is known of the instance, the sample itself says at least what kind of result there is.
+        # Without knowledge of the instance, the sample itself shows at least the kind of result.
         plain = replaced(args, kwargs, place, dense if fits else sample)
         expected, written, given = self._plainly(function, *plain, place)
         compare = maker.reads_values and function.comparable
@@ -353,10 +353,9 @@ class Auditor:
     def _plainly(
         self, function: AuditedFunction, args: Any, kwargs: Any, place: Place | None = None
     ) -> tuple[Any, Any, frozenset[str]]:
-        """Return what the function gives for copies of plain arguments, what has become of the one at `place`, and
-        the warnings it gave.
+        """Call the function on copies of plain arguments; return the result, the argument at `place`, and the warnings.
 
-        A call that it refuses is unusable.
+        Raises _Unusable if the call raises.
         """
         args, kwargs = copied(list(args), self.api), copied(dict(kwargs), self.api)
         try:
@@ -455,7 +454,7 @@ class Auditor:
         trace, result = answer.trace, answer.result
         with self._quiet():
             row.answer = text_of(result)
-            # What an in-place function wrote to keeps the type it has.
+            # The target of an in-place function keeps its type.
             target = bool(attempt.args) and result is attempt.args[0] and _is_written_to(function, (0,))
             row.type_lost = not (target or function.nowrap) and lost(
                 attempt.expected, result, self.kind, self.api.tensor
@@ -474,7 +473,7 @@ class Auditor:
                 self._compare(row, attempt, "the operand afterwards: ", attempt.written, operand)
 
     def _compare(self, row: AuditRow, attempt: _Attempt, where: str, expected: Any, actual: Any) -> None:
-        """Note in `row` whether a value, its instances read by to_dense, is the expected one."""
+        """Record in `row` whether a value, its instances read by to_dense, is the expected one."""
         try:
             with self._quiet():
                 dense = mapped(actual, self.maker.dense, self.kind)
@@ -484,7 +483,7 @@ class Auditor:
             return
         found = difference(expected, dense, self.api, values=attempt.call.deterministic, where=where)
         if found and attempt.call.deterministic:
-            # Now it matters whether plain tensors give the same twice. If not, shape and dtype are left to compare.
+            # Check whether plain tensors give the same twice. If not, only shape and dtype are compared.
             result, written, _ = attempt.again()
             if difference(expected, written if expected is attempt.written else result, self.api):
                 found = difference(expected, dense, self.api, values=False, where=where)
@@ -494,18 +493,18 @@ class Auditor:
 
 
 class _Printed(io.StringIO):
-    """What is printed during a call, also when that closes the standard output."""
+    """Captures output during a call, also if the call closes the standard output."""
 
     def close(self) -> None:
         pass
 
 
 class _Unusable(Exception):
-    """A sample that cannot be used for an operand, and why."""
+    """Raised for a sample that cannot be used for an operand, with the reason."""
 
 
 def _is_written_to(function: AuditedFunction, place: Place) -> bool:
-    """Return whether the function is there to write to the operand at `place`."""
+    """Return whether the function writes to the operand at `place`."""
     return place[0] == "out" or (place == (0,) and function.inplace)
 
 

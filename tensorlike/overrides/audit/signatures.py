@@ -1,4 +1,4 @@
-"""Whether the function that answers takes the arguments of the function it overrides."""
+"""Comparing the signature of the answering function with that of the overridden function."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compared(function: AuditedFunction, answering: Answering, call: Call) -> lis
                 fault, text = SignatureFault.KIND, f"{name}() does not take {p.name!r} by keyword"
         elif p.name not in keyword:
             if p.kind == POSITIONAL and index < len(positional):
-                # Nobody passes the object of a method by keyword.
+                # The object of a method is not passed by keyword.
                 if p.name != "self" and positional[index] not in {q.name for q in function.parameters}:
                     fault = SignatureFault.NAME
                     text = f"{name}() calls {p.name!r} {positional[index]!r}, so that {p.name}=... is refused"
@@ -133,5 +133,5 @@ def confirmed(problems: Sequence[SignatureProblem], calls: Sequence[SignaturePro
             text = f"{problem.text}: {shown.text}"
             problem = SignatureProblem(problem.fault, problem.parameter, text, confirmed=True)
         found.append(problem)
-    # One unexpected keyword hides the others: what is refused is listed once.
+    # One unexpected keyword hides the others: list refused ones once.
     return [*found, *refused.values()]

@@ -34,13 +34,13 @@ def _rich_console(file: IO[str]) -> Console | None:
         from rich.console import Console
     except ImportError:
         return None
-    # What is read in a file or a log has no width of its own, and 80 columns would cut the reasons off.
+    # A file or a log has no width, and 80 columns would cut the reasons off.
     width = None if file.isatty() or "COLUMNS" in os.environ else _WIDTH_IN_A_FILE
     return Console(file=file, width=width, highlight=False, soft_wrap=False)
 
 
 def print_report(report: AuditReport, file: IO[str] | None = None, *, limit: int = _OFFENDERS) -> None:
-    """Print what an audit found."""
+    """Print the results of an audit."""
     file = sys.stdout if file is None else file
     console = _rich_console(file)
     if console is None:
@@ -50,7 +50,7 @@ def print_report(report: AuditReport, file: IO[str] | None = None, *, limit: int
 
 
 def print_regressions(regressions: Sequence[Regression], name: str, file: IO[str] | None = None) -> None:
-    """Print what is worse than in the baseline `name`."""
+    """Print the regressions from the baseline `name`."""
     file = sys.stdout if file is None else file
     if not regressions:
         print(f"No regressions against {name}.", file=file)
@@ -83,7 +83,7 @@ class _Column(NamedTuple):
 
 
 def _columns(report: AuditReport) -> list[_Column]:
-    """Return the columns of numbers: what did not happen anywhere has none."""
+    """Return the columns of numbers, without outcomes that did not occur."""
     totals = report.totals
     columns = [_Column("Calls", lambda t: t.called, "")]
     for outcome, heading in _OUTCOMES.items():
@@ -99,7 +99,7 @@ def _columns(report: AuditReport) -> list[_Column]:
 
 
 def _lines(report: AuditReport) -> list[tuple[str, Totals]]:
-    """Return what the lines of the table are about: the namespaces and, if there are several, all of them."""
+    """Return the lines of the table: the namespaces and, if there are several, their total."""
     groups = list(report.by_namespace().items())
     return [*groups, ("Total", report.totals)] if len(groups) > 1 else groups
 
@@ -113,7 +113,7 @@ def _passed(totals: Totals) -> str:
 
 
 def _left_out(report: AuditReport) -> str:
-    """Return which functions answer NotImplemented, as many as fit in a line."""
+    """Return the functions that return NotImplemented, as many as fit in a line."""
     names = list(dict.fromkeys(r.function for r in report.rows if r.outcome is Outcome.NOT_IMPLEMENTED))
     if not names:
         return ""
@@ -123,7 +123,7 @@ def _left_out(report: AuditReport) -> str:
 
 
 def _notes(report: AuditReport, limit: int) -> Iterator[str]:
-    # What is left out is often nearly everything: the table counts it, the list names what is wrong.
+    # Missing functions are often nearly all: the table counts them, the list names the faults.
     faults = sum(row.outcome is not Outcome.NOT_IMPLEMENTED for row in report.worst())
     hidden = faults - limit
     if hidden > 0:
@@ -212,7 +212,7 @@ class _Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-        # What the audited type prints is captured: rich must not put itself in between.
+        # Output of the audited type is captured: rich must not redirect it.
         self.bar: Any = Progress(
             *columns, console=Console(file=file), transient=True, redirect_stdout=False, redirect_stderr=False
         )
@@ -238,7 +238,7 @@ class _NoBar:
 
 
 def progress_bar() -> _Bar | _NoBar:
-    """Return a context manager that gives a function for `audit(progress=...)`, or None where nobody watches."""
+    """Return a context manager that gives a function for `audit(progress=...)`, or None without a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return _NoBar()
     try:

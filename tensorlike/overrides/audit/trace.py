@@ -1,4 +1,4 @@
-"""Who answered a call: seen by a profile function while the type's implementation runs.
+"""Finding the function that answered a call, by a profile function while the type's implementation runs.
 
 # Note [What a trace looks for]
 The implementation (`__torch_function__` of the type and of its bases) is known by its code. While it runs,
@@ -10,10 +10,10 @@ The implementation (`__torch_function__` of the type and of its bases) is known 
   test, dispatching helpers that take `args` as a tuple the first. A decorator's `wrapper(*args, **kwargs)` is passed
   over for the function inside it.
 
-Functions such as `contiguous()` and `abs_()` return the operand itself, so that whatever is handed their result seems
-to have been handed all arguments and to have answered. Two things give such a helper away: the function was computed
-before it was called and not while it ran; and it returns the one thing that it was handed. What answers and does so too
-loses the comparison of signatures alone: its calls with other arguments are made all the same.
+Functions such as `contiguous()` and `abs_()` return the operand itself, so that a function called with their result
+seems to have got all arguments and to have answered. Two facts reveal such a helper: the function was computed before
+it was called and not while it ran; and it returns its only argument. A function that answers and does so too only
+misses the comparison of signatures: its calls with other arguments are made all the same.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def handlers_of(kind: type, api: AuditedApi) -> dict[int, type]:
 
 
 def is_watched(kind: type, handlers: dict[int, type]) -> bool:
-    """Return whether a trace sees that `kind` is asked: its implementation is Python code and no one else's default."""
+    """Return whether a trace sees calls of the handler of `kind`: its implementation is Python code and no one else's
+    default.
+    """
     defined = (vars(owner)["__torch_function__"] for owner in mro_of(kind) if "__torch_function__" in vars(owner))
     raw = next(defined, None)
     function = getattr(raw, "__func__", raw)
@@ -63,7 +65,7 @@ class Answering:
         self.skip = skip
         self.values = values
         self.result: Any = None
-        #: How often the audited function itself was computed while it ran.
+        #: The number of times that the audited function itself was computed while it ran.
         self.computed = 0
 
     @property
@@ -85,7 +87,7 @@ class _Handler:
     def __init__(self, frame: FrameType, owner: type, same: bool) -> None:
         self.frame = frame
         self.owner = owner
-        #: It was asked for the audited function, not for another one that the implementation calls.
+        #: Whether it answers the audited function, not another one that the implementation calls.
         self.same = same
 
 
@@ -106,7 +108,7 @@ class Trace:
         self.handlers = handlers
         self.function = function
         self.arguments = [*args, *kwargs.values()]
-        #: The type was asked; there are functions in PyTorch that overlook an operand.
+        #: Whether the handler of the type was called; some functions of PyTorch overlook an operand.
         self.asked = False
         self.fell_back = False
         self.default_answered = False
@@ -204,7 +206,7 @@ class Trace:
             self._answers.append((handler.owner, result))
             if not self._stack:
                 self.refused = result is NotImplemented
-                # None is what the return of a function that raises looks like.
+                # None may be a function that raises.
                 self.owner = next(o for o, r in self._answers if r is result or not (r is None or r is NotImplemented))
                 self._choose(result)
 
@@ -252,7 +254,7 @@ class Trace:
         return None
 
     def close(self) -> None:
-        """Let go of the frames, which keep every local variable alive."""
+        """Release the frames, which keep every local variable alive."""
         self._stack.clear()
         self._candidates.clear()
         self._returned.clear()

@@ -19,7 +19,7 @@ __all__ = ["Place", "copied", "difference", "fitted", "lost", "mapped", "places"
 
 _TOLERANCE = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 
-#: Where an operand stands among the arguments of a call: an index or a keyword, then indices into nested sequences.
+#: The place of an operand among the arguments of a call: an index or a keyword, then indices into nested sequences.
 Place = tuple[Any, ...]
 
 
@@ -29,7 +29,7 @@ def mapped(value: Any, change: Callable[[Any], Any], kind: type) -> Any:
 
 
 def copied(value: Any, api: AuditedApi) -> Any:
-    """Return `value` with its plain tensors copied, so that nothing a call does to them outlives it."""
+    """Return `value` with its plain tensors copied, so that changes by a call do not persist."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
@@ -67,7 +67,7 @@ def _found(place: Place, value: Any, kind: type) -> Iterator[Place]:
 
 
 def at(args: Any, kwargs: Any, place: Place) -> Any:
-    """Return what stands at `place`."""
+    """Return the argument at `place`."""
     value = args[place[0]] if isinstance(place[0], int) else kwargs[place[0]]
     for index in place[1:]:
         value = value[index]
@@ -118,7 +118,7 @@ def text_of(value: Any, limit: int = 200) -> str:
 
 
 def shown(value: Any, api: AuditedApi, limit: int = 60) -> str:
-    """Return an argument in few words: plain tensors as dtype and shape."""
+    """Return a short text of an argument: plain tensors as dtype and shape."""
     if type(value) is api.tensor:
         array = api.array(value)
         return f"{array.dtype}{list(array.shape)}"
@@ -143,7 +143,7 @@ def shown_call(name: str, args: Any, kwargs: Any, api: AuditedApi) -> str:
 
 
 def lost(expected: Any, actual: Any, kind: type, tensor: type) -> bool:
-    """Return whether `actual` has anything but an instance of `kind` where `expected` has a tensor."""
+    """Return whether `actual` has another value than an instance of `kind` where `expected` has a tensor."""
     if isinstance(actual, kind):
         return False
     if isinstance(expected, tensor):
@@ -156,7 +156,9 @@ def lost(expected: Any, actual: Any, kind: type, tensor: type) -> bool:
 
 
 def difference(expected: Any, actual: Any, api: AuditedApi, *, values: bool = True, where: str = "") -> str | None:
-    """Return in words how `actual` differs from `expected`; "" when it does not, None when they cannot be compared."""
+    """Return a description of how `actual` differs from `expected`; "" when it does not, None when they cannot be
+    compared.
+    """
     if isinstance(expected, api.tensor):
         if not isinstance(actual, api.tensor):
             with contextlib.suppress(Exception):

@@ -1,12 +1,12 @@
-"""What differs between array libraries, and nothing more.
+"""The differences between array libraries.
 
 A kernel gets an array namespace `xp` that is spelled as NumPy. For NumPy arrays that is the `numpy` module itself; for
-CuPy arrays it is `cupy_namespace.CupyNamespace`, which states the deviations. What has no place in a namespace (moving
-arrays between devices, views from a geometry, SciPy's functions) is in the functions below, which find the backend by
+CuPy arrays it is `cupy_namespace.CupyNamespace`, which implements the deviations. Functions without a place in a
+namespace (moving arrays between devices, views from a geometry, SciPy's functions) are below, which find the backend by
 the type of an array or by a device.
 
 CuPy is imported when the first CUDA device is asked for, or was already imported when the first CuPy array comes in.
-Another array library takes part through `register_backend`.
+Other array libraries are added by `register_backend`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> object:
 
 
 def register_backend(backend: Backend, root_module_name: str) -> None:
-    """Makes `backend` answer for the arrays whose type is defined in `root_module_name`, and for its type of device.
+    """Register `backend` for the arrays whose type is defined in `root_module_name`, and for its type of device.
 
     ValueError if a backend is registered under that name already.
     """
@@ -83,7 +83,7 @@ def register_backend(backend: Backend, root_module_name: str) -> None:
 
 
 def unregister_backend(root_module_name: str) -> None:
-    """Forgets the backend that was registered under that name; KeyError if there is none."""
+    """Remove the backend registered under that name; KeyError if there is none."""
     if root_module_name not in _registered or root_module_name == "numpy":
         raise KeyError(f"unregister_backend(): no backend was registered for {root_module_name!r}")
     del _registered[root_module_name]
@@ -117,7 +117,7 @@ def _import_cupy() -> CupyBackend:
 def _backend_of_type(array_type: type) -> Backend:
     own: Backend | None = getattr(array_type, "tensorlike_backend", None)
     if own is not None:
-        # What stands for an array where there is none: see transforms/description.py.
+        # The stand-in for an array where there is none: see transforms/description.py.
         _by_type[array_type] = own
         return own
     for base in array_type.__mro__:
@@ -215,7 +215,7 @@ def transfer(array: Array, device: device) -> Array:
 
 
 def check_same_device(arrays: Iterable[Array | None], function_name: str, *, host_scalars: bool = False) -> device:
-    """The one device of `arrays`, operands of `function_name`; those that are None are passed over.
+    """The one device of `arrays`, operands of `function_name`; None is ignored.
 
     With `host_scalars`, as in pointwise functions, zero-dimensional arrays of the CPU may go with arrays of another
     device. RuntimeError, in PyTorch's words, if two devices are left.
@@ -267,7 +267,7 @@ def strided_view(
     """A view of the memory of `owner`, a contiguous array, by its geometry in bytes.
 
     ValueError if `owner` is not contiguous or the geometry leaves its memory. Writing to the result writes to `owner`;
-    where the strides let elements overlap, as those of an expanded view do, what is written there is anybody's guess.
+    where the strides let elements overlap, as those of an expanded view do, the result of writing there is undefined.
 
     >>> import numpy as np
     >>> strided_view(np, np.arange(6.0), (2, 3), np.float64, 0, (8, 16))

@@ -1,4 +1,4 @@
-"""What every backend answers: the contract between tensors and an array library."""
+"""The interface of backends: the contract between tensors and an array library."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Array = Any
 
 
 class Backend(ABC):
-    """One array library, seen from tensors: where its arrays live, how they move, and where it differs from NumPy.
+    """An array library as tensors use it: devices of its arrays, transfers, and differences from NumPy.
 
     A subclass sets `name`, `device_type` and `namespace` (what kernels get as `xp`; it spells its functions as NumPy
-    does) and answers the methods below. `register_backend` makes it known.
+    does) and implements the methods below. `register_backend` registers it.
     """
 
     name: str
@@ -78,11 +78,11 @@ class Backend(ABC):
         self.check_device(device)
 
     def device_name(self, device: device) -> str:
-        """What the maker of `device` calls it."""
+        """The product name of `device`."""
         return self.name
 
     def empty_cache(self) -> None:  # noqa: B027 (nothing to do is the right default)
-        """Gives memory back that the library holds for arrays to come."""
+        """Release the memory that the library caches for later arrays."""
 
     @abstractmethod
     def synchronize(self, device: device | None = None) -> None:
@@ -132,7 +132,7 @@ class Backend(ABC):
 
 
 class HostFallbackModule:
-    """A device library's module, completed by the host's: a function that only the host has takes the detour.
+    """A device library's module, completed by the host's: functions that only the host has run there.
 
     The detour costs a transfer each way and a wait. The alternative is an AttributeError for a rarely used function,
     on one device and not on the other.

@@ -10,7 +10,7 @@ from .base import Array, Backend
 
 __all__ = ["UniversalFunction"]
 
-# What `cupy.add.at` adds with the hardware's atomic operations.
+# The dtypes that `cupy.add.at` adds with the hardware's atomic operations.
 ATOMIC_ADD = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64"})
 # Reductions that CuPy has under another name.
 REDUCTIONS = {

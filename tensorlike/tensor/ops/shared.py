@@ -1,4 +1,4 @@
-"""What kernels and formulas of several families share."""
+"""Shared by the kernels and formulas of several families."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def scaled(xp: Any, array: Any, factor: Any) -> Any:
 def check_divisor(xp: Any, dividend: Any, divisor: Any) -> None:
     """Raise RuntimeError if an integer is about to be divided by zero.
 
-    On a GPU nobody looks, as in PyTorch: looking would make every division wait for the device.
+    Not checked on a GPU, as in PyTorch: the check would make every division wait for the device.
     """
     host = type(divisor).__module__ == "numpy"
     if divisor.dtype.kind in "iu" and host and dividend.size and not divisor.all():
@@ -56,12 +56,12 @@ def real_dtype(dtype: Any) -> Any:
 
 
 def zeros_like(grad: Any) -> Any:
-    """Return zeros of the shape and dtype of a gradient, for what is constant almost everywhere."""
+    """Return zeros like a gradient, for functions that are constant almost everywhere."""
     return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
 
 
 def no_derivative(name: str) -> NoReturn:
-    """Raise the error of a backward pass through an operation that PyTorch gives no derivative."""
+    """Raise the error of a backward pass through an operation without a derivative in PyTorch."""
     raise RuntimeError(f"derivative for {name} is not implemented: detach() its inputs, or use another operation")
 
 

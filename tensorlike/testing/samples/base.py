@@ -1,12 +1,13 @@
-"""Sample inputs: what every operation is tested with, and what the audit and the conformance suite call it with.
+"""Sample inputs of operations, used by the tests, the audit and the conformance suite.
 
     @samples("tensorlike.mul", dtypes=ALL, reference=np.multiply)
     def _(make):
         yield SampleInput(make(2, 3), make(2, 3))
         yield SampleInput(make(2, 3), 2.5)
 
-The samples of a function serve its method, its aliases, its in-place form and its operators as well; only what has no
-function (`tensorlike.Tensor.view`) has samples of its own. The same generator runs for every dtype asked for.
+The samples of a function serve its method, its aliases, its in-place form and its operators as well; only methods
+without a function (`tensorlike.Tensor.view`) have samples of their own. The same generator runs for every dtype asked
+for.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ALL = (*NUMERIC, "bool")
 
 
 class SampleInput:
-    """One call: the arguments as they are passed, the first operand first."""
+    """The arguments of one call, the first operand first."""
 
     __slots__ = ("args", "broadcasts", "kwargs", "name")
 
@@ -82,7 +83,7 @@ class Make:
         requires_grad: bool | None = None,
         contiguous: bool = True,
     ) -> Any:
-        """Return a tensor of numbers from `low` to `high` (-3 to 3 unless told; 0 to 9 for unsigned integers)."""
+        """Return a tensor of numbers from `low` to `high` (by default -3 to 3; 0 to 9 for unsigned integers)."""
         from tensorlike.autograd.base import wrap
 
         kind = np.dtype(dtype) if dtype is not None else self.dtype
@@ -127,7 +128,7 @@ class Make:
         return wrap(np.asarray(self.random.integers(0, 2, shape)).astype(bool))
 
     def distinct(self, *shape: int, dtype: str | None = None) -> Any:
-        """Return a tensor of numbers far enough apart that no small change reorders them."""
+        """Return a tensor of numbers so far apart that small changes keep their order."""
         from tensorlike.autograd.base import wrap
 
         kind = np.dtype(dtype) if dtype is not None else self.dtype
@@ -140,7 +141,7 @@ class Make:
 
 
 class Samples:
-    """The samples of one operation and what tests may expect of it."""
+    """The samples of one operation, and the expectations of the tests."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the batching rules share."""
+"""Shared by the batching rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Arguments = dict[str, Any]
 
 
 def arguments(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
-    """Return the arguments of a call by name, the first one as "input"; None for calls a rule has nothing to say of."""
+    """Return the arguments of a call by name, the first one as "input"; None for calls that a rule does not cover."""
     if kwargs.get("out") is not None:
         return None
     bound = bind(form, args, kwargs)
@@ -54,7 +54,7 @@ def called(form: Form, given: Arguments) -> Any:
 
 
 def shifted(dim: Any) -> Any:
-    """Return dimensions of one example as dimensions of the batch: those counted from the end stay what they are."""
+    """Return dimensions of one example as dimensions of the batch: those counted from the end stay the same."""
     if isinstance(dim, int):
         return dim + 1 if dim >= 0 else dim
     return tuple(shifted(d) for d in dim)

@@ -1,4 +1,4 @@
-"""Batches of what networks are made of: the batch joins the one that these functions know themselves."""
+"""Batching rules of neural network functions: the batch is merged into the batch dimension that they have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of products of matrices, and of what linear algebra computes for stacks of matrices anyway."""
+"""Batching rules of matrix products, and of linear algebra, which works on stacks of matrices anyway."""
 
 from __future__ import annotations
 

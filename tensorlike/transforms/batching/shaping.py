@@ -32,7 +32,7 @@ from .common import (
 
 __all__: list[str] = []
 
-#: Elementwise in spirit: what they do to one example they do to all of them at once.
+#: Treated as elementwise: applied to a batch, they do the same to every example.
 rule(
     Method.to, Method.float, Method.double, Method.half, Method.bfloat16, Method.int, Method.long, Method.short,
     Method.char, Method.byte, Method.bool, Method.cfloat, Method.cdouble, Method.type_as, Method.contiguous,

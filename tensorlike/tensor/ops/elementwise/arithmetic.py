@@ -78,7 +78,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
 @pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
            reflects=sub)  # fmt: skip
 def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """Return `other - alpha * input`, element by element: the subtraction of a tensor from something.
+    """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
     Raises RuntimeError for booleans.
 

@@ -1,4 +1,4 @@
-"""Elements computed by a Python function of the user's: `apply_`, `map_`, `map2_`. Slow, and on the CPU only."""
+"""Elements computed by a user's Python function: `apply_`, `map_`, `map2_`. Slow, and on the CPU only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 
 def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
-    """Write what `function` returns for each element, and the elements of `others` at its place, into `self`."""
+    """Write `function(element, *elements of others at its index)` into `self`, for each element."""
     array = self._tl_data
     for position, other in enumerate(others, 1):
         argument = "other" if len(others) == 1 else "xy"[position - 1]
@@ -63,7 +63,7 @@ def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
 
 @tensor_method(composite=False)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what `callable` returns for it, and return this tensor. Slow; on the CPU only.
+    """Replace each element by `callable(element)` and return this tensor. Slow; on the CPU only.
 
     Raises RuntimeError for a tensor that requires grad.
 
@@ -78,7 +78,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 @tensor_method(composite=False)
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by what `callable` returns for it and that of `tensor`; return this tensor.
+    """Replace each element by `callable(element, element of tensor)` and return this tensor.
 
     `tensor` is broadcast and has the same dtype. Raises RuntimeError for tensors that require grad.
 
@@ -93,7 +93,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @tensor_method(composite=False)
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element by what `callable` returns for it and those of `x` and `y`; return this tensor.
+    """Replace each element by `callable(element, element of x, element of y)` and return this tensor.
 
     `x` and `y` are broadcast and have the same dtype. Raises RuntimeError for tensors that require grad.
 

@@ -1,4 +1,4 @@
-"""Keeping elements between bounds."""
+"""Clamping elements between bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["clamp", "clamp_max", "clamp_min"]
 
 @pointwise(None, promotion="bounds", aliases=("clip",), out="exact")
 def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
-    """Return each element brought between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound and
     NotImplementedError for complex elements.

@@ -1,4 +1,4 @@
-"""Several steps of arithmetic in one: products and quotients added, interpolation, common divisors."""
+"""Fused arithmetic: `addcmul`, `addcdiv`, interpolation, common divisors, the step function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["addcdiv", "addcmul", "gcd", "heaviside", "lcm", "lerp"]
 
 
 def _factor(xp: Any, value: Any, dtype: Any) -> Any:
-    """Return `value` as PyTorch takes it for this dtype: cut to an integer for integers."""
+    """Return the factor `value` converted for this dtype: truncated to an integer for integer dtypes."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {value}")
     if dtype.kind in "iu":

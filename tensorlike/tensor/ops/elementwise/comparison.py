@@ -1,4 +1,4 @@
-"""Comparing elements, and asking what kind of number each is."""
+"""Elementwise comparisons, and tests for nan, infinite, finite and real elements."""
 
 from __future__ import annotations
 

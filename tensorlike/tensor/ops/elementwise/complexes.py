@@ -29,7 +29,7 @@ __all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real",
 
 @pointwise(None, inplace=True, out="exact", linear_in=("input",))
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
-    """Return the complex conjugate of each element in memory of its own; real ones as they are.
+    """Return the complex conjugate of each element, in new memory; real elements are unchanged.
 
     >>> import tensorlike as tl
     >>> tl.conj_physical(tl.tensor([1 + 2j]))
@@ -49,7 +49,7 @@ _conj_physical = undispatched(conj_physical)
 def conj(input: Tensor) -> Tensor:
     """Return the complex conjugate of each element; a real tensor comes back itself.
 
-    The result of a complex tensor has its own memory, where PyTorch's is a view that conjugates when it is read.
+    The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
 
     >>> import tensorlike as tl
     >>> tl.conj(tl.tensor([1 + 2j]))
@@ -77,7 +77,7 @@ derivatives(_real, input=lambda grad: grad)
 # Not `grad * 1j`, whose real part is nan where the gradient is infinite.
 derivatives(_imag, input=lambda grad: undispatched(complex)(zeros_like(grad), grad))
 
-# The implementations behind the dispatch, which the public functions have done already.
+# The undispatched implementations: the public functions have dispatched already.
 _real_of = undispatched(_real)
 _imag_of = undispatched(_imag)
 
@@ -143,7 +143,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _declare_properties() -> None:
-    # In a function, because as properties they have the names of the functions above.
+    # In a function of their own: these properties have the same names as the functions above.
     @tensor_property(setter=_set_real, linear=True)
     def real(self: Tensor) -> Tensor:
         """The real parts, a view of a complex tensor; a real tensor itself."""
@@ -201,7 +201,7 @@ def view_as_complex(xp: Any, input: Tensor) -> Tensor:
         raise RuntimeError(f"Tensor must have a last dimension of size 2, and this one's shape is {list(input.shape)}")
     itemsize = input.dtype.itemsize
     if not input.size:
-        return xp.empty(input.shape[:-1], dtype=f"c{2 * itemsize}")  # No memory to share, and the strides mean nothing.
+        return xp.empty(input.shape[:-1], dtype=f"c{2 * itemsize}")  # no memory to share, and strides have no meaning
     if input.strides[-1] != itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1; make it contiguous() first")
     if any(step % (2 * itemsize) for step in input.strides[:-1]):
@@ -298,7 +298,7 @@ def angle(xp: Any, input: Tensor) -> Tensor:
 def _angle_backward(grad: Any, input: Any) -> Any:
     if not input.is_complex():
         return zeros_like(grad)
-    # Along the circle, and the faster the nearer to zero.
+    # The gradient is tangential to the circle, and inversely proportional to the absolute value.
     size = input.abs()
     return (grad * (input / (size * size) * builtins.complex(0, 1))).where(size != 0, 0)
 

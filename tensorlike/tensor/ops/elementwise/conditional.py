@@ -41,7 +41,7 @@ derivatives(
     other=lambda grad, condition: _choose(condition, 0, grad),
 )
 
-# The implementation behind the dispatch, which the public functions have done already.
+# The undispatched implementation: the public functions have dispatched already.
 _choose_behind = undispatched(_where)
 
 

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and what is made of them."""
+"""Exponentials, logarithms and functions composed of them."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ raw_derivatives(sigmoid, input=lambda grad, result: _sigmoid_slope(grad, result)
 def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
-    With `eps`, elements are brought into [eps, 1 - eps] first; without, what is outside [0, 1] gives nan. Integers give
+    With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan. Integers give
     the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> import tensorlike as tl

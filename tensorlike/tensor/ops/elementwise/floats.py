@@ -39,7 +39,7 @@ derivatives(
 
 @primitive(out=True, several=("mantissa", "exponent"))
 def frexp(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
-    """Return each element as a mantissa, from 0.5 up to 1 in size, and the power of two that it is multiplied with.
+    """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
 
     The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
 
@@ -65,8 +65,8 @@ def nan_to_num(
 ) -> Tensor:
     """Return `input` with its nan and infinite elements replaced by finite numbers.
 
-    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative is zero for
-    what was replaced.
+    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
+    elements is zero.
 
     >>> import tensorlike as tl
     >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)

@@ -66,7 +66,7 @@ def logical_not(input: Tensor) -> Tensor:
     own_inplace_operators=("__iand__",),
 )
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Return the bits that both elements have, with broadcasting; of booleans the logical and.
+    """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
     Raises NotImplementedError for other than integers and booleans.
 
@@ -87,7 +87,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     own_inplace_operators=("__ior__",),
 )
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Return the bits that one of the elements has, with broadcasting; of booleans the logical or.
+    """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
     Raises NotImplementedError for other than integers and booleans.
 
@@ -108,7 +108,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     own_inplace_operators=("__ixor__",),
 )
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Return the bits that exactly one of the elements has, with broadcasting.
+    """Return the bitwise exclusive or of the elements, with broadcasting.
 
     Raises NotImplementedError for other than integers and booleans.
 
@@ -122,7 +122,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",), out="exact")
 def bitwise_not(input: Tensor) -> Tensor:
-    """Return the bits that each element lacks; of booleans the logical not.
+    """Return the bitwise complement of each element; of booleans the logical not.
 
     Raises NotImplementedError for other than integers and booleans; the operator `~` raises TypeError.
 
@@ -142,7 +142,8 @@ def bitwise_not(input: Tensor) -> Tensor:
     own_inplace_operators=("__ilshift__",),
 )
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Return each element shifted left by `other` bits, with broadcasting; by as many as it has, or fewer than 0, 0.
+    """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
+    at least the number of bits.
 
     Raises NotImplementedError for other than integers.
 

@@ -17,7 +17,7 @@ from ..shared import zeros_like
 __all__ = ["float_power", "pow", "reciprocal", "rsqrt", "sqrt", "square"]
 
 
-# The operator of arrays, not the ufunc: it squares, takes the root or inverts where the exponent says so.
+# The array's operator, not the ufunc: it has fast cases for the exponents 2, 0.5 and -1.
 @pointwise(
     None,
     promotion="power",
@@ -151,7 +151,7 @@ def rsqrt(xp: Any, input: Tensor) -> Tensor:
 derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 
 
-# Not the ufunc of that name, which keeps integers: what comes out with another dtype leaves the fast path.
+# Not NumPy's ufunc of that name, which keeps integers: a result of another dtype leaves the fast path.
 @pointwise(None, promotion="float", hot=lambda a: np.true_divide(1, a))
 def reciprocal(xp: Any, input: Tensor) -> Tensor:
     """Return one divided by each element.

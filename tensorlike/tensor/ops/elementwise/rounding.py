@@ -96,7 +96,7 @@ derivatives(trunc, input=zeros_like)
 
 @pointwise(None, promotion="floating", out="exact")
 def frac(xp: Any, input: Tensor) -> Tensor:
-    """Return what is after the point of each element, with its sign.
+    """Return the fractional part of each element, with its sign.
 
     Takes floating-point tensors; raises NotImplementedError for others.
 

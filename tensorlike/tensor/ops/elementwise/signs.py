@@ -103,7 +103,7 @@ derivatives(sign, input=zeros_like)
 
 @pointwise(None, out="exact")
 def sgn(xp: Any, input: Tensor) -> Tensor:
-    """Return each element divided by its absolute value, 0 for 0: the sign that complex numbers have too.
+    """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
     >>> import tensorlike as tl
     >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
@@ -120,7 +120,7 @@ def sgn(xp: Any, input: Tensor) -> Tensor:
 def _sgn_backward(grad: Any, input: Any, result: Any) -> Any:
     if not input.is_complex():
         return zeros_like(grad)
-    # Only what moves along the circle counts.
+    # Only the tangential component of the gradient counts: the absolute value of the result is constant.
     size = input.abs()
     along = (grad * result.conj()).real * result
     return ((grad - along) / size).where(size != 0, 0)

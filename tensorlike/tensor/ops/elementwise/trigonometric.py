@@ -1,4 +1,4 @@
-"""Angles, and the functions of angles and of hyperbolas."""
+"""Trigonometric and hyperbolic functions, their inverses, and conversions of angles."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def acosh(input: Tensor) -> Tensor:
 
 def _acosh_backward(grad: Any, input: Any) -> Any:
     if input.is_complex():
-        # The root of the product is another one than the product of the roots.
+        # Two roots: the root of the product has another branch cut than the product of the roots.
         return grad * conj((input - 1).rsqrt() * (input + 1).rsqrt())
     return grad * (input * input - 1).rsqrt()
 
@@ -345,7 +345,7 @@ def sinc(xp: Any, input: Tensor) -> Tensor:
     """
     dtype = input.dtype
     if dtype.itemsize == 2:
-        # Half precision leaves nothing of the sine of a multiple of pi.
+        # In half precision the sine of a multiple of pi loses all its digits.
         input = input.astype(np.float32)
     angle = xp.multiply(input, input.dtype.type(math.pi))
     zero = xp.equal(input, 0)

@@ -1,7 +1,8 @@
 """Discrete Fourier transforms, for the namespace `tensorlike.fft`.
 
 Three operations do the work: complex to complex, real to half a spectrum, half a spectrum to real. The adjoint of each
-is a transform in the other direction with the scale that the normalization leaves out, fitted to the operand's size.
+is the transform in the other direction with the scale that the normalization leaves out, then cut or padded to the
+operand's size.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..shape.joining import cat
 
 __all__ = ["OPPOSITE", "sizes_and_axes", "to_complex", "to_real", "transform"]
 
-#: The normalization of the transform back that has the scale of this one, which makes it the adjoint.
+#: For each normalization, that of the opposite transform with the same scale, which makes it the adjoint.
 OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
@@ -31,7 +32,7 @@ _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 
 
 def _precise(input: Any) -> Any:
-    """Return an array in a dtype that is transformed: integers in the default floating-point dtype."""
+    """Convert an array to a dtype that the transforms support: integers to the default floating-point dtype."""
     if input.dtype.kind in "biu":
         return input.astype(default_float())
     if str(input.dtype) not in ("float32", "float64", "complex64", "complex128"):
@@ -45,7 +46,7 @@ def _complexes(input: Any) -> Any:
 
 
 def _fitted(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Return a tensor cut off, or padded with zeros at the end, to `shape`: the adjoint of the same done before."""
+    """Cut a tensor off, or pad it with zeros at the end, to `shape`: the adjoint of doing so in the forward pass."""
     had = tuple(tensor.shape)
     index = (*(slice(0, min(a, b)) for a, b in zip(had, shape, strict=True)), Ellipsis)
     if any(a > b for a, b in zip(had, shape, strict=True)):
@@ -70,7 +71,7 @@ def _resized(shape: tuple[int, ...], sizes: tuple[int, ...], axes: tuple[int, ..
 def transform(
     xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None, inverse: bool
 ) -> Tensor:
-    """Return the transform of a complex tensor over `axes`, each fitted to its size first."""
+    """Return the transform of a complex tensor over `axes`, each cut or padded to its size first."""
     array = _complexes(input)
     if not axes:
         return array.copy() if array is input else array
@@ -88,7 +89,7 @@ derivatives(
 
 @internal(name="fft_r2c")
 def to_complex(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Tensor:
-    """Return the transform of a real tensor: over the last of `axes` the half that says everything."""
+    """Return the transform of a real tensor: over the last of `axes` only the non-redundant half."""
     return xp.fft.rfftn(_precise(input), s=sizes, axes=axes, norm=norm)
 
 
@@ -108,14 +109,14 @@ def to_real(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...
     """Return the real tensor whose transform has `input` for its half over the last of `axes`."""
     array = _complexes(input)
     if not array.size:
-        # NumPy leaves the memory of the result as it finds it.
+        # NumPy does not initialise the memory of such a result.
         return xp.zeros(_resized(array.shape, sizes, axes), array.real.dtype)
     return xp.fft.irfftn(array, s=sizes, axes=axes, norm=norm)
 
 
 def _to_real_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Any:
     half = undispatched(to_complex)(grad, sizes, axes, OPPOSITE[norm])
-    # What stands for itself and its mirror image counts twice.
+    # A frequency that stands for itself and its mirror image counts twice.
     count, last = (sizes[-1] - 1) // 2, axes[-1]
     if count:
         cuts = (slice(0, 1), slice(1, count + 1), slice(count + 1, None))
@@ -146,7 +147,7 @@ def _integers(function: str, argument: str, value: Any) -> tuple[int, ...]:
 def sizes_and_axes(
     function: str, input: Any, s: Any, dim: Any, norm: Any, *, half: str = "", real: bool = False
 ) -> tuple[tuple[int, ...], tuple[int, ...], str | None]:
-    """Return the sizes, the dimensions and the normalization of a transform, or raise what PyTorch raises.
+    """Return the sizes, the dimensions and the normalization of a transform; raise PyTorch's errors for invalid ones.
 
     `half` is "output" or "input" where that is half a spectrum, `real` whether only a real input will do.
     """

@@ -1,4 +1,4 @@
-"""Windows: the weights that a piece of a signal is multiplied by, and numbers evenly spaced on a logarithmic scale."""
+"""Window functions, whose values weight the elements of a frame, and `logspace`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__: list[str] = []
 
 _WINDOWS = "tensorlike.signal.windows"
 
-#: The weights of the cosines that a window is a sum of.
+#: The weights of the cosines whose sum is the window.
 _BLACKMAN = (0.42, 0.5, 0.08)
 _NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 
 # ------------------------------------------------------------------------------------------------------------ formulas
-# Each takes how many elements there are and which length they are part of: one less than their number for a symmetric
-# window, their number for one that is repeated.
+# Each takes the number of elements and the length of one period: `count - 1` for a symmetric window, `count` for a
+# periodic one.
 
 
 def _cosines(count: int, span: int, weights: Sequence[float]) -> Any:
@@ -93,10 +93,10 @@ def bartlett(
     M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return the `M` elements of a triangle that is 1 in the middle and 0 at the ends.
+    """Return the Bartlett window of `M` elements: a triangle, 1 in the middle and 0 at the ends.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.bartlett(5)
@@ -112,10 +112,10 @@ def blackman(
     M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return a sum of three cosines of `M` elements, small at the ends and 1 in the middle.
+    """Return the Blackman window of `M` elements: a sum of three cosines, small at the ends and 1 in the middle.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.blackman(5, sym=False)[1:]
@@ -131,10 +131,10 @@ def cosine(
     M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of the upper half of a sine.
+    """Return the cosine window of `M` elements: the positive half period of a sine.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.cosine(3)
@@ -150,11 +150,10 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements that fall exponentially with their distance from `center`, by e every `tau`.
+    """Return the exponential window of `M` elements, which falls by e for every `tau` of distance from `center`.
 
-    The center is the middle, which for a symmetric window it must be. With `sym=False` the window is the beginning of
-    one with an element more: made to be repeated. Raises ValueError for a negative `M` and other dtypes than float32
-    and float64.
+    The center is the middle unless given; a symmetric window has no other. `sym=False` gives a periodic window, for
+    spectral analysis. Raises ValueError for a negative `M` and other dtypes than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.exponential(3)
@@ -174,10 +173,10 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of the bell curve of the standard deviation `std`, 1 in the middle.
+    """Return the Gaussian window of `M` elements with standard deviation `std`, 1 in the middle.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.gaussian(3)
@@ -195,10 +194,10 @@ def general_cosine(
     M: int, *, a: Sequence[float], sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of the sum of cosines with the weights `a`, which alternate in sign.
+    """Return the window of `M` elements that is a sum of cosines with the weights `a`, of alternating sign.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.general_cosine(5, a=[0.5, 0.5])
@@ -220,10 +219,10 @@ def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of `alpha` less `1 - alpha` times a cosine.
+    """Return the general Hamming window of `M` elements: `alpha` minus `1 - alpha` times a cosine.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.general_hamming(3, alpha=0.75)
@@ -239,10 +238,10 @@ def hamming(
     M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of 0.54 less 0.46 times a cosine.
+    """Return the Hamming window of `M` elements: 0.54 minus 0.46 times a cosine.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.hamming(3)
@@ -258,10 +257,10 @@ def hann(
     M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of one half less half a cosine: 0 at the ends and 1 in the middle.
+    """Return the Hann window of `M` elements, a raised cosine: 0 at the ends and 1 in the middle.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.hann(5)
@@ -277,10 +276,10 @@ def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `M` elements of a Bessel function, the narrower the greater `beta`.
+    """Return the Kaiser window of `M` elements, made with a Bessel function; a greater `beta` makes it narrower.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.kaiser(3, beta=0.0)
@@ -298,10 +297,10 @@ def nuttall(
     M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return a sum of four cosines of `M` elements, with side lobes below -93 dB.
+    """Return the Nuttall window of `M` elements: a sum of four cosines with side lobes below -93 dB.
 
-    With `sym=False` the window is the beginning of one with an element more: made to be repeated. Raises
-    ValueError for a negative `M` and other dtypes than float32 and float64.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
+    than float32 and float64.
 
     >>> import tensorlike as tl
     >>> tl.signal.windows.nuttall(3)
@@ -341,10 +340,10 @@ def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return a triangle, 1 in the middle and 0 at the ends: `signal.windows.bartlett`.
+    """Return the Bartlett window, a triangle, 1 in the middle and 0 at the ends: `signal.windows.bartlett`.
 
-    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
-    for a negative length and integer dtypes.
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
+    negative length and integer dtypes.
 
     >>> import tensorlike as tl
     >>> tl.bartlett_window(4)
@@ -360,10 +359,10 @@ def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return a sum of three cosines, small at the ends and 1 in the middle: `signal.windows.blackman`.
+    """Return the Blackman window, a sum of three cosines, 1 in the middle: `signal.windows.blackman`.
 
-    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
-    for a negative length and integer dtypes.
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
+    negative length and integer dtypes.
 
     >>> import tensorlike as tl
     >>> tl.blackman_window(5, False)[1:4]
@@ -380,10 +379,10 @@ def hamming_window(
     dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `alpha` less `beta` times a cosine: `signal.windows.hamming`.
+    """Return the Hamming window, `alpha` minus `beta` times a cosine: `signal.windows.hamming`.
 
-    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
-    for a negative length and integer dtypes.
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
+    negative length and integer dtypes.
 
     >>> import tensorlike as tl
     >>> tl.hamming_window(4)
@@ -400,10 +399,10 @@ def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return one half less half a cosine: `signal.windows.hann`.
+    """Return the Hann window, a raised cosine: `signal.windows.hann`.
 
-    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
-    for a negative length and integer dtypes.
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
+    negative length and integer dtypes.
 
     >>> import tensorlike as tl
     >>> tl.hann_window(4)
@@ -419,10 +418,10 @@ def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return a Bessel function, the narrower the greater `beta`: `signal.windows.kaiser`.
+    """Return the Kaiser window; a greater `beta` makes it narrower: `signal.windows.kaiser`.
 
-    With `periodic`, the window is the beginning of one with an element more: made to be repeated. Raises RuntimeError
-    for a negative length and integer dtypes.
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
+    negative length and integer dtypes.
 
     >>> import tensorlike as tl
     >>> tl.kaiser_window(3, beta=0.0)
@@ -450,7 +449,7 @@ def logspace(
     dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return `steps` powers of `base` whose exponents go from `start` to `end`, both included, in equal steps.
+    """Return `steps` powers of `base` whose exponents are evenly spaced from `start` to `end`, both included.
 
     Raises RuntimeError when `steps` is negative.
 

@@ -13,6 +13,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
+from ..elementwise.complexes import complex as joined
 from ..elementwise.complexes import view_as_real
 from ..shared import real_dtype
 from .fourier import to_complex, to_real, transform
@@ -23,7 +24,7 @@ _full, _half, _real = undispatched(transform), undispatched(to_complex), undispa
 
 
 def _called(function: str, input: Any, **arguments: Any) -> str:
-    """Return the call as error messages name it."""
+    """Return the text of the call for error messages."""
     shown = [f"{dtype_name(input._tl_data.dtype)}Tensor{list(input.shape)}"]
     for name, value in arguments.items():
         if isinstance(value, TensorBase):
@@ -37,7 +38,7 @@ def _is_complex(tensor: Any) -> bool:
 
 
 def _whole_window(window: Any, like: Any, win_length: int, n_fft: int) -> Any:
-    """Return the window in the middle of `n_fft` elements, ones unless it is given."""
+    """Return the window centred in `n_fft` elements and padded with zeros; without one, a window of ones."""
     if window is None:
         window = ones(win_length, dtype=dtype_of(real_dtype(like._tl_data.dtype)), device=like.device)
     before = (n_fft - win_length) // 2
@@ -53,7 +54,7 @@ def _padded(tensor: Any, before: int, after: int) -> Any:
 def _centered(input: Any, n_fft: int, pad_mode: str) -> Any:
     from ..nn.padding import pad
 
-    # The modes of padding but "constant" want a batch and channels.
+    # All padding modes but "constant" require batch and channel dimensions.
     shape = tuple(input.shape)
     wide = input.reshape((*(1,) * (3 - len(shape)), *shape)) if len(shape) < 3 else input
     side = n_fft // 2
@@ -80,15 +81,23 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """Return the Fourier transforms of the pieces of a signal that a window shows as it moves on.
+    """Return the short-time Fourier transform: window overlapping frames of the signal and transform each.
 
-    `input` has shape (time) or (batch, time), the result (frequency, piece) or (batch, frequency, piece). Pieces have
-    `n_fft` elements, `hop_length` apart (`n_fft // 4`); `window`, of `win_length` elements (`n_fft`), is ones unless
-    given. With `center` the signal is padded on both sides, as `pad_mode` says in `nn.functional.pad`; without, and
-    with `align_to_window`, pieces begin where the window does. `normalized` divides by the root of `n_fft`. `onesided`,
-    the default for real input, leaves out the frequencies that follow from others. `return_complex` must be given for
-    a real input: False returns the parts in a last dimension of size 2. Raises RuntimeError for lengths that do not
-    fit. Composes `unfold` and `fft`.
+    Takes a signal of shape (time) or (batch, time); the result is (frequency, frame) or (batch, frequency, frame).
+    Raises RuntimeError for lengths that do not match. Composes `unfold` and `fft`.
+
+    Args:
+        n_fft: the size of a frame and of its transform.
+        hop_length: the distance between frames, `n_fft // 4` unless given.
+        win_length: the size of the window, `n_fft` unless given; a shorter one is centred in the frame.
+        window: the weights of the elements of a frame, ones unless given.
+        center: whether to pad the signal on both sides, so that frames are centred at multiples of `hop_length`.
+        pad_mode: the mode of that padding, one of those of `nn.functional.pad`.
+        normalized: whether to divide by the root of `n_fft`.
+        onesided: whether to leave out the redundant frequencies; True for real input unless given.
+        return_complex: whether the result is complex, which must be given for real input; False returns the parts in a
+            last dimension of size 2.
+        align_to_window: whether frames begin where the window does, only without `center`.
 
     >>> import tensorlike as tl
     >>> tl.stft(tl.tensor([1.0, 2.0, 3.0, 4.0]), 2, 2, center=False, return_complex=True)
@@ -183,15 +192,13 @@ def _check_istft(call: str, input: Any, n_fft: int, hop: int, width: int, window
 
 
 def _overlapped(pieces: Any, hop: int) -> Any:
-    """Return the sum of the pieces (batch, piece, time), each `hop` later than the one before."""
+    """Overlap-add frames of shape (batch, frame, time), each starting `hop` after the one before."""
     from ..nn.folding import fold
 
     batch, count, size = pieces.shape
     if _is_complex(pieces):
         parts = view_as_real(pieces)
         real, imaginary = (_overlapped(parts.select(-1, part), hop) for part in (0, 1))
-        from ..elementwise.complexes import complex as joined
-
         return joined(real, imaginary)
     length = hop * (count - 1) + size
     return fold(pieces.transpose(1, 2), (1, length), (1, size), stride=(1, hop)).reshape((batch, length))
@@ -212,10 +219,14 @@ def istft(
 ) -> Tensor:
     """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
 
-    The parameters are those that `stft` was called with; without a `window` it is ones. `length` is that of the signal:
-    what is beyond it is cut off, what is missing zero. Without it the padding of `center` is cut off at both ends.
-    `return_complex` is for the transforms of complex signals. Raises RuntimeError for shapes that do not fit and where
-    the windows do not overlap enough to tell the signal. Composes `fft`, and `nn.functional.fold` to add pieces up.
+    Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
+    where the windows overlap too little to determine the signal. Composes `fft` and `nn.functional.fold`.
+
+    Args:
+        n_fft, hop_length, win_length, window, center, normalized, onesided: as in `stft`.
+        length: the length of the signal, which is cut off or padded with zeros; without it only the padding of `center`
+            is removed.
+        return_complex: whether the signal is complex.
 
     >>> import tensorlike as tl
     >>> x = tl.tensor([1.0, 2.0, 3.0, 4.0])
@@ -265,7 +276,7 @@ def istft(
 
 
 def _cut(call: str, signal: Any, weights: Any, n_fft: int, center: bool, length: Any, *, batch: bool) -> Any:
-    """Return the part of a signal that is asked for, divided by the windows that were added up."""
+    """Return the requested part of the signal, divided by the sum of the squared windows."""
     total = signal.shape[1]
     start = n_fft // 2 if center else 0
     stop = start + length if length is not None else total - n_fft // 2 if center else total

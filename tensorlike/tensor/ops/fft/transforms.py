@@ -45,7 +45,7 @@ def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> 
     return _written(name, out, undispatched(to_real)(input, sizes, axes, norm), input)
 
 
-# A signal that mirrors itself and its real spectrum are each other's the other way round: the conjugate turns them.
+# A Hermitian signal and its real spectrum are transformed by the inverse of `rfft` and `irfft`: conjugate to reverse.
 
 
 def _mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
@@ -66,10 +66,10 @@ def fft(
 ) -> Tensor:
     """Return the discrete Fourier transform of `input`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a
-    length below 1, and IndexError when `dim` is out of range.
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
+    below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
     >>> tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))
@@ -86,10 +86,10 @@ def ifft(
 ) -> Tensor:
     """Return the inverse of `fft`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a
-    length below 1, and IndexError when `dim` is out of range.
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
+    below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
     >>> tl.fft.ifft(tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))).real
@@ -104,11 +104,11 @@ def ifft(
 def rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """Return the half of the Fourier transform of a real `input` that determines the other, along `dim`.
+    """Return the non-redundant half of the Fourier transform of a real `input`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
     elements or a length below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
@@ -127,7 +127,7 @@ def irfft(
     """Return the real signal whose half spectrum, as of `rfft`, is `input`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even
-    one. `norm` says which direction is divided by the length: "backward" (as None does), "forward", or "ortho" for both
+    one. `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both,
     by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
     RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
 
@@ -147,7 +147,7 @@ def hfft(
     """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even
-    one. `norm` says which direction is divided by the length: "backward" (as None does), "forward", or "ortho" for both
+    one. `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both,
     by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
     RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
 
@@ -166,9 +166,9 @@ def ihfft(
 ) -> Tensor:
     """Return the inverse of `hfft`, along `dim`.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` says which direction
-    is divided by the length: "backward" (as None does), "forward", or "ortho" for both by its root. Integers are taken
-    in the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
+    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
+    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
     elements or a length below 1, and IndexError when `dim` is out of range.
 
     >>> import tensorlike as tl
@@ -237,7 +237,7 @@ def rfft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the half of the Fourier transform of a real `input` that determines the other, over two dimensions.
+    """Return the non-redundant half of the Fourier transform of a real `input`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
@@ -381,7 +381,7 @@ def rfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the half of the Fourier transform of a real `input` that determines the other, over several dimensions.
+    """Return the non-redundant half of the Fourier transform of a real `input`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `rfft` does along one. The
     half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
@@ -550,7 +550,7 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
 
 @composite(namespace=_FFT, guard=False, linear_in=("input",))
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Return what `fft` returned with the frequency 0 moved to the middle of each dimension of `dim`, or of all.
+    """Move the zero frequency of a result of `fft` to the middle of each dimension in `dim`, or of all.
 
     Raises IndexError when a dimension is out of range.
 
@@ -565,7 +565,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @composite(namespace=_FFT, guard=False, linear_in=("input",))
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Return `input` with what `fftshift` did undone.
+    """Undo `fftshift`: move the zero frequency back to the beginning of each dimension.
 
     Raises IndexError when a dimension is out of range.
 

@@ -1,4 +1,4 @@
-"""Combining values into an array where several may meet at one place. For kernels: raw arrays only."""
+"""Combining values into an array at indices that may repeat. Called by kernels, on raw arrays only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["accumulate", "combine_at", "grid_positions", "row_positions"]
 
 
 def _steps(shape: tuple[int, ...]) -> list[int]:
-    """Return how many elements apart neighbours along each dimension are in a contiguous array."""
+    """Return the strides of a contiguous array of that shape, in elements."""
     steps = [1] * len(shape)
     for d in range(len(shape) - 2, -1, -1):
         steps[d] = steps[d + 1] * shape[d + 1]
@@ -21,7 +21,7 @@ def _steps(shape: tuple[int, ...]) -> list[int]:
 
 
 def grid_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
-    """Return where, counted in elements, the places lie that `index` names along `dim`, as `gather` reads it."""
+    """Return the flat positions of the elements that `index` names along `dim`, as in `gather`."""
     positions = index * _steps(shape)[dim] if len(shape) > 1 else index
     for d, step in enumerate(_steps(shape)):
         if d != dim:
@@ -31,16 +31,16 @@ def grid_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any
 
 
 def row_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
-    """Return where, counted in elements, the slices lie that a one-dimensional `index` names along `dim`."""
+    """Return the flat positions of the slices that a one-dimensional `index` names along `dim`."""
     column = index.reshape((-1,) + (1,) * (len(shape) - dim - 1))
     wide = (*shape[:dim], index.shape[0], *shape[dim + 1 :])
     return grid_positions(xp, shape, dim, xp.broadcast_to(column, wide))
 
 
 def combine_at(xp: Any, ufunc: Any, target: Any, positions: Any, values: Any) -> None:
-    """Write `ufunc(target, value)` at positions counted in elements, once for each value, in place.
+    """Apply `target[position] = ufunc(target[position], value)` for each value at its flat position, in place.
 
-    One flat index array: NumPy's `ufunc.at` takes a nanosecond an element for that, and fifty for several.
+    The index is one flat array: NumPy's `ufunc.at` takes 1 ns an element for that, 50 ns for several arrays.
     """
     if target.flags.c_contiguous:
         flat = target.reshape(-1)
@@ -58,15 +58,15 @@ def combine_at(xp: Any, ufunc: Any, target: Any, positions: Any, values: Any) ->
 
 
 def accumulate(xp: Any, target: Any, index: tuple[Any, ...], values: Any) -> None:
-    """Do `target[index] += values`, where what is named twice is added twice.
+    """Compute `target[index] += values`, adding twice to an element that is named twice.
 
     `index` has full slices and arrays, as advanced indexing reads it.
     """
     arrays = [i for i in index if not isinstance(i, slice)]
     if all(a.dtype.kind == "b" for a in arrays) and len(arrays) == 1:
-        # A mask names nothing twice.
+        # A mask cannot name an element twice.
         target[index] += values
         return
-    # The places are found by indexing the numbers of all elements in the same way.
+    # Indexing an array of flat positions in the same way gives the positions of the elements.
     numbers = xp.arange(math.prod(target.shape), dtype=np.intp).reshape(target.shape)
     combine_at(xp, xp.add, target, numbers[index], values)

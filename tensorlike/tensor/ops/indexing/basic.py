@@ -1,4 +1,4 @@
-"""Basic indexing as views, and its gradient: what `x[0]`, `select`, `narrow` and the splits share. Not public."""
+"""Basic indexing as views, and its gradient: shared by `x[0]`, `select`, `narrow` and the splits. Not public."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def declared(function: Any) -> Any:
 
 
 def along(dim: int, *index: Any) -> tuple[Any, ...]:
-    """Return the index that is `index` at dimension `dim` and everything elsewhere."""
+    """Return an index with `index` at dimension `dim` and full slices at all others."""
     return (*(slice(None),) * dim, *index, Ellipsis)
 
 
 def writable(view: Any, source: Any) -> Any:
-    """Return `view` with the permission to write that `source` has: NumPy withholds it from some views."""
+    """Make `view` writable if `source` is, and return it: NumPy returns some views read-only."""
     if isinstance(view, np.ndarray) and source.flags.writeable:
         view.flags.writeable = True
     return view
@@ -48,7 +48,8 @@ def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]
 
 
 def _view(name: str) -> Any:
-    # One declaration for each name that PyTorch's nodes have. An `index` ends in Ellipsis, for an array in every case.
+    # One declaration for each name of PyTorch's nodes. An `index` ends in Ellipsis, so that the result is always an
+    # array.
     @internal(name=name, view=True)
     def basic(xp: Any, input: Tensor, index: tuple[Any, ...]) -> Tensor:
         """Return the view of `input` at a basic index."""

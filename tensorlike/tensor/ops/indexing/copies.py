@@ -1,4 +1,4 @@
-"""Copies where others make views: a tensor with one part of it replaced, and parts that share no memory."""
+"""Copying forms of view operations: a copy with one part replaced, and parts that share no memory."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def slice_scatter(
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Return a copy of `input` in which the elements that `as_strided` would show are those of `src`.
+    """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
 
     Raises RuntimeError unless `src` has the shape `size`.
 
@@ -164,7 +164,7 @@ def _copies(parts: Any) -> tuple[Any, ...]:
 
 @composite(guard=False, method=True, linear_in=("input",))
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return the parts that `split` returns, each in memory of its own, so that they may be written to.
+    """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
     >>> import tensorlike as tl
     >>> tl.unsafe_split(tl.arange(3), 2)
@@ -177,7 +177,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 
 @composite(guard=False, method=True, linear_in=("input",))
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return the parts that `split_with_sizes` returns, each in memory of its own, so that they may be written to.
+    """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
 
     >>> import tensorlike as tl
     >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
@@ -190,7 +190,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 
 @composite(guard=False, method=True, linear_in=("input",))
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return the parts that `chunk` returns, each in memory of its own, so that they may be written to.
+    """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
     >>> import tensorlike as tl
     >>> tl.unsafe_chunk(tl.arange(3), 2)
@@ -203,7 +203,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
 @composite(guard=False, differentiable=False)
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return the coordinates, in a tensor of that shape, of elements given by their place in the flat tensor.
+    """Convert flat indices to coordinates in a tensor of that shape.
 
     Raises ValueError when an index is out of range or the shape is negative, and TypeError unless they are integers.
 

@@ -19,7 +19,7 @@ __all__ = ["gather", "index_select", "take", "take_along_dim"]
 
 @primitive(out=True)
 def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices of `input` along `dim` that a vector of indices names, in its order.
+    """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
 
@@ -59,7 +59,7 @@ derivatives(
 
 @primitive(out=True)
 def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
-    """Return the elements of `input`, as if it had one dimension, that `index` names; negative ones count from the end.
+    """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
 
@@ -85,7 +85,7 @@ derivatives(
 
 @primitive(out=True)
 def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Return the elements of `input` that `index` names along `dim`, each at the place of its index.
+    """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
 
     `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
     an index out of range.
@@ -126,10 +126,9 @@ derivatives(
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """Return the elements of `input` that `indices` names along `dim`, the other dimensions broadcast.
+    """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
 
-    Without `dim` the input is taken as if it had one dimension. Raises RuntimeError when the numbers of dimensions
-    differ.
+    Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
 
     >>> import tensorlike as tl
     >>> x = tl.tensor([[3, 1], [2, 4]])

@@ -48,12 +48,12 @@ def _index_tuple(indices: Sequence[Any], dims: Sequence[int]) -> tuple[Any, ...]
             found.append(EVERYTHING)
         found.append(array)
         found += [None] * (array.ndim - 1 if array.dtype.kind == "b" else 0)
-    # Where a mask speaks for several dimensions, they are counted but not named.
+    # A mask of several dimensions: the message counts them but does not name them.
     return tuple(i for i in found if i is not None)
 
 
 def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
-    """Raise PyTorch's error for an index that does not fit; return when nothing is wrong."""
+    """Raise PyTorch's error for an invalid index; return if it is valid."""
     shapes = []
     for index, dim in zip(indices, dims, strict=True):
         if index.dtype.kind == "b":
@@ -88,7 +88,9 @@ def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> Non
 
 @internal(name="index")
 def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int]) -> Tensor:
-    """Return the elements that tensors name, each along the dimensions of `input` from its place in `dims` on."""
+    """Return the elements of `input` selected by index tensors, each applied to the dimensions from its entry in `dims`
+    on.
+    """
     _check_masks(input, indices, dims)
     try:
         return input[_index_tuple(indices, dims)]
@@ -117,7 +119,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
 def _index_put(
     xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
 ) -> Tensor:
-    """Return `input` with `values` written to, or added to, the elements that tensors name."""
+    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
     result = input.copy()
     _put(xp, result, indices, values, dims, accumulate)
     return result
@@ -172,7 +174,7 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
     return True
 
 
-# The view of a tensor without history, in one frame: anything else goes to the implementation.
+# Fast path: the view of a tensor without history, in one frame. Everything else goes to the implementation.
 _HOT_GETITEM = FastPath(
     """
 if type(input) in TENSORS and not keywords and (not input._tl_tracked or no_history(input)):
@@ -205,18 +207,18 @@ def _basic_view(array: Any, index: Any) -> Any:
         if type(result) is not np.ndarray:
             result = array[(*index, ...) if kind is tuple else (index, ...)]
     except (IndexError, TypeError):
-        # The long way raises the error, in PyTorch's words.
+        # The general path raises the error, in PyTorch's words.
         return None
     return result
 
 
 def _names_elements(array: Any, index: Any) -> bool:
-    """Return whether a tensor alone is an index that needs no more looks: a vector of indices, or a mask."""
+    """Return whether a tensor alone is an index that needs no parsing: a vector of indices, or a mask."""
     return index.dtype in _DIRECT and 0 < index.ndim <= max(array.ndim, 1) and type(index) is type(array)
 
 
 def _last_view(index: Any) -> Any:
-    """Return the view that PyTorch makes last for a basic index, which names the node."""
+    """Return the name of the view that PyTorch makes last for a basic index: the node is named after it."""
     if type(index) is not tuple:
         return select_view if type(index) is int else slice_view
     for part in reversed(index):
@@ -253,7 +255,7 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
         complete = (*index, Ellipsis) if type(index) is tuple and Ellipsis not in index else index
         return _last_view(index).record_view(view, self, complete)
     if type(index) is TensorType and _names_elements(array, index._tl_data):
-        # The one most common: a vector of indices, or a mask.
+        # The most common index tensor: a vector of indices, or a mask.
         return elements(self, [index], [0])
     parsed = parse(array, index)
     if not parsed.tensors:
@@ -266,7 +268,7 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
 
 
 def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
-    """Return `value` without leading dimensions of size 1, if it has more dimensions than where it goes."""
+    """Return `value` without leading dimensions of size 1, if it has more dimensions than its destination."""
     given = value._tl_data.shape
     lead = 0
     while len(given) - lead > len(shape) and given[lead] == 1:
@@ -289,7 +291,7 @@ def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _assigned(value: Any, target: Any) -> Any:
-    """Return what is to be written: a tensor on the device of `target`, or a number."""
+    """Convert the assigned value to a tensor on the device of `target`, or a number."""
     if isinstance(value, TensorBase):
         array = value._tl_data
         if (type(array) is not np.ndarray or type(target) is not np.ndarray) and device_of(array) != device_of(target):
@@ -308,12 +310,12 @@ def _assigned(value: Any, target: Any) -> Any:
 
 
 def _has_history(tensor: Any) -> bool:
-    """Return whether a tensor, or what it is a view of, requires grad."""
+    """Return whether a tensor or its base requires grad."""
     return tensor._tl_tracked and not no_history(tensor)
 
 
 def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
-    """Write to a tensor that nobody differentiates, without making a view of it."""
+    """Write to a tensor that does not require grad, without recording a view."""
     _write_to(self, as_array(self._tl_data[(*parsed.basic, Ellipsis)]), value)
 
 
@@ -381,7 +383,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         return
     if isinstance(value, TensorBase):
         if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
-            value = value._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
+            number: Any = value
+            value = number._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
         if value._tl_data.dtype != array.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
@@ -444,7 +447,7 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
 def index_put(
     input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    """Return `input` with `values` written to the elements that a tuple of index tensors or masks names.
+    """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
     range, and RuntimeError when the shapes or the dtypes do not fit.
@@ -463,7 +466,7 @@ def index_put(
 def index_put_(
     self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    """Write `values` to the elements of this tensor that a tuple of index tensors or masks names, and return it.
+    """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
     With `accumulate` they are added, twice where an element is named twice.
 

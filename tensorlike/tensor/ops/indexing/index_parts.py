@@ -1,4 +1,4 @@
-"""What stands between the brackets of `x[...]`, taken apart: see Note [What an index means] in `indexing`."""
+"""Parsing the index of `x[...]`: see Note [What an index means] in `getitem`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERYTHING = slice(None)
 
 
 class Parsed:
-    """An index split in two: the basic part, and tensors at dimensions of what that part makes."""
+    """An index split in two: the basic part, and index tensors for dimensions of the view that it makes."""
 
     __slots__ = ("basic", "dims", "last", "tensors")
 
@@ -31,12 +31,12 @@ class Parsed:
         self.basic: list[Any] = []
         self.tensors: list[Any] = []
         self.dims: list[int] = []
-        #: The view that PyTorch makes last, which names the node.
+        #: The view that PyTorch makes last: the node is named after it.
         self.last: Any = alias
 
 
 def counts(item: Any) -> int:
-    """Return how many dimensions one part of an index speaks for."""
+    """Return the number of dimensions that one part of an index consumes."""
     if item is None or item is Ellipsis or type(item) is bool:
         return 0
     if isinstance(item, TensorBase):
@@ -45,7 +45,7 @@ def counts(item: Any) -> int:
 
 
 def _is_legacy_tuple(index: list[Any]) -> bool:
-    """Return whether a list is read as a tuple: PyTorch does so for short ones that hold more than numbers."""
+    """Return whether a list is treated as a tuple: PyTorch does so for short lists with elements other than numbers."""
     return len(index) < 32 and any(
         item is None or item is Ellipsis or isinstance(item, (slice, TensorBase, list, tuple, range, np.ndarray))
         for item in index
@@ -99,7 +99,7 @@ def part_of(item: Any, array: Any) -> Any:
     if type(found) is not type(array):
         found = transfer(found, device_of(array))
     if (isinstance(item, TensorBase) and found is item._tl_data and found.dtype.kind in "b") or found.dtype == np.int64:
-        # The tensor itself, so that the graph notices when it is modified before backward.
+        # Keep the tensor itself, so that backward detects a modification of it.
         return item if isinstance(item, TensorBase) and found is item._tl_data else wrap(found)
     return wrap(found if found.dtype.kind == "b" else found.astype(np.int64))
 
@@ -172,7 +172,7 @@ def parse(array: Any, index: Any) -> Parsed:
             place += 1
             dim += 1
         elif type(part) is bool:
-            # A dimension of size 1 that is kept or not.
+            # A bool: a new dimension of size 1, or 0.
             parsed.basic.append(None)
             parsed.last = unsqueeze_view
             parsed.tensors.append(wrap(array_like(array, part)))

@@ -1,4 +1,4 @@
-"""Elements by masks, and where elements are: filling, selecting, nonzero, one-hot."""
+"""Filling and selecting elements by masks, and finding elements: nonzero, one-hot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_mask(function: str, mask: Any) -> None:
 
 
 def _fits(function: str, input: Any, mask: Any) -> None:
-    """Raise unless the mask broadcasts to the tensor that is written to."""
+    """Raise unless the mask broadcasts to the shape of the written tensor."""
     shape = shared_shape(function, input, mask)
     if shape != input.shape:
         raise RuntimeError(
@@ -211,10 +211,10 @@ def argwhere(input: Tensor) -> Tensor:
 
 @composite(guard=False, namespace="tensorlike.nn.functional", differentiable=False)
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """Return, for each class number in `input`, zeros with a one at its place, as a last dimension.
+    """Return the one-hot encoding of the class indices in `input`, along a new last dimension.
 
-    `num_classes` is one more than the largest number unless given. Raises RuntimeError unless the numbers are int64,
-    not negative, and less than `num_classes`.
+    `num_classes` is one more than the largest index unless given. Raises RuntimeError unless the indices are int64, not
+    negative, and less than `num_classes`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.one_hot(tl.tensor([0, 2]))

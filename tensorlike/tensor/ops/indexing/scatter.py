@@ -25,7 +25,7 @@ def _is_index(array: Any, *, wide: bool = False) -> bool:
 def check_range(
     xp: Any, index: Any, size: int, error: type[Exception], message: str, *, negative: bool = False
 ) -> None:
-    """Raise `error` when an index is out of range. Devices that compute asynchronously are not asked."""
+    """Raise `error` when an index is out of range. Not checked on devices that compute asynchronously."""
     if xp is not np or not index.size:
         return
     lowest, highest = int(index.min()), int(index.max())
@@ -91,7 +91,7 @@ def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any =
 
 @primitive(out=True, inplace=True, write=_add)
 def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """Return `input` with `alpha` times the slices of `source` added to those along `dim` that `index` names.
+    """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
     A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
     not fit.
@@ -144,7 +144,7 @@ def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
 
 @primitive(out=True, inplace=True, write=_copy)
 def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return `input` with the slices along `dim` that `index` names replaced by those of `source`.
+    """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
     Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
 
@@ -187,7 +187,7 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
 
 @primitive(inplace=True, write=_fill)
 def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-    """Return `input` with `value` in all elements of the slices along `dim` that `index` names.
+    """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
     Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
 
@@ -244,9 +244,10 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
 
 @primitive(inplace=True, write=_put)
 def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return `input` with the elements of `source` at the places, as if it had one dimension, that `index` names.
+    """Return `input` with the elements of `source` written at the flat positions in `index`.
 
-    With `accumulate` they are added, twice where a place is named twice. Raises IndexError for an index out of range.
+    With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
+    range.
 
     >>> import tensorlike as tl
     >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
@@ -283,7 +284,7 @@ def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
 
 
 def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any, Any] | None:
-    """Return the target with at least one dimension, the positions of the index in it, and the values that go there.
+    """Return the target with at least one dimension, the flat positions of the index in it, and the values to write.
 
     None when there is nothing to write. Raises RuntimeError when the shapes do not fit or an index is out of range.
     """
@@ -317,7 +318,7 @@ def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any
 
 
 def assign_at(target: Any, positions: Any, values: Any) -> None:
-    """Write values at positions counted in elements."""
+    """Write values at flat positions."""
     if target.flags.c_contiguous:
         target.reshape(-1)[positions] = values
         return
@@ -335,7 +336,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
 
 @internal(name="scatter", write=_scatter)
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return `input` with the elements of `src` at the places that `index` names along `dim`."""
+    """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
     result = input.copy()
     _scatter(xp, result, dim, index, src)
     return result
@@ -354,7 +355,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
 
 @internal(name="scatter_value", write=_scatter_number)
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
-    """Return `input` with a number at the places that `index` names along `dim`."""
+    """Return `input` with a number written at the indices `index` along `dim`."""
     result = input.copy()
     _scatter_number(xp, result, dim, index, value)
     return result
@@ -364,7 +365,7 @@ derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, inde
 
 
 def into(grad: Any, shape: tuple[int, ...]) -> Any:
-    """Return a gradient of part of `src` as one of all of it."""
+    """Embed the gradient of a part of `src` in zeros of its whole shape."""
     if grad._tl_data.shape == shape:
         return grad
     if not grad._tl_data.size:
@@ -381,7 +382,7 @@ def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
 
 @primitive(out=True, inplace=True, write=_scatter_add)
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return `input` with the elements of `src` added at the places that `index` names along `dim`.
+    """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
     A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
     not fit.

@@ -1,4 +1,4 @@
-"""`scatter`, and scattering where several values that meet at one place are reduced to one."""
+"""`scatter`, and scattering that reduces the values for one index to a single one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _extreme(dtype: Any, reduce: str) -> Any:
-    """Return the number that no element of a dtype beats."""
+    """Return the identity of a maximum or minimum: the least or greatest number of a dtype."""
     if dtype.kind == "b":
         return reduce == "amin"
     if dtype.kind in "iu":
@@ -33,7 +33,7 @@ def _extreme(dtype: Any, reduce: str) -> Any:
 
 
 def reduce_at(xp: Any, target: Any, positions: Any, values: Any, reduce: str, include_self: bool) -> None:
-    """Reduce values that meet at one position, counted in elements, in place; with what is there, if it is included."""
+    """Reduce all values for one flat position, in place; the present element takes part if it is included."""
     if not include_self:
         start = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
         assign_at(target, positions, _extreme(target.dtype, reduce) if start is None else start)
@@ -75,10 +75,10 @@ def _reduce(
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Return `input` with the elements of `src` that go to one place along `dim` reduced to one there.
+    """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
 
-    `reduce` is "sum", "prod", "mean", "amax" or "amin"; what is there already is included unless told otherwise. Raises
-    RuntimeError for an index out of range, or shapes or dtypes that do not fit.
+    `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
+    False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
 
     >>> import tensorlike as tl
     >>> x = tl.tensor([1.0, 2.0])
@@ -93,7 +93,7 @@ def scatter_reduce(
 
 
 def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
-    """Return how many values were reduced at each place, at least one."""
+    """Return the number of values reduced at each position, at least 1."""
     ones = grad._tl_ones(index._tl_data.shape, grad._tl_data.dtype)
     start = (grad._tl_ones if include_self else grad._tl_zeros)(grad._tl_data.shape, grad._tl_data.dtype)
     counts = start.scatter_add(dim, index, ones)
@@ -101,7 +101,7 @@ def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
 
 
 def _corner(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Return the part of `src` that the index speaks for."""
+    """Return the part of `src` that has an index."""
     return tensor if tensor._tl_data.shape == shape else tensor[tuple(slice(n) for n in shape)]
 
 
@@ -121,7 +121,7 @@ def _self_gradient(
     if reduce == "mean":
         return grad / _counted(grad, dim, index, include_self)
     if reduce == "prod":
-        # What the other factors make: the same product, begun with one.
+        # The product of the other factors: the same reduction, starting from one.
         ones = grad._tl_ones(grad._tl_data.shape, grad._tl_data.dtype)
         return grad * ones.scatter_reduce(dim, index, src, "prod").conj()
     return _cast(input == result, grad) * (grad / _shares(grad, input, result, src, dim, index, include_self))
@@ -130,7 +130,7 @@ def _self_gradient(
 def _shares(
     grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, include_self: bool
 ) -> Any:
-    """Return among how many equal extremes the gradient of each place is divided."""
+    """Return the number of equal extremes among which the gradient of each position is divided."""
     mine = _cast(input == result, grad)
     if not include_self:
         mine = mine.scatter(dim, index, 0)
@@ -158,7 +158,7 @@ def _src_gradient(
 
 
 def _others(grad: Any, input: Any, src: Any, dim: int, index: Any, include_self: bool) -> Any:
-    """Return, for each factor, the product of all other factors at its place, zeros among them or not."""
+    """Return, for each factor, the product of all other factors at its position, correct with zeros among them."""
     zero = src == 0
     ones = grad._tl_ones(grad._tl_data.shape, grad._tl_data.dtype)
     start = input if include_self else ones.scatter(dim, index, 1)
@@ -185,7 +185,7 @@ derivatives(
 
 
 def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
-    """Return what is scattered: a tensor or a number."""
+    """Return the values to scatter: a tensor or a number."""
     for position, (argument, found) in enumerate((("input", input), ("index", index)), 1):
         if not isinstance(found, TensorBase):
             raise TypeError(
@@ -201,7 +201,7 @@ def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
 
 
 def _filled(index: Any, input: Any, number: Any) -> Any:
-    """Return a number as the tensor of equal values that it stands for."""
+    """Expand a number to a tensor of equal values."""
     from tensorlike.tensor.creation import full_like
     from tensorlike.tensor.dtypes import dtype_of
 
@@ -222,7 +222,7 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
     reduce: str | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with the elements of `src`, or a number, at the places that `index` names along `dim`.
+    """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
 
     `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
     fit.
@@ -250,7 +250,7 @@ def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
     reduce: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Write the elements of `src`, or a number, to the places that `index` names along `dim`, and return this tensor.
+    """Write the elements of `src`, or a number, at the indices `index` along `dim`, and return this tensor.
 
     >>> import tensorlike as tl
     >>> tl.zeros(1, 3).scatter_(1, tl.tensor([[0, 2]]), 7)
@@ -299,9 +299,9 @@ def _index_reduce(
 def index_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Return `input` with the slices of `source` that go to one place along `dim` reduced to one there.
+    """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
 
-    `reduce` is "prod", "mean", "amax" or "amin"; what is there already is included unless told otherwise.
+    `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
 
     >>> import tensorlike as tl
     >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
@@ -315,7 +315,7 @@ def index_reduce(
 
 
 def _as_scatter(grad: Any, dim: int, index: Any, source: Any) -> Any:
-    """Return the index of `index_reduce` as `scatter_reduce` reads it."""
+    """Expand the index of `index_reduce` to the one that `scatter_reduce` expects."""
     shape = source._tl_data.shape
     if not shape:
         return index.reshape(())

@@ -87,9 +87,9 @@ def unique(
 ) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `dim`.
 
-    With `return_inverse` also, for each element, its place in the result; with `return_counts`, how often each one
-    occurs. Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no
-    derivative. Complex tensors are refused with a NotImplementedError.
+    With `return_inverse` also the index of each element in the result; with `return_counts`, the number of occurrences.
+    Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no derivative.
+    Complex tensors are refused with a NotImplementedError.
 
     >>> import tensorlike as tl
     >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
@@ -138,10 +138,10 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Return the elements (or the slices along `dim`) without those that equal the one before.
+    """Collapse each run of equal consecutive elements (or slices along `dim`) to its first.
 
-    With `return_inverse` also, for each element, its place in the result; with `return_counts`, the lengths of the
-    runs. The result has no derivative. Complex tensors are refused with a NotImplementedError.
+    With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
+    The result has no derivative. Complex tensors are refused with a NotImplementedError.
 
     >>> import tensorlike as tl
     >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
@@ -198,7 +198,7 @@ def _positions(xp: Any, boundaries: Any, values: Any, side: str) -> Any:
     size, wanted = boundaries.shape[-1], values.shape[-1]
     joined = [values, boundaries] if side == "left" else [boundaries, values]
     order = xp.argsort(comparable(xp.concatenate(joined, -1)), -1, kind="stable")
-    # Of what is equal, the part that was joined first comes first, and counts only what lies before it.
+    # Among equal elements, those of the first part come first, and count only the elements before them.
     is_boundary = order >= wanted if side == "left" else order < size
     before = xp.cumsum(is_boundary, -1)
     result = xp.empty(order.shape, _INT64)

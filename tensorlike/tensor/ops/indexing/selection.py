@@ -1,4 +1,4 @@
-"""Elements picked along a dimension by index: what the derivatives of max, sort and median share. Not public."""
+"""Elements picked along a dimension by index: shared by the derivatives of max, sort and median. Not public."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = 
 
 @internal()
 def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repeats: bool = False) -> Tensor:
-    """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed where indices meet."""
+    """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed over equal indices."""
     if not input.ndim:
         return input.copy()
     shape = list(input.shape)
     shape[dim] = size
     result = xp.zeros(shape, input.dtype)
     if repeats:
-        # One flat index for each element: the other dimensions are counted through.
+        # One flat index for each element.
         places = xp.arange(result.size).reshape(shape)
         scatter_add(result.reshape(-1), xp.take_along_axis(places, index, dim), input)
     else:

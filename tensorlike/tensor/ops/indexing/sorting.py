@@ -31,7 +31,7 @@ def _order(xp: Any, function: str, input: Any, dim: Any, descending: bool) -> An
     input = comparable(input)
     if not descending:
         return xp.argsort(input, axis, kind="stable")
-    # Turned around twice, equal elements keep their order.
+    # Flipped before and after sorting, so that equal elements keep their order.
     order = xp.argsort(xp.flip(input, axis), axis, kind="stable")
     return xp.flip(input.shape[axis] - 1 - order, axis)
 
@@ -153,10 +153,10 @@ derivatives(
 
 @primitive(several=("values", "indices"), out=True)
 def kthvalue(xp: Any, input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the `k`-th smallest elements along `dim`, counted from 1, and where they are.
+    """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 
-    NaN counts as the largest; of several equal elements any may be pointed at. Raises RuntimeError when there are
-    fewer than `k`.
+    NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
+    there are fewer than `k`.
 
     >>> import tensorlike as tl
     >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values

@@ -12,7 +12,7 @@ from tensorlike.tensor.runtime import dtype_name
 
 __all__ = ["as_written", "converted_number", "single_value"]
 
-#: What PyTorch's messages call the element types.
+#: The names of the element types in PyTorch's messages.
 _C_NAMES = {
     "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "float16": "at::Half", "float32": "float",
@@ -66,7 +66,7 @@ def converted_number(value: Any, dtype: Any) -> Any:
 
 
 def as_written(value: Any, dtype: Any) -> Any:
-    """Return an array or a number as it is written into an array of `dtype`, checked, and made real if that is."""
+    """Check an array or number to be written into an array of `dtype`, and make it real if that dtype is."""
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return converted_number(value, dtype)
     if value.dtype.kind == "c" and dtype.kind != "c":
@@ -76,7 +76,7 @@ def as_written(value: Any, dtype: Any) -> Any:
 
 
 def single_value(value: Any, dtype: Any, message: str) -> Any:
-    """Return a number or a zero-dimensional array as it is written; an array with dimensions raises `message`."""
+    """Convert a number or zero-dimensional array for writing; raise `message` for an array with dimensions."""
     if hasattr(value, "ndim") and not isinstance(value, np.generic):
         if value.ndim:
             raise RuntimeError(message.format(ndim=value.ndim))

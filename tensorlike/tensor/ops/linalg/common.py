@@ -1,4 +1,4 @@
-"""What linear algebra shares: its error, the checks of its arguments, and what its derivatives are made of."""
+"""Shared by linear algebra: its error, checks of arguments, and parts of derivatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMESPACE = "tensorlike.linalg"
 
 
 class LinAlgError(RuntimeError):
-    """What linear algebra raises when the numbers are at fault: a singular matrix, an iteration that does not converge.
+    """Raised by linear algebra for values without a result: a singular matrix, an iteration that does not converge.
 
     >>> import tensorlike as tl
     >>> try:
@@ -37,7 +37,7 @@ LinAlgError.__module__ = NAMESPACE
 
 
 def check_matrices(function: str, array: Any, argument: str = "A") -> None:
-    """Refuse what has fewer than two dimensions, or elements that are not floating-point or complex numbers."""
+    """Raise RuntimeError for fewer than two dimensions, or elements other than floating-point or complex numbers."""
     if array.ndim < 2:
         raise RuntimeError(
             f"{function}: The input tensor {argument} must have at least 2 dimensions. Got {array.ndim}: the shape is "
@@ -47,7 +47,7 @@ def check_matrices(function: str, array: Any, argument: str = "A") -> None:
 
 
 def check_inexact(function: str, array: Any) -> None:
-    """Refuse elements that are not floating-point or complex numbers of single or double precision."""
+    """Raise RuntimeError for elements other than floating-point or complex numbers of single or double precision."""
     dtype = array.dtype
     if dtype.kind in "biu":
         raise RuntimeError(
@@ -62,7 +62,7 @@ def check_inexact(function: str, array: Any) -> None:
 
 
 def check_square(function: str, array: Any, argument: str = "A") -> None:
-    """Refuse what are no square matrices of floating-point or complex numbers."""
+    """Raise RuntimeError unless the operand holds square matrices of floating-point or complex numbers."""
     if array.ndim >= 2 and array.shape[-1] != array.shape[-2]:
         raise RuntimeError(
             f"{function}: {argument} must be batches of square matrices, but they are {array.shape[-2]} by "
@@ -72,7 +72,7 @@ def check_square(function: str, array: Any, argument: str = "A") -> None:
 
 
 def check_same_dtype(function: str, first: Any, second: Any, names: tuple[str, str] = ("A", "B")) -> None:
-    """Refuse two operands of different dtypes: linear algebra promotes nothing."""
+    """Raise RuntimeError for operands of different dtypes: linear algebra does not promote."""
     if first.dtype != second.dtype:
         raise RuntimeError(
             f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
@@ -106,12 +106,12 @@ def flat_matrices(array: Any) -> Any:
 
 
 def batch_element(shape: Sequence[int], index: int) -> str:
-    """Return how a message names one matrix: not at all when there is no batch."""
+    """Return the text that names one matrix of a batch in a message; empty without a batch."""
     return f"(Batch element {index}): " if len(shape) > 2 else ""
 
 
 def on_host(array: Any) -> Any:
-    """Return an array as NumPy's: what only looks for the reason of a failure may take its time."""
+    """Return an array as NumPy's. Used only to find the reason of a failure, where a transfer may take its time."""
     return array if type(array) is np.ndarray else backend_of(array).to_host(array)
 
 
@@ -170,7 +170,7 @@ def is_complex(tensor: Any) -> bool:
 
 
 def identity_like(matrices: Any) -> Any:
-    """Return the identity of the size and dtype of square matrices, as one matrix without a history."""
+    """Return the identity matrix of the size and dtype of square matrices, without a history."""
     size = matrices.shape[-1]
     result = matrices.new_zeros((size, size))
     result._tl_data[range(size), range(size)] = 1
@@ -189,7 +189,7 @@ def differences(values: Any) -> Any:
 
 
 def safe_quotient(dividend: Any, divisor: Any) -> Any:
-    """Return `dividend / divisor`, in which zero by zero is zero: nothing depends on what cannot be told apart."""
+    """Return `dividend / divisor`, with 0 / 0 = 0: there is no gradient between equal values."""
     undefined = (divisor == 0) & (dividend == 0)
     if not bool(undefined._tl_data.any()):
         return dividend / divisor
@@ -203,7 +203,7 @@ def upper_hermitian(matrices: Any) -> Any:
 
 
 def check_phase(function: str, what: str, diagonal: Any) -> None:
-    """Refuse a gradient that depends on the phase of complex vectors, which is arbitrary."""
+    """Raise for a gradient that depends on the phase of complex vectors, which is arbitrary."""
     imaginary = np.abs(on_host(diagonal._tl_data).imag)
     if (imaginary > 1e-2).any():
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Products that are made of others: Kronecker and cross products, chains and powers of matrices, distances."""
+"""Composed products: Kronecker and cross products, chains and powers of matrices, distances."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """
     left = input.reshape(_interleaved(input.shape, other.shape, first=True))
     right = other.reshape(_interleaved(other.shape, input.shape, first=False))
-    # In these shapes, one without dimensions counts for the dtype as much as the other.
+    # In these shapes both factors have dimensions, so that a zero-dimensional one counts fully in promotion.
     result = xp.multiply(*promote_arithmetic("kron", xp, (left, right)))
     sizes = result.shape
     return result.reshape([n * m for n, m in zip(sizes[::2], sizes[1::2])])
@@ -73,7 +73,7 @@ derivatives(
 
 
 def _best_splits(sizes: list[int]) -> list[list[int]]:
-    """Return where to split each part of a chain of matrices so that the fewest numbers are multiplied."""
+    """Return the split of each subchain of a chain of matrices that needs the fewest multiplications."""
     count = len(sizes) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
@@ -88,7 +88,7 @@ def _best_splits(sizes: list[int]) -> list[list[int]]:
 
 
 def _product_of(matrices: Sequence[Any], split: list[list[int]], start: int, end: int) -> Any:
-    """Return the product of a part of a chain of matrices."""
+    """Return the product of a subchain of matrices."""
     if start == end:
         return matrices[start]
     at = split[start][end]
@@ -97,9 +97,9 @@ def _product_of(matrices: Sequence[Any], split: list[list[int]], start: int, end
 
 @composite
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return the product of two or more matrices (one is returned itself), in the order that costs least.
+    """Return the product of two or more matrices (one is returned itself), in the cheapest order.
 
-    Raises RuntimeError for what are no matrices of one dtype whose sizes fit.
+    Raises RuntimeError unless they are matrices of one dtype and matching sizes.
 
     >>> import tensorlike as tl
     >>> tl.chain_matmul(tl.ones(2, 3), tl.ones(3, 4), tl.ones(4, 1))
@@ -171,7 +171,7 @@ def _power(matrix: Any, exponent: int) -> Any:
     if exponent == 0:
         size = matrix.shape[-1]
         identity = matrix.new_zeros(matrix.shape)
-        # Written through the array: the identity does not depend on the matrix.
+        # Written to the array, unrecorded: the identity does not depend on the matrix.
         places = range(size)
         identity._tl_data[..., places, places] = 1
         # It requires grad as every other power does; the gradient is zero.
@@ -294,7 +294,7 @@ def cdist(
 
     Shapes are (..., n, m) and (..., k, m), of which the leading dimensions broadcast, and the result is (..., n, k).
     Euclidean distances come from one product of matrices when there are more than 25 rows, unless `compute_mode` says
-    otherwise; that is faster and less exact. Raises RuntimeError for tensors that do not fit and for a negative `p`.
+    otherwise; that is faster and less exact. Raises RuntimeError for shapes that do not match and for a negative `p`.
 
     >>> import tensorlike as tl
     >>> tl.cdist(tl.tensor([[0.0, 0.0]]), tl.tensor([[3.0, 4.0], [0.0, 1.0]]))

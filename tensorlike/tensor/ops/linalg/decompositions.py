@@ -76,7 +76,7 @@ def _qr_gradient(grad_q: Any, grad_r: Any, Q: Any, R: Any, mode: str) -> Any:
         )
     if rows >= columns:
         return _qr_gradient_tall(grad_q, grad_r, Q, R)
-    # The columns beyond the square are Q times those of R: they have a part in the gradient of Q, and one of their own.
+    # The columns beyond the square are Q times those of R: they contribute to the gradient of Q.
     beyond, grad_beyond = R[..., rows:], grad_r[..., rows:]
     grad_q = grad_q + (Q @ beyond) @ grad_beyond.mH
     square = _qr_gradient_tall(grad_q, grad_r[..., :rows], Q, R[..., :rows])
@@ -110,7 +110,7 @@ def not_positive(function: str, shape: Any, minors: Any) -> None:
 
 
 def _factor(xp: Any, array: Any, upper: bool) -> tuple[Any, Any]:
-    """Return the Cholesky factors, and where one does not exist the order of the minor that is not positive."""
+    """Return the Cholesky factors, and for each matrix without one the order of the minor that is not positive."""
     lower = xp.swapaxes(array, -1, -2).conj() if upper else array
     minors: Any = None
     try:
@@ -242,13 +242,13 @@ def cholesky_solve(xp: Any, B: Tensor, L: Tensor, upper: bool = False) -> Tensor
 
 
 def _both_factors(xp: Any, L: Any, upper: bool) -> tuple[Any, Any]:
-    """Return the lower and the upper factor of L L^H: `L` is one of them."""
+    """Return the lower and the upper factor of L L^H, given one of them."""
     adjoint = xp.conj(xp.swapaxes(L, -1, -2))
     return (adjoint, L) if upper else (L, adjoint)
 
 
 def _by_factor(symmetric: Any, L: Any, upper: bool) -> Any:
-    """Return the gradient of L from a half of that of L L^H: all of it, though only a triangle of L is read."""
+    """Return the gradient of L from half of that of L L^H; not cut to the triangle, though only that is read."""
     both = symmetric + symmetric.mH
     return -(L @ both) if upper else -(both @ L)
 

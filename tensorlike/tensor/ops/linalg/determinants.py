@@ -25,7 +25,7 @@ __all__ = ["det", "logdet", "slogdet"]
 def det(xp: Any, A: Tensor) -> Tensor:
     """Return the determinant of a square matrix, or of each of a batch.
 
-    A has shape (..., n, n), the result (...). Raises RuntimeError for what are no square matrices of floating-point or
+    A has shape (..., n, n), the result (...). Raises RuntimeError unless A holds square matrices of floating-point or
     complex numbers.
 
     >>> import tensorlike as tl
@@ -57,7 +57,7 @@ derivatives(det, A=lambda grad, A, result: _det_gradient(grad, A, result))
 def slogdet(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
 
-    They can be told where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign
+    They are finite where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign
     of a complex determinant is a number on the unit circle. The logarithm for a singular matrix is minus infinity.
 
     >>> import tensorlike as tl
@@ -74,7 +74,7 @@ def slogdet(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
 def _slogdet_gradient(grads: Any, A: Any, sign: Any) -> Any:
     factor = grads[1]
     if is_complex(A):
-        # What turns the sign is the imaginary part of the logarithm.
+        # The imaginary part of the logarithm is the phase of the sign.
         turned = (grads[0] * sign.conj()).imag
         factor = complex(factor, turned)
     return inv_ex(A)[0].mH * factor.unsqueeze(-1).unsqueeze(-1)

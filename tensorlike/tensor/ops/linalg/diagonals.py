@@ -137,7 +137,7 @@ def _two_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
 
 
 def _diagonals(xp: Any, array: Any, offset: int, first: int, second: int) -> Any:
-    """Return the view of the diagonals, which may be written to."""
+    """Return a writable view of the diagonals."""
     if xp is np:
         return writable(array.diagonal(offset, first, second), array)
     rows, columns = array.shape[first], array.shape[second]

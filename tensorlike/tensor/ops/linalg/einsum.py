@@ -1,10 +1,10 @@
-"""Einstein summation, and the contractions that are spelled in it.
+"""Einstein summation, and contractions expressed by it.
 
 # Note [Labels]
-Whatever form a call has, it comes down to a tuple of labels (integers) for each operand, one a dimension, and one for
-the result. The dimensions behind an ellipsis get labels too, counted from the right, so that an operand with fewer of
-them just lacks some: that is what broadcasting means. A derivative is a sum of the same kind, with the gradient in the
-place of an operand and that operand's labels for the result.
+Every form of call is reduced to a tuple of labels (integers, one for each dimension) for each operand and for the
+result. The dimensions behind an ellipsis get labels too, counted from the right, so that an operand with fewer
+dimensions lacks some labels, and broadcasts along them. A derivative is a sum of the same kind, with the gradient in
+the place of an operand and that operand's labels for the result.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tensorlike.tensor.types import Tensor
 __all__ = ["einsum", "tensordot"]
 
 Labels = tuple[int, ...]
-# The subscripts of one operand as they were given: labels and at most one _DOTS.
+# The parsed subscripts of one operand: labels and at most one _DOTS.
 Term = tuple[Any, ...]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-# Where the labels of ellipses start; above those of letters and of subscript lists.
+# The first label for dimensions of an ellipsis, above those of letters and of subscript lists.
 _ELLIPSIS = 1000
 _DOTS = object()
 
@@ -45,7 +45,7 @@ _DOTS = object()
 
 
 class _Pair(NamedTuple):
-    """How two arrays are contracted: what each is summed over before, its order and shape, and those of the result."""
+    """The plan of contracting two arrays: axes summed before, order and shape of each, and those of the result."""
 
     sum_first: Labels
     sum_second: Labels
@@ -58,7 +58,7 @@ class _Pair(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """How a sum is computed: numbers stand for the operands and, after them, the results of the steps."""
+    """The plan of a whole sum: indices refer to the operands and, after them, the results of the steps."""
 
     diagonals: tuple[tuple[tuple[int, int], ...], ...]
     steps: tuple[tuple[int, int, _Pair], ...]
@@ -67,7 +67,7 @@ class _Program(NamedTuple):
 
 
 def _without_repeats(labels: Labels, shape: Labels) -> tuple[tuple[tuple[int, int], ...], Labels, Labels]:
-    """Return which diagonals to take one after the other, and the labels and shape that are left."""
+    """Return the diagonals to take, one after the other, and the remaining labels and shape."""
     names, sizes = list(labels), list(shape)
     pairs: list[tuple[int, int]] = []
     while len(set(names)) < len(names):
@@ -82,9 +82,9 @@ def _without_repeats(labels: Labels, shape: Labels) -> tuple[tuple[tuple[int, in
 
 
 def _plan_pair(a: Labels, shape_a: Labels, b: Labels, shape_b: Labels, keep: set[int]) -> tuple[_Pair, Labels]:
-    """Return how to contract two arrays over the labels that are not in `keep`, and the labels of the result."""
+    """Return the plan of contracting two arrays over the labels not in `keep`, and the labels of the result."""
     size_a, size_b = dict(zip(a, shape_a)), dict(zip(b, shape_b))
-    # Where one has size 1 for what both are summed over, it multiplies the sum of the other.
+    # A label summed in both, with size 1 in one: that one multiplies the sum of the other.
     apart = {x for x in a if x in size_b and x not in keep and size_a[x] != size_b[x]}
     gone_a = {x for x in a if x not in keep and x not in size_b} | apart
     gone_b = {x for x in b if x not in keep and x not in size_a} | apart
@@ -119,7 +119,7 @@ def _plan_pair(a: Labels, shape_a: Labels, b: Labels, shape_b: Labels, keep: set
 
 
 def _path(shapes: Sequence[Labels], inputs: Sequence[Labels], output: Labels) -> list[tuple[int, ...]]:
-    """Return which operands to contract with which, one step after the other, to have little to compute."""
+    """Return the order of pairwise contractions that keeps the computation small."""
     names = sorted({x for labels in inputs for x in labels})
     if len(shapes) <= 2 or len(names) > 52:  # NumPy has no more letters
         return [(0, 1)] * (len(shapes) - 1)
@@ -132,7 +132,7 @@ def _path(shapes: Sequence[Labels], inputs: Sequence[Labels], output: Labels) ->
 
 @functools.lru_cache(maxsize=512)
 def _program(inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, ...]) -> _Program:
-    """Return how to compute a sum of products; training asks for the same ones over and over."""
+    """Return the plan of a sum of products. Cached: training repeats the same ones."""
     labels: list[Labels] = []
     sizes: list[Labels] = []
     diagonals: list[tuple[tuple[int, int], ...]] = []
@@ -180,7 +180,7 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
     second = second.transpose(pair.order_second).reshape(pair.shape_second)
     integers = first.dtype.kind in "iu" and second.dtype.kind in "iu"
     if first.dtype != second.dtype and (integers or not pair.is_product):
-        # What is only multiplied is promoted; of integers, one may have been summed before, and sums have 64 bits.
+        # A mere multiplication promotes: an integer operand may have been summed before, in 64 bits.
         first, second = promote_arithmetic("einsum", xp, (first, second))
     if not pair.is_product:
         return xp.asarray(xp.multiply(first, second))
@@ -243,7 +243,7 @@ def _operand_gradient(
             fresh += 1
             continue
         wanted.append(label)
-        # Nobody else has this label, or has it in this size: the gradient is the same all along it.
+        # No other operand has this label in this size: the gradient is constant along it.
         if label not in output and size not in _sizes_of(label, others, others_labels):
             others.append(_like(me, np.ones(size, dtype=dtype)))
             others_labels.append((label,))
@@ -305,7 +305,7 @@ def _parse_equation(equation: str) -> tuple[tuple[Term, ...], Term | None]:
 
 
 def _subscript_list(subscripts: Any) -> Term:
-    """Return a list of subscripts as numbers and an ellipsis."""
+    """Parse a subscript list: integers and at most one ellipsis."""
     found: list[Any] = []
     for subscript in subscripts:
         if subscript is Ellipsis:
@@ -328,7 +328,7 @@ def _subscript_list(subscripts: Any) -> Term:
 
 
 def _parse_call(args: tuple[Any, ...]) -> tuple[list[Any], tuple[Term, ...], Term | None]:
-    """Return operands, their subscripts and the result's, of a call of either form."""
+    """Return the operands, their subscripts and those of the result, for both forms of a call."""
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
@@ -426,14 +426,14 @@ def _labelled(
 
 @composite(operands=("args",))
 def einsum(*args: Any) -> Tensor:
-    """Return the sum of products of the operands' elements that an equation in Einstein's notation describes.
+    """Return the sum of products of the operands' elements given by an equation in Einstein's notation.
 
-    `einsum("ij,jk->ik", a, b)` multiplies two matrices: each letter is a dimension, what is not named after the arrow
-    is summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
+    `einsum("ij,jk->ik", a, b)` multiplies two matrices: each letter is a dimension, letters missing after the arrow are
+    summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
     broadcast. Without the arrow, the result has the letters that occur once, in alphabetical order, after the
-    dimensions of the ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` says the same
-    in numbers. More than two operands are multiplied in an order that keeps the products small. Raises RuntimeError for
-    an equation that is malformed or does not fit the operands.
+    dimensions of the ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` is the same
+    with integers as labels. More than two operands are multiplied in an order that keeps the products small. Raises
+    RuntimeError for an equation that is malformed or does not fit the operands.
 
     >>> import tensorlike as tl
     >>> tl.einsum("ij,j->i", tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 10]))
@@ -517,6 +517,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     rest = [x for i, x in enumerate(first) if i not in of_a] + [x for j, x in enumerate(second) if j not in of_b]
     result = _einsum([a, b], (tuple(first), tuple(second)), tuple(rest))
     if result._tl_data.dtype.kind in "iu" and result._tl_data.dtype != a._tl_data.dtype:
-        # What was summed alone, against a size of 1, has 64 bits.
+        # An operand summed alone, against a size of 1, has 64 bits.
         result = result.to(a.dtype)
     return result if out is None else write_out("tensordot", out, result._tl_data, a, b, rule="exact")

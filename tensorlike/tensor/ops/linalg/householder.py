@@ -1,4 +1,4 @@
-"""Products of Householder reflections: QR decompositions as LAPACK stores them, and what to do with them."""
+"""Products of Householder reflections: QR decompositions in LAPACK's compact form, and the functions that use them."""
 
 from __future__ import annotations
 

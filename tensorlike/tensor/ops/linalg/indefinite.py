@@ -26,7 +26,7 @@ __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 
 def _back(xp: Any, like: Any, *parts: Any) -> Any:
-    """Return NumPy arrays as arrays like `like`."""
+    """Convert NumPy arrays to arrays on the device of `like`."""
     if xp is np:
         return parts
     backend = backend_of(like)
@@ -90,8 +90,8 @@ def ldl_factor(xp: Any, input: Tensor, *, hermitian: bool = False) -> tuple[Tens
     """Return the factors of A = L D L^T, by the pivoting of Bunch and Kaufman, in the compact form of LAPACK.
 
     A is symmetric, or with `hermitian` Hermitian, and then A = L D L^H; only the lower triangle is read. The unit lower
-    triangular L and the D of blocks of size 1 and 2 share `LD`, of the shape (..., n, n) of A; `pivots` (..., n) says
-    which rows changed places, negative for blocks of size 2. Raises `LinAlgError` for a zero on the diagonal of D.
+    triangular L and the D of blocks of size 1 and 2 share `LD`, of the shape (..., n, n) of A; `pivots` (..., n) are
+    the row exchanges, negative for blocks of size 2. Raises `LinAlgError` for a zero on the diagonal of D.
     `linalg.ldl_solve` takes the result. There is no derivative.
 
     >>> import tensorlike as tl
@@ -111,12 +111,12 @@ derivatives(ldl_factor, input=lambda grads: no_derivative("linalg.ldl_factor"))
 
 
 def _order(pivots: Any) -> Any:
-    """Return which row of a matrix stands where after the exchanges."""
+    """Return the permutation of the rows after the exchanges."""
     order = np.arange(len(pivots))
     place = 0
     while place < len(pivots):
         block = 1 if pivots[place] > 0 else 2
-        # Of a block of size 2 it is the second row that changed places.
+        # In a block of size 2 the second row was exchanged.
         last, other = place + block - 1, abs(int(pivots[place])) - 1
         order[last], order[other] = order[other], order[last]
         place += block
@@ -158,7 +158,7 @@ def _solved(linalg: Any, factors: Any, pivots: Any, right: Any, hermitian: bool)
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
 def ldl_solve(xp: Any, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """Return the solution X of A X = B from what `linalg.ldl_factor` gave for A, with the same `hermitian`.
+    """Return the solution X of A X = B from the result of `linalg.ldl_factor` for A, with the same `hermitian`.
 
     LD has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit and for
     pivots that are not integers. There is no derivative.

@@ -22,7 +22,7 @@ from .spectral import eigh
 
 __all__ = ["lobpcg"]
 
-# Below this many rows for each eigenpair the iteration has no room, and all eigenvalues at once are faster.
+# With fewer rows for each eigenpair the iteration does not work, and computing all eigenvalues is faster.
 _DENSE = 5
 
 
@@ -40,7 +40,7 @@ def _pairs(A: Any, B: Any, X: Any, K: Any, count: int, niter: int, tol: float, l
     # PyTorch's tolerance is relative to the matrix, SciPy's is not.
     scale = float(np.linalg.norm(A @ X) / max(np.linalg.norm(X), np.finfo(np.float64).tiny))
     with warnings.catch_warnings():
-        # It says so when it stops early, which PyTorch does not.
+        # SciPy warns when it stops early; PyTorch does not.
         warnings.simplefilter("ignore", UserWarning)
         values, vectors = iterate(A, X, B, K, tol=tol * max(scale, 1e-300), maxiter=niter, largest=largest)
     order = np.argsort(values)[:: -1 if largest else 1][:count]
@@ -86,7 +86,7 @@ def outer_eigenpairs(
 
 
 def _gradient(grads: Any, A: Any, B: Any, values: Any, vectors: Any, largest: bool) -> Any:
-    """Return the gradient of A: what the eigenpairs that were not asked for have to do with it needs them all."""
+    """Return the gradient of A. It depends on all eigenpairs, also those not returned."""
     if B is None:
         others, basis = eigh(A)
     else:

@@ -109,7 +109,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 @internal(several=("solution", "rank", "singular_values"))
 def least_squares(xp: Any, A: Tensor, B: Tensor, rcond: Any, full_rank: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the shortest of the matrices X that bring A X closest to B, the rank of A and its singular values."""
+    """Return the least squares solution X of A X = B of minimal norm, the rank of A and its singular values."""
     left, values, right = converging("torch.linalg.lstsq", xp.linalg.svd, A, full_matrices=False)
     if full_rank:
         kept = values > 0
@@ -130,7 +130,7 @@ derivatives(
 
 
 def _check_lstsq(a: Any, b: Any, driver: Any) -> bool:
-    """Refuse what is no system of equations; return whether the right-hand sides are vectors."""
+    """Check the shapes of a system of equations; return whether the right-hand sides are vectors."""
     name = "torch.linalg.lstsq"
     if a.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
@@ -168,9 +168,8 @@ def lstsq(
 
     A has shape (..., m, n), B (..., m, k), or one vector for each matrix. Singular values that are not above `rcond`
     times the greatest count as zero. `driver` is "gelsy" (the default), "gels" (A has full rank), "gelsd" or "gelss";
-    the drivers differ in what else than the solution they tell: the squared residuals, of matrices of full rank with
-    more rows than columns, all but "gelsy"; the rank all but "gels"; the singular values the last two. What is not told
-    is empty.
+    all but "gelsy" also return the squared residuals, for matrices of full rank with more rows than columns; all but
+    "gels" the rank; "gelsd" and "gelss" the singular values. Results that a driver does not compute are empty.
 
     >>> import tensorlike as tl
     >>> tl.linalg.lstsq(tl.tensor([[1.0], [1.0]]), tl.tensor([[1.0], [3.0]])).solution
@@ -189,7 +188,7 @@ def lstsq(
         raise broadcast_error("lstsq", error, (A._tl_data[..., 0, 0], columns._tl_data[..., 0, 0])) from None
     A, columns = A.expand((*batch, *A.shape[-2:])), columns.expand((*batch, *columns.shape[-2:]))
     solution, rank, values = least_squares(A, columns, rcond, driver == "gels")
-    # Without elements, yet with a history, as PyTorch has it.
+    # Empty, but with a history, as in PyTorch.
     residuals = solution.reshape((-1,))[:0].abs()
     rows, width = A.shape[-2:]
     with device_guard(rank._tl_data):

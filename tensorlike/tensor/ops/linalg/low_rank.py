@@ -1,4 +1,4 @@
-"""A few singular values of large matrices, from products with random ones."""
+"""Randomised low-rank decompositions: a few singular values of large matrices."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _range(A: Any, q: int, niter: int) -> Any:
 def _decomposed(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
     rows, columns = A.shape[-2:]
     if rows < columns:
-        # The smaller side is the one that is sampled.
+        # Sample the smaller side.
         V, S, U = _decomposed(A.mH, q, niter)
         return U, S, V
     basis = _range(A, q, niter)

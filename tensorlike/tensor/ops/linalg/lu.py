@@ -46,7 +46,7 @@ def _check(function: str, array: Any, pivot: bool) -> None:
 
 
 def _factored(xp: Any, array: Any) -> tuple[Any, Any, Any]:
-    """Return both factors in one array, the rows that changed places, from 1 on, and the first pivot that is zero."""
+    """Return both factors in one array, the exchanged rows, counted from 1, and the first pivot that is zero."""
     host = on_host(array)
     matrices = flat_matrices(host)
     count, size = len(matrices), min(host.shape[-2:])
@@ -163,7 +163,7 @@ derivatives(lu_factor_ex, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU,
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("LU", "pivots"))
 def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
-    """Return the factors of A = P L U in one matrix, and which rows changed places, counted from 1.
+    """Return the factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 
     L without its diagonal of ones lies below U. A has shape (..., m, n), `pivots` (..., min(m, n)). Raises
     `LinAlgError` for a zero on the diagonal of U, and RuntimeError for `pivot=False`.
@@ -222,7 +222,7 @@ def _check_pivots(function: str, pivots: Any) -> None:
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """Return the solution X of A X = B from what `linalg.lu_factor` gave for A.
+    """Return the solution X of A X = B from the result of `linalg.lu_factor` for A.
 
     With `left=False` the equation is X A = B, and `adjoint` puts the adjoint of A in its place. LU has shape (..., n,
     n), B (..., n, k); batches broadcast. Composes two calls of `linalg.solve_triangular`.
@@ -260,7 +260,7 @@ def lu_solve(
 
 @composite(name="lu_solve", method=True)
 def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the solution X of A X = b from what `lu` gave for A, as `linalg.lu_solve` does.
+    """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
     >>> import tensorlike as tl
     >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
@@ -276,7 +276,7 @@ def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | No
 def _lu(
     A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
-    """Return what `linalg.lu_factor` gives for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+    """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
     Without `get_infos` a matrix with a zero pivot is no error either.
 
@@ -323,7 +323,7 @@ def lu_unpack(
             f"lu_unpack(): LU_data should have at least 2 dimensions, the shape is {list(LU_data.shape)}"
         )
     empty = LU_data.detach().new_empty((0,))
-    # Without elements, yet with a history, as PyTorch has it.
+    # Empty, but with a history, as in PyTorch.
     lower, upper = _unpacked(LU_data) if unpack_data else (LU_data.reshape((-1,))[:0], LU_data.reshape((-1,))[:0])
     permutation = permutation_of(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else empty
     found = return_type("lu_unpack", ("P", "L", "U"))((permutation, lower, upper))

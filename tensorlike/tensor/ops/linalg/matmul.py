@@ -46,7 +46,7 @@ def times(*sizes: int) -> str:
 # ------------------------------------------------------------------------------------------------- checks and kernels
 
 
-# PyTorch words the same complaint differently in each function.
+# PyTorch words the same error differently in each function.
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "matrices": lambda a, b: f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}",
     "scalars": lambda a, b: f"expected scalar type {dtype_name(a)} but found {dtype_name(b)}",
@@ -61,7 +61,7 @@ _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
 
 
 def check_products(function: str, first: Any, second: Any, wording: str = "matrices") -> None:
-    """Refuse operands of two dtypes, and booleans: a product of matrices promotes nothing."""
+    """Raise for operands of two dtypes and for booleans: a product of matrices does not promote."""
     dtype = first.dtype
     if dtype is not second.dtype and dtype != second.dtype:
         raise RuntimeError(
@@ -74,7 +74,7 @@ def check_products(function: str, first: Any, second: Any, wording: str = "matri
 
 
 def check_matrices(function: str, first: Any, second: Any, names: tuple[str, str] = ("self", "mat2")) -> None:
-    """Refuse what are not two matrices that can be multiplied."""
+    """Raise unless the operands are two matrices of matching sizes."""
     for matrix, name in zip((first, second), names):
         if matrix.ndim != 2:
             raise RuntimeError(f"{function}(): {name} must be a matrix, got a {matrix.ndim}-D tensor")
@@ -87,7 +87,7 @@ def check_matrices(function: str, first: Any, second: Any, names: tuple[str, str
 
 
 def check_batches(function: str, first: Any, second: Any) -> None:
-    """Refuse what are not two batches of matrices that can be multiplied."""
+    """Raise unless the operands are two batches of matrices of matching sizes."""
     for batch, name in ((first, "batch1"), (second, "batch2")):
         if batch.ndim != 3:
             raise RuntimeError(f"{function}(): {name} must be a 3D tensor, got a {batch.ndim}D tensor")
@@ -101,7 +101,7 @@ def check_batches(function: str, first: Any, second: Any) -> None:
 
 
 def check_vectors(function: str, first: Any, second: Any) -> None:
-    """Refuse what are not two vectors of one length."""
+    """Raise unless the operands are two vectors of one length."""
     if first.ndim != 1 or second.ndim != 1:
         raise RuntimeError(
             f"{function}(): 1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors"
@@ -115,7 +115,7 @@ def check_vectors(function: str, first: Any, second: Any) -> None:
 
 
 def check_matrix_vector(function: str, matrix: Any, vector: Any, input_ndim: int, input_size: Any) -> None:
-    """Refuse what are not a matrix and a vector that can be multiplied."""
+    """Raise unless the operands are a matrix and a vector of matching sizes."""
     if matrix.ndim != 2 or vector.ndim != 1:
         raise RuntimeError(
             f"{function}(): vector + matrix @ vector expected, got {input_ndim}, {matrix.ndim}, {vector.ndim}"
@@ -128,7 +128,7 @@ def check_matrix_vector(function: str, matrix: Any, vector: Any, input_ndim: int
     check_products(function, matrix, vector, "addmv")
 
 
-# ------------------------------------------------------------------------------------------------- what formulas share
+# ------------------------------------------------------------------------------------------------- shared by formulas
 
 
 def adjoint(tensor: Any) -> Any:
@@ -150,7 +150,7 @@ def _is_zero_dim(tensor: Any) -> bool:
 
 
 def _check_matmul(first: Any, second: Any) -> None:
-    """Raise PyTorch's error for operands that `matmul` cannot multiply: it words each combination of shapes its way."""
+    """Raise PyTorch's error for operands that `matmul` cannot multiply; each combination of shapes has its own text."""
     a, b = first.ndim, second.ndim
     if a == 0 or b == 0:
         raise RuntimeError(
@@ -195,7 +195,7 @@ def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
     if other._tl_data.ndim == 1:
         return grad.unsqueeze(-1) * conj(other)
     if len(input_shape) == 2 and other._tl_data.ndim > 2:
-        # One product, summed over the batch inside, instead of a batch of them that would be summed afterwards.
+        # One product that sums over the batch too, instead of a batch of products to be summed afterwards.
         rows, columns = input_shape
         inner = other.shape[-1]
         batch = math.prod(other.shape[:-2])
@@ -232,7 +232,7 @@ def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    # Two matrices that fit, by far the most common call, need no look at anything else.
+    # Two matrices of matching sizes, by far the most common call, need no further checks.
     if (
         input.ndim == 2 == other.ndim
         and input.shape[1] == other.shape[0]
@@ -258,7 +258,7 @@ raw_derivatives(
 
 @tensor_method(reflects=matmul, name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
-    """Return `other @ self`, for an `other` that does not know how.
+    """Return `other @ self`, for an `other` whose `@` does not take this tensor.
 
     Same as PyTorch's method of that name.
     """
@@ -390,7 +390,7 @@ derivatives(
 
 @primitive(out=True)
 def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
-    """Return the products of the vectors along the last dimension of both tensors, each with each.
+    """Return the inner products of all pairs of vectors along the last dimension of both tensors.
 
     The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
     multiplies the other one. Raises RuntimeError when the last dimensions or the dtypes differ.
@@ -518,7 +518,7 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
 
 
 def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
-    """Refuse a `bias` that does not broadcast to the result of `linear`."""
+    """Raise for a `bias` that does not broadcast to the result of `linear`."""
     trailing = shape[len(shape) - bias.ndim :] if bias.ndim <= len(shape) else None
     if trailing is None or any(n not in (1, m) for n, m in zip(bias.shape, trailing)):
         raise RuntimeError(

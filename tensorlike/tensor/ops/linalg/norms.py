@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
@@ -59,14 +60,14 @@ def _two_dims(function: str, A: Any, dim: Any) -> tuple[int, int]:
 
 
 def _kept(result: Any, dims: tuple[int, int], keepdim: bool) -> Any:
-    """Return a result without the two dimensions `dims` with these back, of size 1, if that is asked for."""
+    """Restore the reduced dimensions `dims` with size 1, if `keepdim` asks for that."""
     for dim in sorted(dims) if keepdim else ():
         result = result.unsqueeze(dim)
     return result
 
 
 def _extreme(values: Any, dim: int, ord: Any) -> Any:
-    """Return the greatest of values that are not negative, or zero, and for a negative order the least."""
+    """Return the greatest of non-negative values (0 of none), or for a negative order the least."""
     if ord < 0:
         return values.amin(dim, True)
     return values.amax(dim, True) if values.shape[dim] else values.sum(dim, True)
@@ -163,7 +164,7 @@ def norm(
 
 @composite(namespace=NAMESPACE)
 def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Return how much a matrix may magnify relative errors: its norm times that of its inverse, in the norm `p`.
+    """Return the condition number of a matrix: its norm times that of its inverse, in the norm `p`.
 
     `p` is one of the orders of `linalg.matrix_norm`, None the same as 2. A has shape (..., m, n), square unless `p` is
     None, 2 or -2. A singular matrix has the number infinity. Composes `linalg.svdvals` or `linalg.inv_ex`.
@@ -197,13 +198,11 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
 
 
 def _dtype_of(dtype: Any) -> Any:
-    from tensorlike.tensor.dtypes import dtype_of
-
     return dtype_of(dtype)
 
 
 def tolerance(xp: Any, values: Any, shape: tuple[int, ...], atol: Any, rtol: Any) -> Any:
-    """Return below what the singular values, which may be in any order, count as zero: a number for each matrix."""
+    """Return for each matrix the bound at which singular values, in any order, count as zero."""
     if rtol is None:
         relative = max(shape[-2:]) * float(np.finfo(values.dtype).eps)
         if atol is not None:
@@ -216,7 +215,7 @@ def tolerance(xp: Any, values: Any, shape: tuple[int, ...], atol: Any, rtol: Any
 
 
 def check_tolerances(function: str, atol: Any, rtol: Any) -> None:
-    """Refuse complex tolerances."""
+    """Raise for complex tolerances."""
     for name, value in (("atol", atol), ("rtol", rtol)):
         if getattr(getattr(value, "dtype", None), "kind", "") == "c" or isinstance(value, complex):
             raise RuntimeError(f"{function}: {name} tensor of complex type is not supported.")
@@ -231,7 +230,7 @@ def matrix_rank(
     rtol: Tensor | Number | None = None,
     hermitian: bool = False,
 ) -> Tensor:
-    """Return how many singular values of a matrix, or of each of a batch, are not zero.
+    """Return the rank of a matrix, or of each of a batch: the number of singular values that are not zero.
 
     Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of
     the matrix times the precision of its dtype, and 0 if `atol` is given. For `hermitian` matrices eigenvalues are

@@ -1,4 +1,4 @@
-"""Norms under names that `linalg` has replaced."""
+"""Norms under the names from before `linalg`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def nuclear_norm(
     if isinstance(dims, bool):
         dims, keepdim = None, dims
     elif dims is not None:
-        # One number stands for both, and no matrix lies in one dimension; but first it must be one that there is.
+        # One number is no pair of dimensions, an error; but an IndexError for a dimension out of range comes first.
         dims = dims if isinstance(dims, (list, tuple)) else (dims, dims)
         dims = tuple([one_axis(d, input.ndim, "nuclear_norm") for d in dims])
     found = matrix_norm(input, "nuc", (-2, -1) if dims is None else dims, keepdim)

@@ -48,7 +48,7 @@ def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
 def _added(
     function: str, xp: Any, input: Any, products: Any, dtype: Any, beta: Any, alpha: Any, wording: str = "addmm"
 ) -> Any:
-    """Return `beta * input + alpha * products` in `dtype`; `products` is this call's own, to be written to."""
+    """Return `beta * input + alpha * products` in `dtype`; `products` belongs to this call and may be overwritten."""
     if input.dtype is not dtype and input.dtype != dtype:
         raise RuntimeError(f"{function}(): {_TWO_DTYPES[wording](input.dtype, dtype)}; convert one with .to(dtype)")
     shape = products.shape
@@ -59,7 +59,7 @@ def _added(
             f"{list(input.shape)} does not broadcast to the products' shape {list(shape)}"
         )
     beta, alpha = _factor(function, "beta", beta, dtype), _factor(function, "alpha", alpha, dtype)
-    # What is multiplied by zero is not read: nan and inf in it do not matter.
+    # With `beta` 0 `input` is not read, so that nan and inf in it have no effect.
     if alpha == 0:
         products = xp.zeros(shape, dtype)
     elif alpha != 1:
@@ -74,7 +74,7 @@ def _added(
 
 
 def scaled_gradient(grad: Any, factor: Any) -> Any:
-    """Return the gradient of what is multiplied by a factor."""
+    """Return the gradient of the term that is multiplied by a factor."""
     return grad if factor == 1 else grad * conj(factor)
 
 
@@ -146,8 +146,8 @@ def addr(
 ) -> Tensor:  # fmt: skip
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 
-    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for what are no vectors and
-    for sizes that do not fit.
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
+    vectors and for sizes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
@@ -202,7 +202,7 @@ def addbmm(
         )
     check_batches("addbmm", batch1, batch2)
     count, rows, between = batch1.shape
-    # Side by side the matrices are two long ones, whose product is the sum.
+    # Concatenated, the matrices are two long ones, whose product is the sum.
     left = batch1.transpose(1, 0, 2).reshape(rows, count * between)
     products = wide_product(xp, left, batch2.reshape(count * between, batch2.shape[2]))
     return _added("addbmm", xp, input, products, batch1.dtype, beta, alpha)

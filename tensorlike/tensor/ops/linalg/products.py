@@ -1,4 +1,4 @@
-"""Products of vectors and matrices under the names of linear algebra, and what is made of powers."""
+"""The products of `tensorlike.linalg`, and functions of powers: Vandermonde matrices, the matrix exponential."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 
 @composite(namespace=NAMESPACE)
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Return the product of two or more matrices, in the order that costs least; the first and the last may be vectors.
+    """Return the product of two or more matrices, in the cheapest order; the first and the last may be vectors.
 
-    A vector at the beginning is a row, one at the end a column, and the result has none of the dimension of size 1 that
-    would come of it. Raises RuntimeError for tensors of other dimensions, different dtypes or sizes that do not fit.
+    A vector at the beginning is a row, one at the end a column; their dimensions of size 1 are removed from the result.
+    Raises RuntimeError for tensors of other dimensions, different dtypes or sizes that do not fit.
 
     >>> import tensorlike as tl
     >>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)])
@@ -212,7 +212,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 def tensorsolve(
     A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
 ) -> Tensor:  # fmt: skip
-    """Return the X that A, as a linear map, takes to B: `tensordot(A, X, X.ndim)` is B.
+    """Return the solution X of `tensordot(A, X, X.ndim) == B`, with A as a linear map.
 
     The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end
     before. Raises RuntimeError for sizes that do not fit. Composes `linalg.solve`.
@@ -280,7 +280,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Return the powers of each element of a vector as a row, the highest first unless `increasing`.
 
-    There are N of them, as many as elements if N is left out. Raises RuntimeError for what is no vector. Composes
+    There are N of them, as many as elements if N is left out. Raises RuntimeError unless `x` is a vector. Composes
     `cumprod`.
 
     Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -321,7 +321,7 @@ def _exponential(xp: Any, A: Any) -> Any:
 def matrix_exp(xp: Any, A: Tensor) -> Tensor:
     """Return the exponential of a square matrix, or of each of a batch: the sum of its powers over factorials.
 
-    A has shape (..., n, n). Raises RuntimeError for what are no square matrices of floating-point or complex numbers.
+    A has shape (..., n, n). Raises RuntimeError unless A holds square matrices of floating-point or complex numbers.
 
     >>> import tensorlike as tl
     >>> tl.linalg.matrix_exp(tl.zeros(2, 2))

@@ -46,7 +46,7 @@ def singular(function: str, shape: Any, pivots: list[int]) -> None:
 
 
 def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
-    """Return the inverses of those matrices that have one, infinities for the others, and the pivots that are zero."""
+    """Return the inverses, filled with infinities where there is none, and the number of each zero pivot."""
     pivots = zero_pivots(array)
     matrices = flat_matrices(array)
     result = xp.empty_like(matrices)
@@ -64,8 +64,8 @@ def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
 def inv(xp: Any, A: Tensor) -> Tensor:
     """Return the inverse of a square matrix, or of each of a batch.
 
-    Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and
-    RuntimeError for what are no square matrices.
+    Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and RuntimeError
+    for matrices that are not square.
 
     >>> import tensorlike as tl
     >>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))

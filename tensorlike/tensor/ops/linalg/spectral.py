@@ -68,7 +68,7 @@ def _svd_gradient(grads: Any, U: Any, S: Any, Vh: Any) -> Any:
     """Return the gradient of a matrix from those of its singular values and vectors."""
     count = S.shape[-1]
     rows, columns = U.shape[-2], Vh.shape[-1]
-    # The vectors beyond the singular values are an arbitrary basis of what is left, and have no gradient.
+    # The vectors beyond the singular values are an arbitrary basis of the complement, and have no gradient.
     grad_u, grad_vh = grads[0][..., :count], grads[2][..., :count, :]
     U, Vh = U[..., :count], Vh[..., :count, :]
     of_u, of_v = U.mH @ grad_u, Vh @ grad_vh.mH
@@ -79,11 +79,11 @@ def _svd_gradient(grads: Any, U: Any, S: Any, Vh: Any) -> Any:
     if is_complex(U):
         phase_u, phase_v = of_u.diagonal(0, -2, -1), of_v.diagonal(0, -2, -1)
         check_phase("svd_backward", "singular vectors", phase_u + phase_v)
-        # U and V turn together: one of the two gradients is enough.
+        # The phases of U and V change together: checking one of the two gradients is enough.
         along = (phase_u - phase_u.conj()) * 0.5
         middle = middle + safe_quotient(along, S.to(along.dtype)).diag_embed()
     result = U @ middle @ Vh
-    # What leaves the span of the columns, or of the rows.
+    # The component outside the span of the columns, or of the rows.
     if rows > count:
         result = result + safe_quotient(grad_u - U @ of_u, _like(S.unsqueeze(-2), grad_u)) @ Vh
     if columns > count:
@@ -184,7 +184,7 @@ def _eigh_gradient(grads: Any, values: Any, vectors: Any) -> Any:
     inner = vectors.mH @ grads[1]
     if is_complex(vectors):
         check_phase("linalg_eigh_backward", "eigenvectors", inner.diagonal(0, -2, -1))
-    # Unitary matrices move in skew-Hermitian directions only.
+    # The tangents of unitary matrices are skew-Hermitian.
     turning = without_diagonal((inner - inner.mH) * 0.5)
     middle = safe_quotient(turning, differences(values)) + grads[0].diag_embed()
     return vectors @ middle @ vectors.mH
@@ -255,7 +255,7 @@ def _eig_gradient(grads: Any, values: Any, vectors: Any) -> Any:
     inner = vectors.mH @ grads[1]
     along = inner.diagonal(0, -2, -1)
     check_phase("linalg_eig_backward", "eigenvectors", along)
-    # The vectors keep the length one.
+    # The eigenvectors are normalised: their length is constant.
     inner = inner - (vectors.mH @ vectors) * along.real.unsqueeze(-2)
     middle = safe_quotient(without_diagonal(inner), differences(values).conj()) + grads[0].diag_embed()
     return solve_matrices(vectors.mH, middle @ vectors.mH, "linalg.eig", True)[0]

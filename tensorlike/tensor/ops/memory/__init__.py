@@ -1,1 +1,1 @@
-"""The memory of tensors: writing in place, storages, devices, and what kind of numbers it holds."""
+"""The memory of tensors: writing in place, storages, devices, and predicates on the dtype."""

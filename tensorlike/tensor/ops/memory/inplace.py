@@ -1,4 +1,4 @@
-"""What happens to a tensor itself: filling, copying into it, and other shapes in place."""
+"""In-place operations without a functional form of their own: filling, copying, resizing and reshaping a tensor."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
     memory = bytes_of(owner_of(array))
     start = data_pointer(array) - data_pointer(memory)
     if start + count * width > memory.size:
-        # NumPy's memory cannot grow: this tensor gets memory of its own, with what was there.
+        # NumPy's memory cannot grow: give this tensor its own memory, with a copy of its elements.
         with device_guard(array):
             larger = namespace_of(array).zeros(start + count * width, np.uint8)
             larger[: memory.size] = memory
@@ -180,7 +180,7 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
 
 @tensor_method(composite=False, inplace_of=resize)
 def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
-    """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are not set.
+    """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are uninitialised.
 
     When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
     requires grad.
@@ -198,7 +198,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
 
 @tensor_method(composite=False, inplace_of=resize_as)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """Give this tensor the shape of another one and return it: the first elements stay, further ones are not set.
+    """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
@@ -220,9 +220,9 @@ def set_(
 ) -> Tensor:
     """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
 
-    `storage_offset`, `size` and `stride` say, in elements, where in that memory the tensor lies. Without them it lies
-    where `source` does, or is all of a storage. Raises RuntimeError when the dtypes differ, when the tensor would leave
-    the memory, or for a leaf that requires grad.
+    `storage_offset`, `size` and `stride`, in elements, are the layout of the tensor in that memory. Without them it has
+    the layout of the tensor `source`, or spans the whole storage. Raises RuntimeError when the dtypes differ, when the
+    tensor would leave the memory, or for a leaf that requires grad.
 
     >>> import tensorlike as tl
     >>> x, y = tl.zeros(2), tl.arange(6.0)
@@ -267,7 +267,7 @@ def set_(
 
 
 def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
-    """Give `self` the array of a view of itself: its memory stays, its shape does not."""
+    """Replace the array of `self` by a view of it: the memory stays, the shape changes."""
     declaration = function.operation
     array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
@@ -282,7 +282,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     bump(self)
     if node is not None:
         node.shape, node.dtype = result.shape, result.dtype
-        # A view finds its new place in the base when its edge is next asked for.
+        # The new layout of a view in its base is computed when its edge is next needed.
         if self._tl_view_base is None:
             self._tl_edge = (node, 0)
     return self
@@ -290,7 +290,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
 
 @tensor_method(composite=False)
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
-    """Take the dimensions of size 1 (or those of them that `dim` names) away from this tensor, and return it.
+    """Remove the dimensions of size 1 (or those of them in `dim`) from this tensor, and return it.
 
     >>> import tensorlike as tl
     >>> tl.ones(1, 2).squeeze_()

@@ -1,4 +1,4 @@
-"""Questions about a whole tensor: what kind of numbers it holds."""
+"""Predicates on the dtype and the memory of a tensor."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def is_nonzero(xp: Any, input: Tensor) -> bool:
 
 @primitive(plain_result=True)
 def is_conj(xp: Any, input: Tensor) -> bool:
-    """Return whether the elements are conjugated when they are read, which they never are here: False.
+    """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
     >>> import tensorlike as tl
     >>> tl.is_conj(tl.tensor([1j]).conj())
@@ -90,7 +90,7 @@ def is_conj(xp: Any, input: Tensor) -> bool:
 
 @primitive(plain_result=True)
 def is_neg(xp: Any, input: Tensor) -> bool:
-    """Return whether the elements are negated when they are read, which they never are here: False.
+    """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 
     >>> import tensorlike as tl
     >>> tl.is_neg(tl.ones(1))
@@ -103,7 +103,7 @@ def is_neg(xp: Any, input: Tensor) -> bool:
 
 @composite(method=True)
 def resolve_conj(input: Tensor) -> Tensor:
-    """Return `input` itself: its elements are in memory as they are read.
+    """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
     >>> import tensorlike as tl
     >>> tl.resolve_conj(tl.tensor([1j]).conj())
@@ -117,7 +117,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @composite(method=True)
 def resolve_neg(input: Tensor) -> Tensor:
-    """Return `input` itself: its elements are in memory as they are read.
+    """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
     >>> import tensorlike as tl
     >>> tl.resolve_neg(tl.ones(2))

@@ -1,4 +1,4 @@
-"""Where tensors lie: without their history, on which device, on whose memory."""
+"""The placement of tensors: detaching, devices, and shared memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["detach", "get_device"]
 
 @composite(guard=False, differentiable=False)
 def detach(input: Tensor) -> Tensor:
-    """Return a tensor on the memory of `input` without history.
+    """Return a tensor that shares the memory of `input` and has no history.
 
     >>> import tensorlike as tl
     >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
@@ -43,7 +43,7 @@ def get_device(input: Tensor) -> int:
 
 @tensor_method(composite=False, differentiable=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Return whether both tensors show the same memory in the same shape, with the same steps.
+    """Return whether both tensors have the same memory, shape and strides.
 
     >>> import tensorlike as tl
     >>> x = tl.arange(4)

@@ -57,7 +57,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 @tensor_method(composite=False)
 def storage_type(self: Tensor) -> type:
-    """Return the class of what `storage` returns. Deprecated, as that is.
+    """Return the class of the result of `storage`. Deprecated like `storage`.
 
     >>> import tensorlike as tl
     >>> import warnings
@@ -89,10 +89,10 @@ def const_data_ptr(self: Tensor) -> int:
 
 @tensor_method(composite=False, differentiable=False)
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """Return the dimensions in the order in which they lie in memory, the outermost first.
+    """Return the dimensions in the order of their layout in memory, the outermost first.
 
-    With `ambiguity_check`, raises RuntimeError when another order would describe the same memory; a list of memory
-    formats asks for the one of these that fits.
+    With `ambiguity_check`, raises RuntimeError when another order would describe the same memory; with a list of memory
+    formats, the order is one of theirs.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).dim_order(), tl.ones(2, 3).t().dim_order()
@@ -119,7 +119,7 @@ def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def _order(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the dimensions by their steps, the largest first; one of step 0 lies anywhere and stays where it is."""
+    """Sort the dimensions by stride, the largest first; a dimension of stride 0 keeps its position."""
     found = list(range(len(shape)))[::-1]
     for last in range(1, len(found)):
         for place in range(last, 0, -1):
@@ -168,7 +168,7 @@ def is_inference(input: Tensor) -> bool:
 
 @tensor_method(composite=False)
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """Return what a module's `load_state_dict` puts in the place of this tensor: itself with the elements of `other`.
+    """Return the tensor that `load_state_dict` puts in place of this one: itself with the elements of `other`.
 
     With `assign` it is `other` itself, detached. Raises RuntimeError when the shapes do not fit.
 
@@ -185,7 +185,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 @tensor_method(name="__setstate__", composite=False)
 def _setstate(self: Tensor, state: Any) -> None:
-    """Restore what an older pickle stored: (storage, storage_offset, size, stride), or a dict of attributes.
+    """Restore the state stored in an older pickle: (storage, storage_offset, size, stride), or a dict of attributes.
 
     Raises RuntimeError for a tensor that is no leaf.
 

@@ -13,19 +13,19 @@ __all__ = ["read_strided", "scatter_strided", "write_strided"]
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
 def read_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
-    """Return a copy of the part of `input` that lies where a view lies in a base of that layout."""
+    """Return a copy of the part of `input` that a view of the given geometry covers."""
     return read_view(input, layout._replace(dtype=input.dtype), _retyped(geometry, layout, input.dtype))
 
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
 def scatter_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
-    """Return zeros of that layout with `input` where the view lies, summed where the view overlaps itself."""
+    """Return zeros with `input` added at the positions of the view, summed where the view overlaps itself."""
     return scatter_view(input, layout, geometry)
 
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
 def write_strided(xp: Any, input: Tensor, value: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
-    """Return a copy of `input` whose part under the view is `value`."""
+    """Return a copy of `input` with `value` written at the positions of the view."""
     return write_view(input, value, layout, geometry)
 
 

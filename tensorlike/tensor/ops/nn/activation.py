@@ -1,4 +1,4 @@
-"""Smooth activations, and those that look along a dimension."""
+"""Smooth activations, and activations along a dimension such as softmax."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _normal(xp: Any, x: Any) -> tuple[Any, Any]:
     bell = xp.exp(x * x * -0.5)
     if x.dtype.itemsize != 4 or x.ndim == 0:
         return (special(x).erf(x * _SQRT_HALF) + 1) * 0.5, bell
-    # SciPy's erf takes ten times as long, for digits that single precision does not have.
+    # SciPy's erf takes ten times as long, for more digits than single precision has.
     step = xp.abs(x)
     step *= _ERF_ARGUMENT
     step += 1
@@ -67,7 +67,7 @@ def _normal(xp: Any, x: Any) -> tuple[Any, Any]:
 
 @internal_pointwise(name="gelu")
 def _gelu_op(xp: Any, input: Tensor, approximate: str) -> Tensor:
-    """Return `input` times the normal distribution function of it."""
+    """Return `input` times its normal distribution function."""
     need_float("gelu", input)
     x = widened(input)
     if approximate == "none":
@@ -118,7 +118,7 @@ _gelu = undispatched(_gelu_op)
 
 @functional
 def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
-    """Return `input` times the normal distribution function of it, element by element.
+    """Return `input` times its normal distribution function, element by element.
 
     With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
     other `approximate`.
@@ -134,7 +134,7 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None)
     return written_out("gelu", _gelu(input, approximate), out, input)
 
 
-# ---------------------------------------------------------------------------------------------------- elu and its kin
+# -------------------------------------------------------------------------------------------------- elu, celu and selu
 
 
 @internal_pointwise(name="elu")
@@ -147,7 +147,7 @@ def _elu_op(xp: Any, input: Tensor, alpha: Number, scale: Number, input_scale: N
 
 
 def _elu_backward(grad: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    # Clamped, since the exponential of what is far above zero would be infinite, and the gradient of that nan.
+    # Clamped: the exponential of a large element would be infinite, and its gradient nan.
     below = (input.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale)
     return (grad * scale).where(input > 0, grad * below)
 
@@ -220,7 +220,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @functional
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
+    """Return the scaled elu of `input`, with the constants that preserve mean and variance through deep networks.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.selu(tl.tensor([-1.0, 2.0]))
@@ -525,7 +525,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Return the elements of `input`, negative ones times a slope.
+    """Return the elements of `input`, negative ones multiplied by a slope.
 
     When `training`, each slope is drawn between `lower` and `upper`; otherwise it is the mean of the two.
 

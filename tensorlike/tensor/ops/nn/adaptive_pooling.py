@@ -1,4 +1,4 @@
-"""Pooling to a given size: windows that divide the input as evenly as they can."""
+"""Adaptive pooling: a given number of windows that divide the input as evenly as possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
-    """Return the size to pool to: None stands for the input's own."""
+    """Return the output size; None stands for the input's own."""
     items = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(items) != count:
         raise RuntimeError(f"{function}: output_size must be {count} numbers, got {output_size!r}")
@@ -82,7 +82,7 @@ def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
 
 @functional
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Return averages over `output_size` windows along the last dimension.
+    """Average over `output_size` windows along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
 
@@ -97,7 +97,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @functional
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return averages over windows of the last two dimensions, as many as `output_size` says.
+    """Average over `output_size` windows of the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W); None in `output_size` stands for the input's own size.
 
@@ -112,7 +112,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 @functional
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Return averages over windows of the last three dimensions, as many as `output_size` says.
+    """Average over `output_size` windows of the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); None in `output_size` stands for the input's own size.
 
@@ -126,7 +126,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _window_indices(size: int, out: int) -> Any:
-    """Return the indices of each window along a dimension, its last repeated to the length of the longest."""
+    """Return the indices of each window along a dimension, padded with its last to the longest length."""
     start, end = _bounds(size, out)
     longest = int((end - start).max()) if out else 1
     return np.minimum(start[:, None] + np.arange(longest), end[:, None] - 1)
@@ -152,7 +152,7 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
     best = candidates.argmax(axis=-1)
     undefined = xp.isnan(candidates)
     if bool(undefined.any()):
-        # Of several NaN the last one counts.
+        # Of several NaN the index is that of the last.
         last = undefined.shape[-1] - 1 - undefined[..., ::-1].argmax(axis=-1)
         best = xp.where(undefined.any(axis=-1), last, best)
     found = wrap(flat[xp.arange(flat.shape[0]), best])
@@ -162,9 +162,9 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
 
 @functional(guard=True)
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the largest elements of `output_size` windows along the last dimension.
+    """Return the maxima of `output_size` windows along the last dimension.
 
-    `input` has the shape (N, C, L) or (C, L). With `return_indices` also returns where the elements were.
+    `input` has the shape (N, C, L) or (C, L). With `return_indices` also returns their indices.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
@@ -177,9 +177,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @functional(guard=True)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the largest elements of windows of the last two dimensions, as many as `output_size` says.
+    """Return the maxima of `output_size` windows of the last two dimensions.
 
-    `input` has the shape (N, C, H, W) or (C, H, W). With `return_indices` also returns where the elements were.
+    `input` has the shape (N, C, H, W) or (C, H, W). With `return_indices` also returns their indices.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_max_pool2d(tl.arange(4.0).reshape(1, 2, 2), 1)
@@ -192,9 +192,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @functional(guard=True)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the largest elements of windows of the last three dimensions, as many as `output_size` says.
+    """Return the maxima of `output_size` windows of the last three dimensions.
 
-    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns where the elements were.
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)

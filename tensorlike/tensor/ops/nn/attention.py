@@ -50,7 +50,7 @@ def _check_options(query: Any, mask: Any, dropout_p: float) -> None:
 
 
 def _shared(query: Any, *others: Any) -> list[Any]:
-    """Return key and value with as many heads as the query, each for several of its heads."""
+    """Repeat the heads of key and value to the number of the query's heads."""
     heads = query.shape[-3]
     for other in others:
         if not other.shape[-3] or heads % other.shape[-3]:
@@ -66,12 +66,12 @@ def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return averages of the rows of `value`, weighted by the softmax of `query @ key.T * scale`.
+    """Compute scaled dot-product attention: `softmax(query @ key.T * scale + mask) @ value`.
 
     `query` has the shape (..., L, E), `key` (..., S, E), `value` (..., S, V). `attn_mask` is True where attention is
-    allowed, or is added before the softmax; `is_causal` allows row i the first i + 1 keys. A row with nothing allowed
+    allowed, or is added before the softmax; `is_causal` masks all but the first i + 1 keys in row i. A fully masked row
     gives zeros. `scale` is `1 / sqrt(E)` unless given. With `enable_gqa` several heads of the query share one of the
-    others. Raises RuntimeError where shapes or dtypes do not fit. Written with `matmul` and `softmax`.
+    others. Raises RuntimeError for shapes or dtypes that do not match. Composes `matmul` and `softmax`.
 
     >>> import tensorlike as tl
     >>> q, k, v = tl.zeros(1, 2), tl.ones(2, 2), tl.tensor([[0.0], [1.0]])
@@ -86,7 +86,7 @@ def scaled_dot_product_attention(
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa and query.dim() >= 3:
         key, value = _shared(query, key, value)
-    # Without elements to multiply the scores are zero, whatever the factor.
+    # With an empty last dimension the scores are zero for any factor.
     factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     scores = (query * factor) @ key.transpose(-2, -1)
     mask = attn_mask
@@ -99,7 +99,7 @@ def scaled_dot_product_attention(
             scores = scores + mask
         else:
             scores = scores.masked_fill(~mask, -math.inf)
-        # The softmax of nothing but -inf would be nan, and so would its gradient.
+        # The softmax of a row of -inf only would be nan, and so would its gradient.
         nothing = (scores == -math.inf).all(-1, keepdim=True)
         weights = scores.masked_fill(nothing, 0.0).softmax(-1).masked_fill(nothing, 0.0)
     if dropout_p > 0:

@@ -1,4 +1,4 @@
-"""Pooling by average, and by power average."""
+"""Average pooling, and power-average (Lp) pooling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "
 
 
 def _divisors(xp: Any, dtype: Any, windows: Windows, count_include_pad: bool, override: int | None) -> Any:
-    """Return by how much the sum over each window is divided: a number, or an array over the windows."""
+    """Return the divisor of the sum over each window: a number, or an array over the windows."""
     if override is not None:
         return override
     counts = []
@@ -58,7 +58,7 @@ def average_pool(xp: Any, input: Tensor, windows: Windows, count_include_pad: bo
 def average_pool_backward(
     xp: Any, upstream: Tensor, windows: Windows, count_include_pad: bool, override: int | None
 ) -> Tensor:
-    """Return `upstream` spread evenly over the windows."""
+    """Distribute `upstream` evenly over the windows."""
     g = widened(upstream)
     g = g / _divisors(xp, g.dtype, windows, count_include_pad, override)
     count = len(windows.kernel)
@@ -109,7 +109,7 @@ def avg_pool1d(
     """Return the average of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
-    False. Raises RuntimeError for other shapes and for sizes that leave no window.
+    False. Raises RuntimeError for other shapes and for sizes without a window.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -129,7 +129,7 @@ def avg_pool2d(
 
     `input` has the shape (N, C, H, W) or (C, H, W). Zeros of the padding count as elements unless `count_include_pad`
     is False; `divisor_override` stands for the number of elements. Raises RuntimeError for other shapes and for sizes
-    that leave no window.
+    without a window.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.avg_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)

@@ -1,4 +1,4 @@
-"""Losses over classes."""
+"""Classification losses: cross entropy and negative log-likelihood."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _axis(ndim: int) -> int:
 
 
 def _chosen(classes: int, target: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Return the class of each item, 0 for those ignored, and which are not ignored: None for all."""
+    """Return the class of each item, 0 for ignored ones, and a mask of the items that count, None for all."""
     target = target.astype(np.int64, copy=False)
     if target.size == 0:
         return target, None
@@ -159,7 +159,7 @@ def cross_entropy_grad(
 def cross_entropy_terms(
     xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
 ) -> Any:
-    """Return what the gradient of cross_entropy is made of: see Note [Terms of the cross entropy]."""
+    """Return the terms of the gradient of cross_entropy: see Note [Terms of the cross entropy]."""
     return _terms(xp, input.shape, input.dtype, target, weight, ignore_index, reduction, smoothing)
 
 
@@ -284,8 +284,8 @@ def nll_loss(
     """Return the negative of the log-probabilities `input` at the classes `target`, reduced.
 
     `input` has the shape (N, C), (C,) or (N, C, d1, ...), `target` the same without C. Items of the class
-    `ignore_index` do not count; the mean is weighted by `weight`, one number a class. Raises IndexError for a class out
-    of range, ValueError or RuntimeError where shapes do not fit.
+    `ignore_index` are ignored; the mean is weighted by `weight`, one number for each class. Raises IndexError for a
+    class out of range, ValueError or RuntimeError for shapes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.nll_loss(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))

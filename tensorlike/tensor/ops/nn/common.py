@@ -1,4 +1,4 @@
-"""What the functions of neural networks share: how they are declared, dtypes they refuse, reductions of losses."""
+"""Shared by the functions of neural networks: declaring them, checks of dtypes, reductions of losses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
-from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
+from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
 __all__ = [
     "FUNCTIONAL",
@@ -43,7 +43,7 @@ __all__ = [
     "written_out",
 ]
 
-#: Where types are asked about these functions.
+#: The namespace of these functions, under which overriding types see them.
 FUNCTIONAL = "tensorlike.nn.functional"
 
 
@@ -82,8 +82,8 @@ def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = 
 def formatted(result: Any, *operands: Any) -> Any:
     """Return `result` in the memory format of images, `channels_last`, if an operand has it, and else contiguous.
 
-    For operations declared with `own_layout`. An operand that is contiguous too does not count. 110 ns for one that is
-    contiguous.
+    For operations declared with `own_layout`. An operand that is contiguous in both formats does not count. Takes 110
+    ns for a contiguous one.
     """
     for operand in operands:
         if not operand.flags.c_contiguous and operand.ndim in (4, 5):
@@ -94,13 +94,13 @@ def formatted(result: Any, *operands: Any) -> Any:
 
 
 def warn(message: str) -> None:
-    """Warn whoever called the library."""
+    """Warn at the line that called the library."""
     warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
 
 
 def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:
     """Write `function(input)` into `input`, for functions made of several operations."""
-    # What the operations save must not be overwritten.
+    # Values saved for backward must not be overwritten.
     original = input.clone() if input._tl_tracked and grad_enabled() else input
     return input.copy_(function(original))
 
@@ -133,7 +133,7 @@ def check_parameters(function: str, array: Any, *parameters: Any) -> None:
 
 
 def in_dtype_of(function: str, result: Any, like: Any) -> Any:
-    """Return a tensor in the dtype of another, as PyTorch's operations in place leave it; raise where they do."""
+    """Cast a tensor to the dtype of another, as PyTorch's in-place operations do; raise where they do."""
     have, wanted = result._tl_data.dtype, like._tl_data.dtype
     if have == wanted:
         return result
@@ -146,7 +146,7 @@ def in_dtype_of(function: str, result: Any, like: Any) -> Any:
 
 
 def widened(array: Any) -> Any:
-    """Return `array`, in single precision if it is of less: half precision is for storing, not for computing."""
+    """Return `array`, in single precision if it is of half: half precision is for storing, not for computing."""
     return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind in "fV" else array
 
 
@@ -155,10 +155,9 @@ def narrowed(array: Any, like: Any) -> Any:
     return array if array.dtype == like.dtype else array.astype(like.dtype)
 
 
-# Note [Choosing without branches]
-# `where` and masked copies take ten times as long on a CPU when the condition is as random as the sign of a weight: the
-# processor guesses wrong. Large arrays are therefore chosen from by their bits. A product with the condition would not
-# be right for infinities and nans.
+# Note [Choosing without branches] `where` and masked copies take ten times as long on a CPU when the condition is as
+# random as the sign of a weight: the processor guesses wrong. Large arrays are therefore masked by bit operations. A
+# product with the condition would be wrong for infinities and nans.
 
 _BRANCHLESS_FROM = 2048
 
@@ -181,7 +180,7 @@ def masked(xp: Any, array: Any, dropped: Any) -> Any:
     return np.bitwise_and(array.view(f"i{array.dtype.itemsize}"), kept).view(array.dtype)
 
 
-#: Elements that are worked on at a time where whole masks would double the memory: 256 KB of float32 stay in a cache.
+#: Elements of a block, used where whole masks would double the memory: 256 KB of float32 stay in a cache.
 _BLOCK = 1 << 16
 
 
@@ -230,7 +229,7 @@ def written(xp: Any, out: Any, array: Any, kept: Any) -> None:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """Return the reduction that the arguments of a loss ask for; the first two are older spellings of the third."""
+    """Return the reduction of a loss; `size_average` and `reduce` are the older spellings of `reduction`."""
     if size_average is None and reduce is None:
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
@@ -250,7 +249,7 @@ def reduced(loss: Any, reduction: str) -> Any:
 
 
 def counted(shape: Sequence[int]) -> int:
-    """Return how many elements a shape has."""
+    """Return the number of elements of a shape."""
     count = 1
     for n in shape:
         count *= n
@@ -259,8 +258,6 @@ def counted(shape: Sequence[int]) -> int:
 
 def broadcast_shape(name: str, *shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that `shapes` broadcast to."""
-    from tensorlike.tensor.runtime import broadcast_error
-
     try:
         return np.broadcast_shapes(*[tuple(s) for s in shapes])
     except ValueError as error:
@@ -268,7 +265,7 @@ def broadcast_shape(name: str, *shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def array_of(function: str, argument: str, position: int, value: Any) -> Any:
-    """Return the array of an operand, or raise the TypeError for what is no tensor."""
+    """Return the array of an operand; raise TypeError unless it is a tensor."""
     if not isinstance(value, TensorBase):
         wrong_type(function, argument, position, value)
     return value._tl_data

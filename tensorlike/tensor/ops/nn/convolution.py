@@ -1,4 +1,4 @@
-"""Convolutions, and the linear maps that their derivatives are.
+"""Convolutions, and the linear maps of their derivatives.
 
 Windows are a strided view of the input; its copy, one column a window, goes through BLAS once for the whole batch. A
 convolution is linear in each operand, so its two derivatives are maps of the same kind, and the derivatives of those
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Geometry(NamedTuple):
-    """How the windows of a convolution lie: `out` is how many there are along each dimension."""
+    """The geometry of a convolution's windows: `out` is their number along each dimension."""
 
     stride: Sizes
     pads: Pads
@@ -69,7 +69,7 @@ def _convolve(xp: Any, input: Any, weight: Any, bias: Any, geometry: Geometry) -
 
 
 def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry) -> Any:
-    """Return what a convolution's input gets of `upstream`: every window adds `upstream` times the weight."""
+    """Return the gradient of a convolution's input: every window adds `upstream` times the weight."""
     groups = geometry.groups
     batched = upstream.ndim == weight.ndim
     g = widened(upstream if batched else upstream[None])
@@ -128,7 +128,7 @@ def conv_weight_grad(xp: Any, upstream: Tensor, input: Tensor, size: Sizes, geom
     if channels <= 4 * places:
         result = xp.matmul(g, columns.swapaxes(2, 3)).sum(axis=0)
     else:
-        # Few windows and many channels: products for each item of the batch would be larger than all they come from.
+        # Few windows and many channels: products for each item of the batch would be larger than their operands.
         g = g.transpose(1, 2, 0, 3).reshape((groups, channels, count * places))
         columns = columns.transpose(1, 2, 0, 3).reshape((groups, rows, count * places))
         result = xp.matmul(g, columns.swapaxes(1, 2))
@@ -354,7 +354,7 @@ def conv1d(
     """Return the cross-correlation of signals with kernels.
 
     `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
-    `padding` is an amount, "valid" or "same". Raises RuntimeError where shapes or dtypes do not fit.
+    `padding` is an amount, "valid" or "same". Raises RuntimeError for shapes or dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
@@ -373,8 +373,8 @@ def conv2d(
     """Return the cross-correlation of images with kernels.
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
-    out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError where shapes or
-    dtypes do not fit.
+    out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError for shapes or dtypes
+    that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
@@ -394,8 +394,8 @@ def conv3d(
     """Return the cross-correlation of volumes with kernels.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
-    (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError where shapes
-    or dtypes do not fit.
+    (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError for shapes
+    or dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
@@ -411,10 +411,10 @@ def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
-    """Return what `conv1d` with these arguments sends back to its input as a gradient.
+    """Return the transposed convolution of signals: the gradient that `conv1d` sends to its input.
 
-    `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError where shapes
-    or dtypes do not fit.
+    `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
+    dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
@@ -432,10 +432,10 @@ def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
-    """Return what `conv2d` with these arguments sends back to its input as a gradient.
+    """Return the transposed convolution of images: the gradient that `conv2d` sends to its input.
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
-    where shapes or dtypes do not fit.
+    for shapes or dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
@@ -453,10 +453,10 @@ def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
-    """Return what `conv3d` with these arguments sends back to its input as a gradient.
+    """Return the transposed convolution of volumes: the gradient that `conv3d` sends to its input.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
-    RuntimeError where shapes or dtypes do not fit.
+    RuntimeError for shapes or dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape

@@ -30,7 +30,7 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     if x1._tl_data.dtype != x2._tl_data.dtype:
         x1, x2 = x1.to(dtype_of(common)), x2.to(dtype_of(common))
     if x1.shape != x2.shape:
-        # A vector has the length that it has in the common shape.
+        # Norms are taken after broadcasting: a vector has its length in the common shape.
         shape = broadcast_shape("cosine_similarity", x1.shape, x2.shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)
     product = (x1 * x2).sum(dim)
@@ -142,7 +142,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """Return `input1 @ weight[k] @ input2` for each of the matrices that `weight` holds, plus `bias`.
 
     The inputs have the shapes (*, m) and (*, n), `weight` (outputs, m, n), `bias` (outputs,), the result (*, outputs).
-    Raises RuntimeError where they do not fit.
+    Raises RuntimeError for shapes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.bilinear(tl.tensor([1.0, 2.0]), tl.tensor([10.0]), tl.tensor([[[1.0], [1.0]]]))

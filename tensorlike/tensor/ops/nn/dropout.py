@@ -20,7 +20,7 @@ from .common import array_of, functional, narrowed, need_float, warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
-# The negative of what selu tends to, far below zero.
+# The negative of selu's limit for large negative elements.
 _ALPHA = 1.7580993408473766
 
 _mul = undispatched(mul)
@@ -35,7 +35,7 @@ def _check(p: float) -> None:
 
 
 def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
-    """Return which places are kept, each with probability `1 - p`."""
+    """Draw the mask of kept elements, each with probability `1 - p`."""
     generator = default_generator_of(device_of(array))
     with generator.drawing():
         source = generator.source()
@@ -55,7 +55,7 @@ def check_dtype(array: Any, *, complex: bool = False) -> None:
 
 @guarded
 def dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
-    """Return `input` with places of `shape`, which broadcasts to it, set to zero and the others scaled up."""
+    """Zero elements by a random mask of `shape`, which broadcasts to `input`, and scale up the others."""
     array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
         return input
@@ -70,7 +70,7 @@ def dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[in
 
 @guarded
 def alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
-    """Return `input` with places set to what selu tends to, then scaled and moved so that mean and variance stay."""
+    """Set elements to selu's negative limit, then scale and shift the result to keep mean and variance."""
     array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
         return input
@@ -81,7 +81,7 @@ def alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tu
     scale = 1 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
     places = kept(array, p, shape)
     noise = xp.multiply(places, scale, dtype=array.dtype)
-    # bfloat16 times a Python float is single precision to NumPy.
+    # NumPy's product of bfloat16 and a Python float is single precision.
     shift = narrowed(xp.subtract(places, 1, dtype=array.dtype) * (_ALPHA * scale) + _ALPHA * scale * p, array)
     product = (_mul_into if inplace else _mul)(input, wrap(noise))
     return (_add_into if inplace else _add)(product, wrap(shift))
@@ -99,8 +99,8 @@ def channels(input: Any) -> tuple[int, ...]:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
-    Returns `input` itself unless `training`. With `inplace` it is written into. Raises ValueError unless `p` is from 0
-    to 1. The random numbers come from the default generator of the tensor's device.
+    Returns `input` itself unless `training`. With `inplace` the result is written into `input`. Raises ValueError
+    unless `p` is from 0 to 1. The random numbers come from the default generator of the tensor's device.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.dropout(tl.ones(3), training=False)
@@ -116,10 +116,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @functional(random="training")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
+    """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
 
-    The result is scaled and moved so that mean and variance stay what they are. Returns `input` itself unless
-    `training`. Raises ValueError unless `p` is from 0 to 1.
+    The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `training`. Raises
+    ValueError unless `p` is from 0 to 1.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.alpha_dropout(tl.ones(3))
@@ -133,7 +133,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 @functional(random="training")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
+    """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
 
     Channels are the second dimension. Returns `input` itself unless `training`. Raises ValueError unless `p` is from 0
     to 1.
@@ -175,8 +175,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
-    `input` has the shape (N, C, H, W); channels are its second dimension whatever its shape, with a warning for others.
-    Raises ValueError unless `p` is from 0 to 1.
+    `input` has the shape (N, C, H, W); for others the second dimension is taken for channels, with a warning. Raises
+    ValueError unless `p` is from 0 to 1.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape

@@ -1,4 +1,4 @@
-"""Rows of tables, looked up by number."""
+"""Embeddings: rows of a table, looked up by index."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MANY = 1 << 14
 
 
 def check_range(indices: Any, rows: int) -> None:
-    """Raise IndexError for an index out of range, where looking costs nothing."""
-    # Looking at indices on a GPU would make every call wait for it.
+    """Raise IndexError for an index out of range, unless checking would wait for a device."""
+    # Reading indices on a GPU would make every call wait for it.
     if type(indices) is np.ndarray and indices.size:
         low, high = indices.min(), indices.max()
         if low < 0 or high >= rows:
@@ -34,7 +34,7 @@ def check_range(indices: Any, rows: int) -> None:
 def _embedding_op(
     xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Return the rows of `weight` that `indices` names."""
+    """Return the rows of `weight` at `indices`."""
     check_range(indices, weight.shape[0])
     return xp.take(weight, indices, axis=0)
 
@@ -55,7 +55,7 @@ def _summed_rows(xp: Any, values: Any, indices: Any, rows: int) -> Any:
 def embedding_weight_grad(
     xp: Any, upstream: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Return `upstream` added up by the rows it came from."""
+    """Add up the rows of `upstream` by the row of the table that they came from."""
     flat = indices.reshape(-1)
     values = upstream.reshape((flat.size, upstream.shape[-1]))
     if scale_grad_by_freq:
@@ -71,7 +71,7 @@ def embedding_weight_grad(
 def embedding_rows(
     xp: Any, upstream: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Return what `embedding_weight_grad` sends back: the rows, as it weighted them."""
+    """Return the gradient of `embedding_weight_grad`: the rows at the indices, weighted as there."""
     result = xp.take(upstream, indices, axis=0)
     if scale_grad_by_freq:
         flat = indices.reshape(-1)
@@ -104,7 +104,7 @@ looked_up = undispatched(_embedding_op)
 
 
 def check_indices(function: str, indices: Any, name: str = "indices") -> None:
-    """Raise unless the dtype of `indices` is one of those that name rows."""
+    """Raise unless `indices` has an index dtype."""
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got "
@@ -133,7 +133,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
 
 
 def shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
-    """Scale the rows that `indices` names down to the norm `max_norm`, in place and unrecorded."""
+    """Scale the rows at `indices` down to the norm `max_norm`, in place and unrecorded."""
     with recording_block(False):
         rows = indices.reshape(-1).unique()
         chosen = weight.detach()[rows]
@@ -148,11 +148,11 @@ def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return the rows of the table `weight` that the integers `input` name.
+    """Look up the rows of the table `weight` at the indices `input`.
 
     The result has the shape (*input.shape, columns). The row `padding_idx` gets no gradient. With `max_norm` the rows
-    looked up are first scaled down to it, in place. With `scale_grad_by_freq` gradients are divided by how often a row
-    was looked up. Gradients are dense, also with `sparse`. Raises IndexError for a number out of range.
+    looked up are first scaled down to it, in place. With `scale_grad_by_freq` the gradient of a row is divided by the
+    number of its look-ups. Gradients are dense, also with `sparse`. Raises IndexError for a number out of range.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.embedding(tl.tensor([1, 0]), tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -181,9 +181,9 @@ def embedding_bag(
 ) -> Tensor:  # fmt: skip
     """Return sums, means or maxima (`mode`) of rows of the table `weight`, one for each bag of row numbers.
 
-    A bag is a row of the matrix `input`, or what lies in the vector `input` between two of the `offsets`. Rows numbered
-    `padding_idx` do not count. With "sum" each number can have a weight in `per_sample_weights`. Raises ValueError for
-    arguments that do not fit.
+    A bag is a row of the matrix `input`, or the part of the vector `input` between two of the `offsets`. Indices equal
+    to `padding_idx` are ignored. With "sum" each number can have a weight in `per_sample_weights`. Raises ValueError
+    for arguments that do not fit.
 
     >>> import tensorlike as tl
     >>> table = tl.tensor([[1.0], [10.0], [100.0]])
@@ -244,7 +244,7 @@ def embedding_bag(
 
 
 def bag_starts(offsets: Any, length: int, include_last_offset: bool) -> tuple[Any, int]:
-    """Return where bags of a vector of indices start, and where the last of them ends."""
+    """Return the start of each bag of a vector of indices, and the end of the last."""
     starts = offsets.cpu().numpy().astype(np.int64)
     if starts.size and starts[0] != 0:
         raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence starts at 0, got {starts[0]}")
@@ -262,7 +262,7 @@ def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: 
             values, bag = values[counted], bag[counted]
         places = bag.unsqueeze(-1).expand(bag.shape[0], columns)
         empty = values.new_zeros((bags, columns))
-        # A copy: scatter_reduce saves its result, and what follows may write into that of embedding_bag.
+        # A copy: scatter_reduce saves its result, and the user may write into that of embedding_bag.
         return empty.scatter_reduce(0, places, values, "amax", include_self=False).clone()
     if weights is not None:
         values = values * weights.reshape(-1, 1)

@@ -1,4 +1,4 @@
-"""Windows as columns, and columns as windows."""
+"""`unfold` and `fold`: extracting windows as columns, and adding columns up as windows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def windows_to_columns(xp: Any, input: Tensor, window: Any, geometry: Geometry, 
 
 @internal()
 def columns_to_windows(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
-    """Return images of the size `spatial` in which columns were added up as windows."""
+    """Add columns up as the windows of images of the size `spatial`."""
     channels = input.shape[-2] // math.prod(window)
     values = input.reshape((*input.shape[:-2], channels, *window, *geometry.out))
     shape = [n + b + a for n, (b, a) in zip(spatial, geometry.pads)]
@@ -77,7 +77,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     """Return the windows of images as columns.
 
     `input` has the shape (N, C, H, W) or (C, H, W), the result (N, C * KH * KW, windows) or without N. Raises
-    RuntimeError when no window fits.
+    RuntimeError if no window fits into the image.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.unfold(tl.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
@@ -107,10 +107,10 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Return images in which columns were added up as windows: what `unfold` sends back as a gradient.
+    """Add columns up as the windows of images: the gradient of `unfold`.
 
     `input` has the shape (N, C * KH * KW, windows) or without N, the result (N, C, *output_size). Raises RuntimeError
-    when the number of columns is another.
+    for another number of columns.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.fold(tl.ones(1, 4, 2), (2, 3), 2)

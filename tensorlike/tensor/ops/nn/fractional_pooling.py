@@ -1,4 +1,4 @@
-"""Pooling by maximum over windows at random places."""
+"""Fractional max pooling: windows at random positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .windows import Sizes, sizes
 __all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
 
 _DIRECTIONS = {2: ("height", "width"), 3: ("time", "height", "width")}
-#: Which of an image's random numbers belongs to which dimension: PyTorch draws the width of images first.
+#: The dimension of each of an image's random numbers: PyTorch draws the width of images first.
 _SAMPLE_OF = {2: (1, 0), 3: (0, 1, 2)}
 
 
@@ -54,7 +54,7 @@ def _check_samples(samples: Any, array: Any, count: int) -> None:
 
 
 def _starts(xp: Any, sample: Any, size: int, out: int, kernel: int) -> Any:
-    """Return where windows start along a dimension, for every image: the last ends at the end."""
+    """Return the starts of the windows along a dimension, for every image; the last window ends at the end."""
     last = xp.full((*sample.shape, 1), size - kernel, np.int64)
     if out == 1:
         return last
@@ -83,7 +83,7 @@ def _pool(
             f"batch, but got {list(array.shape)}"
         )
     for direction, n, k, out in zip(_DIRECTIONS[count], spatial, kernel, wanted):
-        # Volumes must leave room for the windows to move, images need not.
+        # PyTorch requires room for the windows to move in volumes, not in images.
         if out + k - 1 > n - (count == 3):
             raise RuntimeError(f"{function}(): pool {direction} {k} too large relative to input {direction} {n}")
     batch, channels = (lead if len(lead) == 2 else (1, lead[0]))  # fmt: skip
@@ -115,11 +115,11 @@ def fractional_max_pool2d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """Return the largest elements of windows of the last two dimensions, at random places.
+    """Return the maxima of windows at random positions in the last two dimensions.
 
-    `input` has the shape (N, C, H, W) or (C, H, W). There are as many windows as `output_size` says, or the part
-    `output_ratio` of the input's size; `_random_samples` of the shape (N, C, 2), from 0 to 1, say where. With
-    `return_indices` also returns where the elements were. Raises ValueError when neither size nor ratio is given.
+    `input` has the shape (N, C, H, W) or (C, H, W). The number of windows is `output_size`, or `output_ratio` times the
+    input's size; `_random_samples` of the shape (N, C, 2), from 0 to 1, are their positions. With `return_indices` also
+    returns the indices of the maxima. Raises ValueError when neither size nor ratio is given.
 
     >>> import tensorlike as tl
     >>> x = tl.arange(16.0).reshape(1, 4, 4)
@@ -138,7 +138,7 @@ def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """Return the largest elements of windows of the last three dimensions, at random places.
+    """Return the maxima of windows at random positions in the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `_random_samples` (N, C, 3). The rest is as in
     `fractional_max_pool2d`.

@@ -1,4 +1,4 @@
-"""Images sampled at the points of a grid, and grids from affine maps."""
+"""Sampling images at the points of a grid, and grids of affine maps."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 
 def _in_pixels(grid: Any, size: int, align_corners: bool) -> Any:
-    """Return coordinates from -1 to 1 in pixels: the ends are the centers of the outer pixels, or their edges."""
+    """Convert coordinates from -1 to 1 to pixels: the ends are the centers of the outer pixels, or their edges."""
     if align_corners:
         return (grid + 1) * ((size - 1) / 2)
     return ((grid + 1) * size - 1) / 2
 
 
 def _clipped(xp: Any, pixels: Any, size: int) -> Any:
-    # What is no number is taken for the first pixel, as PyTorch takes it.
+    # A NaN is taken for the first pixel, as in PyTorch.
     return xp.where(xp.isnan(pixels), xp.zeros((), pixels.dtype), xp.clip(pixels, 0, size - 1))
 
 
 def _reflected(xp: Any, pixels: Any, size: int, align_corners: bool) -> tuple[Any, Any]:
-    """Return pixels folded back at the ends, and the sign of the slope of that."""
+    """Reflect pixel coordinates at the ends; return them and the sign of the derivative."""
     low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
         return pixels * 0, pixels * 0
@@ -58,7 +58,7 @@ def _reflected(xp: Any, pixels: Any, size: int, align_corners: bool) -> tuple[An
 
 @internal()
 def sample_places(xp: Any, grid: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
-    """Return coordinates from -1 to 1 as places in pixels, moved inside unless the padding is zeros."""
+    """Convert coordinates from -1 to 1 to pixels, moved inside the image unless the padding is zeros."""
     pixels = _in_pixels(grid, size, align_corners)
     if padding_mode == "zeros":
         return pixels
@@ -91,7 +91,7 @@ _places = undispatched(sample_places)
 
 
 def _cubic(t: Any) -> list[Any]:
-    """Return the weights of the four pixels around a point that lies `t` behind the second."""
+    """Return the cubic weights of the four pixels around a point at distance `t` after the second."""
     a = -0.75
 
     def near(x: Any) -> Any:
@@ -104,7 +104,7 @@ def _cubic(t: Any) -> list[Any]:
 
 
 def _bounded(xp: Any, index: Any, size: int, padding_mode: str, align_corners: bool) -> tuple[Any, Any]:
-    """Return whole places inside the image as integers, and which of them count."""
+    """Clamp integral coordinates to the image; return integers and a mask of those that were inside."""
     if padding_mode == "border":
         return _clipped(xp, index, size).astype(np.int64), None
     if padding_mode == "reflection":
@@ -115,7 +115,7 @@ def _bounded(xp: Any, index: Any, size: int, padding_mode: str, align_corners: b
 
 
 class _Axis:
-    """The pixels around the points along one dimension: where they are, which count, and their weights."""
+    """The pixels around the points along one dimension: their indices, validity and weights."""
 
     def __init__(self, xp: Any, grid: Any, size: int, mode: str, padding_mode: str, align_corners: bool) -> None:
         if mode == "bicubic":
@@ -209,11 +209,11 @@ def grid_sample(
 ) -> Tensor:
     """Return images or volumes sampled at the points of `grid`.
 
-    `input` has the shape (N, C, H, W), `grid` (N, H', W', 2), the result (N, C, H', W'); or (N, C, D, H, W),
-    (N, D', H', W', 3), (N, C, D', H', W'). Points are (x, y) or (x, y, z) from -1 to 1, which are the centers of the
-    outer pixels with `align_corners`, their outer edges otherwise. `mode` is "bilinear", "nearest", or "bicubic" for
-    images; `padding_mode` says what lies outside: "zeros", "border" (the pixel at the border) or "reflection". Raises
-    ValueError for other names, RuntimeError where shapes or dtypes do not fit.
+    `input` has the shape (N, C, H, W), `grid` (N, H', W', 2), the result (N, C, H', W'); or (N, C, D, H, W), (N, D',
+    H', W', 3), (N, C, D', H', W'). Points are (x, y) or (x, y, z) from -1 to 1, which are the centers of the outer
+    pixels with `align_corners`, their outer edges otherwise. `mode` is "bilinear", "nearest", or "bicubic" for images;
+    `padding_mode` is the content outside the image: "zeros", "border" (the pixel at the border) or "reflection". Raises
+    ValueError for other names, RuntimeError for shapes or dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> x = tl.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
@@ -267,7 +267,7 @@ def _numbered(
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """Return images or volumes sampled at the points of `grid`: `nn.functional.grid_sample` with numbers for names.
+    """Return images or volumes sampled at the points of `grid`: `nn.functional.grid_sample` with modes as numbers.
 
     `interpolation_mode` is 0 (bilinear), 1 (nearest) or 2 (bicubic), `padding_mode` 0 (zeros), 1 (border) or 2
     (reflection).
@@ -346,7 +346,7 @@ def _affine(theta: Any, size: Any, align_corners: bool) -> Any:
 
 @composite
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
-    """Return the points that affine maps send the pixels of images or volumes to, for `grid_sampler`.
+    """Return the grid of the points to which affine maps send the pixels of images or volumes, for `grid_sampler`.
 
     `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), (N, 3, 4) for (N, C, D, H, W). Raises RuntimeError for
     other sizes.
@@ -365,7 +365,7 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 
 @functional(guard=True)
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """Return the points that affine maps send the pixels of images or volumes to, for `grid_sample`.
+    """Return the grid of the points to which affine maps send the pixels of images or volumes, for `grid_sample`.
 
     `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), the result (N, H, W, 2); or (N, 3, 4) for
     (N, C, D, H, W) and (N, D, H, W, 3). With `align_corners` -1 and 1 are the centers of the outer pixels. Raises

@@ -1,4 +1,4 @@
-"""The cross entropy of scores that a linear map makes, all at once or in pieces of the batch."""
+"""The cross entropy of a linear map's scores, computed at once or in chunks of the batch."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def _at_once(input: Any, linear_weight: Any, linear_bias: Any, target: Any, **op
 
 
 class _InPieces(Function):
-    """The sum of the losses of all rows, with the gradients computed on the way, a piece of the batch after the other.
+    """The sum of the losses of all rows, computed with its gradients in chunks of the batch.
 
-    The scores of one piece only are in memory at a time.
+    Only one chunk's scores are in memory at a time.
     """
 
     @staticmethod
@@ -98,20 +98,20 @@ def _joined(parts: list[Any], like: Any) -> Any:
 
 
 def _rows(options: Any, batch: int, classes: int, features: int) -> int:
-    """Return how many rows of the batch make a piece."""
+    """Return the number of rows of a chunk."""
     if options.batch_chunk_size is not None:
         return min(int(options.batch_chunk_size), max(batch, 1))
     method = options.chunking_method
     if method is None:
         return max(batch, 1)
-    # The scores of a piece take as much memory as the input, or a part of it.
+    # The scores of a chunk take at most as much memory as the input.
     method, _, part = ("aspect_ratio:2" if method == "auto" else method).partition(":")
     whole = math.ceil(batch / max(math.ceil(classes / max(features, 1)), 1))
     return max((1 << max(whole - 1, 0).bit_length()) // int(part or 1), 1)
 
 
 def _divisor(target: Any, weight: Any, ignore_index: int, classes: bool) -> Any:
-    """Return what the sum of losses is divided by for their mean."""
+    """Return the divisor of the sum of losses for their mean."""
     if not classes:
         return max(target.shape[0], 1)
     counted = target != ignore_index

@@ -39,7 +39,7 @@ __all__ = [
 
 
 def _check_sizes(function: str, input: Any, target: Any) -> None:
-    """Warn when the target is of another size, raise when it does not even broadcast."""
+    """Warn when the target has another size; raise when it does not broadcast."""
     a = array_of(function, "input", 1, input).shape
     b = array_of(function, "target", 2, target).shape
     if a != b:
@@ -143,7 +143,7 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """Return the absolute differences of `input` and `target` less `beta / 2`, reduced, and squares below `beta`.
+    """Return the absolute differences of `input` and `target` less `beta / 2`, reduced, and quadratic below `beta`.
 
     Differences d below `beta` give `d * d / (2 * beta)`. Raises RuntimeError when `beta` is negative.
 
@@ -198,7 +198,7 @@ def huber_loss(
 
 @internal_pointwise(name="binary_cross_entropy")
 def _binary_op(xp: Any, input: Tensor, target: Tensor) -> Tensor:
-    """Return the cross entropy of probabilities, its logarithms not below -100."""
+    """Return the cross entropy of probabilities, with logarithms clamped to at least -100."""
     x, t = widened(input), widened(target)
     return narrowed((t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100), input)
 
@@ -217,8 +217,8 @@ def binary_cross_entropy(
 ) -> Tensor:  # fmt: skip
     """Return the cross entropy between the probabilities `input` and `target`, reduced.
 
-    Logarithms are not let below -100. Raises ValueError when the sizes differ, RuntimeError when `input` is not between
-    0 and 1.
+    Logarithms are clamped to at least -100. Raises ValueError when the sizes differ, RuntimeError when `input` is not
+    between 0 and 1.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.binary_cross_entropy(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
@@ -333,7 +333,7 @@ def kl_div(
 
 
 def divergences(input: Any, target: Any, log_target: bool) -> Any:
-    """Return what each element adds to the divergence of `input` from `target`."""
+    """Return the contribution of each element to the divergence of `input` from `target`."""
     for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
         kind = array_of("kl_div", name, position, value).dtype.kind
         if kind in "biuc":
@@ -399,7 +399,7 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif not (size[:-1] == given[:-1] and given[-1] == 1):
             raise ValueError(f"var is of incorrect size: {list(given)} for an input of size {list(size)}")
-    # The limit is not part of the function that is differentiated.
+    # The clamping is not differentiated.
     limited = var + (var.detach().clamp(min=eps) - var.detach())
     losses = (limited.log() + (input - target).square() / limited) * 0.5
     if full:

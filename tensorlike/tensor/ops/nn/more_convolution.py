@@ -1,4 +1,4 @@
-"""Convolution with every argument given, and of sequences whose first dimension is time."""
+"""`convolution` with all arguments explicit, and `conv_tbc` of sequences whose first dimension is time."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def convolution(
 ) -> Tensor:  # fmt: skip
     """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
 
-    What `nn.functional.conv1d` to `conv_transpose3d` do, by the number of dimensions of `weight`. The amounts are
-    tuples, of one number or one for each dimension. Raises RuntimeError where shapes or dtypes do not fit.
+    The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
+    paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes
+    that do not match.
 
     >>> import tensorlike as tl
     >>> tl.convolution(tl.ones(1, 1, 3), tl.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
@@ -95,7 +96,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         raise RuntimeError(
             f"Bias size must equal dim 2 in the weight tensor (output channels): got {b.shape[0]} and {w.shape[2]}"
         )
-    # A sequence that is one step too short gives no steps, where conv1d would complain.
+    # A sequence one step too short gives an empty result, where conv1d would raise.
     empty = x.shape[0] + 2 * pad - w.shape[0] + 1 == 0
     found = _conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad + empty)
     return found.permute(2, 0, 1)[:0] if empty else found.permute(2, 0, 1)

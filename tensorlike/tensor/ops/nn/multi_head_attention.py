@@ -1,4 +1,4 @@
-"""Attention with several heads, each on its own projection of query, key and value."""
+"""Multi-head attention: each head works on its own projection of query, key and value."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["multi_head_attention_forward"]
 
 
 def _require(condition: Any, message: str) -> None:
-    """Raise AssertionError, which is what PyTorch raises here."""
+    """Raise AssertionError, as PyTorch does here."""
     if not condition:
         raise AssertionError(message)
 
 
 def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any) -> bool:
-    """Return whether there is a batch; AssertionError where the numbers of dimensions do not go together."""
+    """Return whether there is a batch; raise AssertionError for numbers of dimensions that do not match."""
     dims = query.dim()
     _require(
         dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor"
@@ -51,7 +51,7 @@ def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_
 
 
 def _added_mask(mask: Any, name: str, like: Any) -> Any:
-    """Return a mask as what is added to the scores: -inf where a boolean one forbids."""
+    """Convert a mask to one that is added to the scores: -inf where a boolean mask excludes."""
     if mask is None:
         return None
     boolean = mask._tl_data.dtype.kind == "b"
@@ -72,7 +72,7 @@ def _added_mask(mask: Any, name: str, like: Any) -> Any:
 def _projections(
     query: Any, key: Any, value: Any, use_separate: bool, packed: Any, weights: tuple[Any, Any, Any], bias: Any
 ) -> tuple[Any, ...]:
-    """Return the projections of query, key and value; of one tensor by one product."""
+    """Return the projections of query, key and value, by one product if they are one tensor."""
     size = query.shape[-1]
     if use_separate:
         for name, weight in zip("qkv", weights):

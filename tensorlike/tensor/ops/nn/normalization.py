@@ -31,14 +31,14 @@ __all__ = [
     "rms_norm",
 ]
 
-# Note [Two formulas for a gradient]
-# The gradient of a normalization is one fused kernel where it is not to be differentiated itself, and written with
-# public operations where it is (`create_graph`). The tests compare the two. The formulas name the outputs that they
-# need, never the normalized one: what follows may write into it, as `ReLU(inplace=True)` does.
+# Note [Two formulas for a gradient] The gradient of a normalization is one fused kernel where it is not to be
+# differentiated itself, and written with public operations where it is (`create_graph`). The tests compare the two. The
+# formulas name the outputs that they need, never the normalized one: the user may write into it, as
+# `ReLU(inplace=True)` does.
 
 
 def _standardized(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
-    """Return `x` less its mean over its deviation, the mean, the inverse deviation and the variance."""
+    """Standardize `x`; return it with the mean, the inverse standard deviation and the variance."""
     count = math.prod(x.shape[a] for a in axes)
     rows = rows_of_last(x) if axes == (x.ndim - 1,) else None
     if rows is not None:
@@ -72,7 +72,7 @@ def _affine(result: Any, weight: Any, bias: Any) -> Any:
 
 @internal(name="layer_norm", several=("output", "mean", "rstd"))
 def _layer_norm_op(xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float) -> Any:
-    """Normalize over the last `count` dimensions; also return the mean and the inverse deviation."""
+    """Normalize over the last `count` dimensions; also return the mean and the inverse standard deviation."""
     x = widened(input)
     axes = tuple(range(x.ndim - count, x.ndim))
     result, mean, inverse, _ = _standardized(xp, x, axes, eps)
@@ -119,14 +119,14 @@ _layer_weight_fused = undispatched(layer_norm_weight_grad)
 
 
 def _standard(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
-    """Return the standardized input and the inverse deviation: written with public operations."""
+    """Return the standardized input and the inverse standard deviation, by public operations."""
     centered = input - input.mean(dims, keepdim=True)
     inverse = ((centered * centered).mean(dims, keepdim=True) + eps).rsqrt()
     return centered * inverse, inverse
 
 
 def _standard_backward(grad: Any, input: Any, dims: tuple[int, ...], eps: float) -> Any:
-    """Return the gradient of `_standard` by its input: written with public operations."""
+    """Return the gradient of the input of `_standard`, by public operations."""
     standard, inverse = _standard(input, dims, eps)
     slope = (grad * standard).mean(dims, keepdim=True)
     return (grad - grad.mean(dims, keepdim=True) - standard * slope) * inverse
@@ -192,7 +192,7 @@ def _check_affine(function: str, shape: tuple[int, ...], **operands: Any) -> Non
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Return `input` with mean 0 and variance 1 over its last dimensions, then times `weight` plus `bias`.
+    """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
 
     `normalized_shape` is the shape of these dimensions, and of `weight` and `bias`. Raises RuntimeError where shapes do
     not fit.
@@ -207,7 +207,7 @@ def layer_norm(
 
 
 def layer_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Return the normalized input, the means and the inverse deviations."""
+    """Return the normalized input, the means and the inverse standard deviations."""
     array = array_of("layer_norm", "input", 1, input)
     shape = _normalized_shape("layer_norm", input, normalized_shape, ", ")
     need_float("layer_norm", array)
@@ -218,10 +218,10 @@ def layer_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, 
 
 @functional(guard=True)
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """Return `input` divided by the root of the mean of its squares over its last dimensions, times `weight`.
+    """Divide `input` by its root mean square over its last dimensions, then scale by `weight`.
 
     `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
-    difference of the dtype unless given. Written with `square`, `mean` and `rsqrt`.
+    difference of the dtype unless given. Composes `square`, `mean` and `rsqrt`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.rms_norm(tl.tensor([3.0, 4.0]), (2,))
@@ -253,14 +253,14 @@ def _batch_norm_op(
     xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> Any:  # fmt: skip
-    """Normalize each channel over the batch, or by the running statistics, which training moves."""
+    """Normalize each channel over the batch, updating the running statistics, or by these."""
     x = widened(input)
     channels = None
     if training:
         axes = (0, *range(2, x.ndim))
         channels, mean, inverse, variance = _standardized(xp, x, axes, eps)
         count = x.size // max(x.shape[1], 1)
-        # One value a channel has no unbiased variance: inf times zero, as PyTorch has it.
+        # One value for each channel has no unbiased variance: inf times zero, as in PyTorch.
         unbiased = count / (count - 1) if count > 1 else math.inf
         for running, found, factor in ((running_mean, mean, 1), (running_var, variance, unbiased)):
             if running is not None:
@@ -276,7 +276,7 @@ def _batch_norm_op(
 
 
 def _channel_dot(xp: Any, a: Any, b: Any) -> Any:
-    """Return for each channel the sum of `a`, or of `a * b`: without the product in memory."""
+    """Return for each channel the sum of `a`, or of `a * b` without storing the product."""
     if a.ndim == 2:
         return a.sum(axis=0) if b is None else xp.einsum("ij,ij->j", a, b)
     shape = (*a.shape[:2], math.prod(a.shape[2:]))
@@ -298,7 +298,7 @@ def batch_norm_input_grad(
         return narrowed(g * scale, input)
     count = input.size // max(input.shape[1], 1)
     x = widened(input)
-    # (g - level - standard * slope) * scale, with all that is one number a channel taken together.
+    # (g - level - standard * slope) * scale, with the factors of a channel combined.
     level = _channel_dot(xp, g, None).reshape(mean.shape) / count
     slope = (_channel_dot(xp, g, x).reshape(mean.shape) / count - mean * level) * inverse * inverse * scale
     result = g * scale
@@ -326,7 +326,7 @@ def _batch_dims(input: Any) -> tuple[int, ...]:
 def _batch_standard(mean: Any, rstd: Any, input: Any, training: bool, eps: float) -> Any:
     if training:
         return _standard(input, _batch_dims(input), eps)[0]
-    # Constants here: the running statistics, without the history of this node's results.
+    # The running statistics are constants here: detached from this node's results.
     return (input - wrap(mean._tl_data)) * wrap(rstd._tl_data)
 
 
@@ -373,11 +373,11 @@ def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with each channel less its mean, over its deviation, times `weight` plus `bias`.
+    """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
 
-    Channels are the second dimension. When `training` mean and variance are those of the batch, and the running ones
-    are moved towards them by the part `momentum`, in place; otherwise they are the running ones. Raises ValueError when
-    training with one value a channel, RuntimeError where sizes do not fit or statistics are missing.
+    Channels are the second dimension. When `training`, mean and variance are those of the batch, and the running ones
+    are moved towards them by the fraction `momentum`, in place; otherwise the running ones are used. Raises ValueError
+    when training with one value for each channel, RuntimeError for sizes that do not match or missing statistics.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, training=True)
@@ -396,8 +396,8 @@ def batch_normalized(
     input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
     eps: float,
 ) -> Any:  # fmt: skip
-    """Return the normalized input, the means and the inverse deviations; move the running statistics."""
-    # Also where there are no running statistics to move.
+    """Return the normalized input, the means and the inverse standard deviations; update the running statistics."""
+    # Also where there are no running statistics to update.
     momentum = float(momentum)
     array = array_of("batch_norm", "input", 1, input)
     shape = array.shape
@@ -427,10 +427,10 @@ def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with each channel of each item less its mean, over its deviation, times `weight` plus `bias`.
+    """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
 
     Without `use_input_stats` mean and variance are the running ones. Raises ValueError when a channel has one element.
-    Written with `batch_norm`, every item's channels taken for channels of one item.
+    Composes `batch_norm`, with the items' channels as the channels of one item.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.instance_norm(tl.tensor([[[1.0, 3.0]]]))
@@ -448,7 +448,7 @@ def instance_normalized(
     input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: float,
     eps: float,
 ) -> Any:  # fmt: skip
-    """Return `input` with each channel of each item normalized; move the running statistics."""
+    """Return `input` with each channel of each item normalized; update the running statistics."""
     shape = array_of("instance_norm", "input", 1, input).shape
     if len(shape) < 2:
         raise IndexError(
@@ -477,10 +477,10 @@ def instance_normalized(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Return `input` with mean 0 and variance 1 over each of `num_groups` groups of channels, scaled and moved.
+    """Standardize `input` over each of `num_groups` groups of channels, then scale by `weight` and shift by `bias`.
 
-    Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError where sizes do
-    not fit. Written with `layer_norm`, a group after the other.
+    Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError for sizes that
+    do not match. Composes `layer_norm`, with groups as rows.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)

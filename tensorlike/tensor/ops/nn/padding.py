@@ -1,4 +1,4 @@
-"""Padding: what stands beyond the ends of dimensions."""
+"""Padding: constant, reflected, replicated and circular."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["pad", "pad_with"]
 
 @internal()
 def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
-    """Return `input` with `value` around its last dimensions, or cut off there where amounts are negative."""
+    """Pad the last dimensions of `input` with `value`, or cut them off where amounts are negative."""
     result = padded(xp, input, pads, value)
     return result.copy() if xp.may_share_memory(result, input) else result
 
@@ -32,20 +32,20 @@ pad_with = constant_pad
 
 
 def _sources(mode: str, size: int, before: int, after: int) -> Any:
-    """Return which element of a dimension stands at each place of the padded one."""
+    """Return for each index of the padded dimension the index of the element copied there."""
     index = np.arange(-before, size + after)
     if mode == "replicate":
         return index.clip(0, size - 1)
     if mode == "circular":
         return index % size
-    # Mirrored at the first and last elements, which are not repeated.
+    # Reflected at the first and last elements, which are not repeated.
     index = np.abs(index)
     return np.where(index >= size, 2 * (size - 1) - index, index)
 
 
 @internal()
 def pad_from(xp: Any, input: Tensor, pads: Pads, mode: str) -> Tensor:
-    """Return `input` with its own elements around its last dimensions."""
+    """Pad the last dimensions of `input` with its own elements."""
     result = input
     for axis, (before, after) in enumerate(pads, input.ndim - len(pads)):
         if before or after:
@@ -56,7 +56,7 @@ def pad_from(xp: Any, input: Tensor, pads: Pads, mode: str) -> Tensor:
 
 @internal()
 def pad_from_backward(xp: Any, upstream: Tensor, pads: Pads, mode: str) -> Tensor:
-    """Return what each element gets of `upstream`: the sum over the places where it stands."""
+    """Sum `upstream` over all copies of each element."""
     result = upstream
     for axis, (before, after) in enumerate(pads, upstream.ndim - len(pads)):
         if not before and not after:
@@ -75,7 +75,7 @@ _from = undispatched(pad_from)
 
 
 def _pairs(pad: Any) -> Pads:
-    """Return the amounts by dimension: PyTorch gives them from the last dimension on."""
+    """Return the amounts by dimension; PyTorch lists the last dimension first."""
     try:
         found = [operator.index(n) for n in pad]
     except TypeError:
@@ -87,9 +87,9 @@ def _pairs(pad: Any) -> Pads:
 
 @functional(name="pad")
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Return `input` with elements added before and after its last dimensions.
+    """Pad the last dimensions of `input` on both sides.
 
-    `pad` holds how many before and after for each dimension, the last dimension first; negative amounts cut off.
+    `pad` holds the amounts before and after for each dimension, the last dimension first; negative amounts cut off.
     `mode` is "constant" (`value`, 0 unless given), or "reflect", "replicate" or "circular", which take one to three
     dimensions of an input that has one or two more. Raises RuntimeError where amounts do not fit, NotImplementedError
     for other modes and shapes.
@@ -137,7 +137,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
                 f"pad(): input {list(shape)} is too small for the padding ({before}, {after}) at dimension {axis}"
             )
     if any(b < 0 or a < 0 for b, a in pads):
-        # Cut off first: what is mirrored is what is left.
+        # Cut off first: only the remaining elements are reflected.
         input = _constant(input, tuple((min(b, 0), min(a, 0)) for b, a in pads), 0)
         pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
     return _from(input, pads, mode)
@@ -154,7 +154,7 @@ def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
 
 @composite(guard=False)
 def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
-    """Return `input` with `value` before and after its last dimensions; see `nn.functional.pad`.
+    """Pad the last dimensions of `input` with `value`; see `nn.functional.pad`.
 
     >>> import tensorlike as tl
     >>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 0), 7)

@@ -1,4 +1,4 @@
-"""Pooling by maximum, and its inverse."""
+"""Max pooling, and max unpooling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool
 
 
 class Windows(NamedTuple):
-    """The windows of a pooling: `pads` reaches as far as the last window does."""
+    """The geometry of a pooling's windows: `pads` extends to the end of the last window."""
 
     kernel: Sizes
     stride: Sizes
@@ -47,7 +47,7 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
 
 @internal(differentiable=False)
 def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
-    """Return where in its window each largest element is, by number: the first of several, but the last NaN."""
+    """Return the position of each maximum in its window, by number: the first of several, but the last NaN."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     found = positions(windows.kernel)
     dtype = np.uint8 if len(found) <= 256 else np.int32
@@ -55,7 +55,8 @@ def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     largest = parts[0].copy()
     where = xp.zeros(largest.shape, dtype)
     for number, part in enumerate(parts[1:], 1):
-        # The number of this place where it is larger than all before, else 0: the largest of these is the first place.
+        # The number of each position where it exceeds all before, else 0: the greatest of these is that of the first
+        # maximum.
         candidate = (part > largest).astype(dtype)
         candidate *= dtype(number)
         xp.maximum(where, candidate, out=where)
@@ -69,7 +70,7 @@ def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
 
 @internal()
 def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows) -> Tensor:
-    """Return zeros of the input's size to which `upstream` was added at the places `where`."""
+    """Return zeros of the input's size with `upstream` added at the positions `where`."""
     count = len(windows.kernel)
     shape = [n + b + a for n, (b, a) in zip(windows.spatial, windows.pads)]
     result = xp.zeros((*upstream.shape[: upstream.ndim - count], *shape), upstream.dtype)
@@ -87,7 +88,7 @@ def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows)
 
 @internal()
 def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> Tensor:
-    """Return the elements at the places `where`, one for each window."""
+    """Return the elements at the positions `where`, one for each window."""
     x = padded(xp, input, windows.pads)
     result = xp.zeros(where.shape, input.dtype)
     for number, position in enumerate(positions(windows.kernel)):
@@ -98,7 +99,7 @@ def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> 
 
 derivatives(
     max_pool,
-    # The result is not saved: what follows may write into the result, as `ReLU(inplace=True)` does.
+    # The result is not saved: the user may write into it, as `ReLU(inplace=True)` does.
     input=lambda grad, input, windows: max_pool_scatter(
         grad, max_pool_positions(input, windows), windows
     ),
@@ -111,7 +112,7 @@ _max_pool = undispatched(max_pool)
 
 @internal(differentiable=False)
 def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
-    """Return places in windows as indices into the flattened spatial dimensions of the input."""
+    """Convert positions in windows to indices into the flattened spatial dimensions of the input."""
     index = xp.zeros(where.shape, np.int64)
     rest = where.astype(np.int64)
     factor, below = 1, math.prod(windows.kernel)
@@ -139,7 +140,7 @@ def pool_windows(
     function: str, count: int, spatial: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, channels: Any,
 ) -> Windows:  # fmt: skip
-    """Return the windows that the arguments of a pooling function describe, checked."""
+    """Check the arguments of a pooling function and return its windows."""
     kernel = sizes(kernel_size, count, "kernel_size", function)
     if stride is None or (isinstance(stride, (tuple, list)) and not stride):
         stride = kernel
@@ -189,7 +190,7 @@ def pooled(
     function: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
     return_indices: bool,
 ) -> Any:  # fmt: skip
-    """Return the largest element of every window, and where it was if asked."""
+    """Return the maximum of every window, and its index if asked for."""
     array = array_of(function, "input", 1, input)
     shape = array.shape
     check_pool_input(function, count, shape)
@@ -212,8 +213,7 @@ def max_pool1d(
     """Return the largest element of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Windows are `stride` apart, their own size when it is not given. With
-    `return_indices` also returns where the elements were. Raises RuntimeError for other shapes and for sizes that leave
-    no window.
+    `return_indices` also returns their indices. Raises RuntimeError for other shapes and for sizes without a window.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -232,8 +232,8 @@ def max_pool2d(
     """Return the largest element of every window over the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). Windows are `stride` apart, their own size when it is not given.
-    With `return_indices` also returns where the elements were, in the flattened image. Raises RuntimeError for other
-    shapes and for sizes that leave no window.
+    With `return_indices` also returns their indices in the flattened image. Raises RuntimeError for other shapes and
+    for sizes without a window.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
@@ -252,8 +252,8 @@ def max_pool3d(
 ) -> Any:  # fmt: skip
     """Return the largest element of every window over the last three dimensions.
 
-    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns where the elements were,
-    in the flattened volume. Raises RuntimeError for other shapes and for sizes that leave no window.
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices in the
+    flattened volume. Raises RuntimeError for other shapes and for sizes without a window.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -338,9 +338,9 @@ def _unpool(
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Return zeros with the elements of `input` at the places `indices`, which `max_pool1d` returned.
+    """Return zeros with the elements of `input` at the indices `indices`, which `max_pool1d` returned.
 
-    Raises RuntimeError or ValueError where shapes do not fit.
+    Raises RuntimeError or ValueError for shapes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.max_unpool1d(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]), 2)
@@ -355,9 +355,9 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Return zeros with the elements of `input` at the places `indices`, which `max_pool2d` returned.
+    """Return zeros with the elements of `input` at the indices `indices`, which `max_pool2d` returned.
 
-    Raises RuntimeError or ValueError where shapes do not fit.
+    Raises RuntimeError or ValueError for shapes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.max_unpool2d(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]), 2)
@@ -373,9 +373,9 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Return zeros with the elements of `input` at the places `indices`, which `max_pool3d` returned.
+    """Return zeros with the elements of `input` at the indices `indices`, which `max_pool3d` returned.
 
-    Raises RuntimeError or ValueError where shapes do not fit.
+    Raises RuntimeError or ValueError for shapes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.max_unpool3d(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]]), 2).sum()

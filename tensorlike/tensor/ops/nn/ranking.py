@@ -1,4 +1,4 @@
-"""Losses that compare: rankings, pairs, triplets, several labels."""
+"""Ranking and margin losses: of pairs, triplets and several labels."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def margin_ranking_loss(
 ) -> Tensor:  # fmt: skip
     """Return `max(0, margin - target * (input1 - input2))`, reduced.
 
-    A target of 1 wants the first larger, one of -1 the second. Raises RuntimeError when the numbers of
-    dimensions differ.
+    A target of 1 ranks the first higher, one of -1 the second. Raises RuntimeError when the numbers of dimensions
+    differ.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
@@ -82,7 +82,7 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Return one less the cosine of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1, reduced.
+    """Return `1 - cosine` of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1, reduced.
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (). Raises RuntimeError for others.
 
@@ -134,7 +134,7 @@ def _check_margin(margin: float) -> None:
 def triplets(
     distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str
 ) -> Any:
-    """Return by how much anchors are not nearer to their positive than to their negative by `margin`, reduced."""
+    """Return `max(0, margin + positive distance - negative distance)` of anchors, reduced."""
     _same_dims(anchor, positive, negative)
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -147,7 +147,7 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Return by how much vectors are not nearer to their positive than to their negative by `margin`, reduced.
+    """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
 
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
     anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
@@ -171,10 +171,9 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Return by how much vectors are not nearer to their positive than to their negative by `margin`, reduced.
+    """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
 
-    Distances are what `distance_function` says, `pairwise_distance` unless given; the rest is as in
-    `triplet_margin_loss`.
+    The distance d is `distance_function`, `pairwise_distance` unless given; the rest is as in `triplet_margin_loss`.
 
     >>> import tensorlike as tl
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
@@ -216,7 +215,7 @@ def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Return by how much other classes come within `margin` of the target's, to the power `p`, over classes, reduced.
+    """Return the mean over other classes of `max(0, margin - score of the target + score) ** p`, reduced.
 
     `input` has the shape (N, C) or (C,), `target` (N,) or (), `weight` (C,). Raises ValueError unless `p` is 1 or 2,
     RuntimeError for a class out of range.
@@ -265,7 +264,7 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Return by how much other classes come within 1 of the labels', over classes, reduced.
+    """Return the sum over labels and other classes of `max(0, 1 - label's score + score)`, over classes, reduced.
 
     `input` has the shape (N, C) or (C,), and so has `target`: the labels of each item, then -1. Raises RuntimeError
     where shapes differ or a label is out of range.
@@ -296,12 +295,12 @@ def multilabel_margin_loss(
 
 @guarded
 def _label_pairs(labels: Any) -> tuple[Any, Any]:
-    """Return the labels with what does not count replaced by 0, and which pairs of a label and another class count."""
+    """Return the labels, unused ones replaced by 0, and a mask of the pairs of a label and another class."""
     xp = namespace_of(labels)
     count = labels.shape[1]
     if labels.size and (int(labels.min()) < -1 or int(labels.max()) >= count):
         raise RuntimeError(f"target is out of range: labels go from -1 to {count - 1}")
-    # What comes after the first -1 does not count.
+    # Labels after the first -1 are unused.
     given = xp.cumsum(labels < 0, axis=1) == 0
     safe = xp.where(given, labels, 0).astype(np.int64)
     is_label = (given[:, :, None] & (safe[:, :, None] == xp.arange(count))).any(axis=1)

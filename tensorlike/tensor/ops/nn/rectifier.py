@@ -1,4 +1,4 @@
-"""Activations that are linear in pieces."""
+"""Piecewise linear activations."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 @internal_pointwise()
 def outside_backward(xp: Any, upstream: Tensor, input: Tensor, low: Number, high: Number, closed: bool) -> Tensor:
-    """Return `upstream` with zeros where `input` is not between `low` and `high`, `closed` says whether these count."""
+    """Return `upstream` with zeros where `input` is not between `low` and `high`, `closed` includes these."""
     outside = (input < low) | (input > high) if closed else (input <= low) | (input >= high)
     return masked(xp, upstream, outside)
 
@@ -176,7 +176,7 @@ derivatives(
 
 @internal_pointwise(name="hardtanh")
 def _hardtanh_op(xp: Any, input: Tensor, min_val: float, max_val: float) -> Tensor:
-    """Return `input` confined to the range from `min_val` to `max_val`."""
+    """Clamp `input` to the range from `min_val` to `max_val`."""
     if input.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh: convert the input first, e.g. with .float()")
     if input.dtype.kind == "c":
@@ -228,7 +228,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 @functional
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the elements of `input` confined to the range from 0 to 6.
+    """Clamp the elements of `input` to the range from 0 to 6.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.relu6(tl.tensor([-1.0, 3.0, 8.0]))
@@ -407,7 +407,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
     """Return `input` moved towards zero by `lambd`, and zero where that crosses it."""
     need_float("softshrink", input)
-    # What is nearer than lambd is zero minus zero.
+    # Elements within lambd of zero are zero minus zero.
     return narrowed(input - xp.clip(input, -lambd, lambd), input)
 
 
@@ -436,7 +436,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 
 
 def _prelu_weight(input: Any, weight: Any) -> Any:
-    """Return the weight in a shape that broadcasts to `input`, checked."""
+    """Check the weight and reshape it to broadcast to `input`."""
     array_of("prelu", "input", 1, input)
     array_of("prelu", "weight", 2, weight)
     ndim = weight.dim()
@@ -466,7 +466,8 @@ def _prelu_weight(input: Any, weight: Any) -> Any:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 
-    Channels are the second dimension. Raises RuntimeError when neither fits or the dtypes differ. Written with `where`.
+    Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
+    Composes `where`.
 
     >>> import tensorlike as tl
     >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))

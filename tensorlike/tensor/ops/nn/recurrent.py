@@ -1,4 +1,4 @@
-"""Recurrent layers and cells: what `nn.RNN`, `nn.GRU`, `nn.LSTM` and their cells compute."""
+"""The functions behind `nn.RNN`, `nn.GRU`, `nn.LSTM` and their cells."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _STATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 1, "lstm": 2}
 
 
 def _as_operand(results: Sequence[Any], like: Any, count: int) -> tuple[Any, ...]:
-    """Return results in the operands' dtype; what only the gradient needs stays as it is."""
+    """Cast results to the operands' dtype; values saved for the gradient stay as they are."""
     return (*(narrowed(r, like) for r in results[:count]), *results[count:])
 
 
@@ -66,7 +66,7 @@ def _by_operations(compute: Callable[[list[Any]], Any], operands: Sequence[Any],
 def recurrent_layer(
     xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, ...], sizes: list[int], reverse: bool, keep: bool
 ) -> Any:
-    """Run one layer in one direction; return its states after each step, the last ones, and what gradients need."""
+    """Run one layer in one direction; return its states after each step, the last ones, and the saved values."""
     w = Weights(names, operands)
     out, *rest = FORWARD[kind](xp, kind, w, sizes, reverse, keep)
     out = out.reshape(*w.input.shape[:-1], out.shape[-1])
@@ -105,7 +105,7 @@ derivatives(recurrent_layer, operands=_layer_backward)
 def _after_step(xp: Any, operands: Sequence[Any], kind: str, names: tuple[str, ...]) -> tuple[Any, ...]:
     found: tuple[Any, ...] = CELL[kind](xp, kind, Weights(names, operands))
     dtype = operands[0].dtype
-    # The tangent of integers is none.
+    # Integers have no tangent.
     return _as_operand(found, operands[0], _STATES[kind]) if dtype.itemsize == 2 and dtype.kind != "i" else found
 
 
@@ -117,7 +117,7 @@ def rnn_cell(xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, .
 
 @internal(several=True)
 def gated_cell(xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, ...]) -> Any:
-    """Run one step; return the states after it, and what gradients need."""
+    """Run one step; return the states after it, and the saved values."""
     return _after_step(xp, operands, kind, names)
 
 
@@ -199,7 +199,7 @@ def _need_tensor(function: str, argument: str, position: int, value: Any) -> Any
 
 
 def _check_layer(function: str, kind: str, input: Any, w: Weights, rows: int) -> None:
-    """Refuse weights and states that do not fit the input."""
+    """Raise for weights and states that do not match the input."""
     gates, features = GATES[kind], input._tl_data.shape[-1]
     width = w.hidden._tl_data.shape[-1]
     cells = width if w.cell is None else w.cell._tl_data.shape[-1]
@@ -309,7 +309,7 @@ def _check_options(function: str, options: Sequence[Any], first: int) -> None:
 
 
 def _run(function: str, kind: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run what a public function was called with: either form."""
+    """Run a public function's call in either form."""
     of_lstm = kind == "lstm"
     packed = isinstance(arguments[1], TensorBase) and (of_lstm or isinstance(arguments[2], TensorBase))
     if packed:
@@ -352,11 +352,11 @@ def rnn_tanh(
     `input` has the shape (steps, batch, features), or (batch, steps, features) with `batch_first`; `hx` has the shape
     (layers * directions, batch, hidden); `params` are, for each layer and direction, W, V and, with `has_biases`, b, c.
     Returns the states of the last layer after each step, and those of all layers after the last step. With `train`,
-    `dropout` is the probability of zeros between layers. Raises RuntimeError where numbers, shapes or dtypes do not
-    fit.
+    `dropout` is the probability of zeros between layers. Raises RuntimeError for numbers, shapes or dtypes that do not
+    match.
 
     The form for packed sequences takes, by position, (data, batch_sizes, hx, params, has_biases, num_layers, dropout,
-    train, bidirectional): `data` are the rows of all steps, `batch_sizes` says how many rows each has.
+    train, bidirectional): `data` are the rows of all steps, `batch_sizes` are the numbers of rows of the steps.
 
     >>> import tensorlike as tl
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
@@ -419,9 +419,9 @@ def lstm(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Run long short-term memory over sequences; the arguments are those of `rnn_tanh`, but for `hx`.
 
-    `hx` are two tensors, the states h and c. The rows of the weights are those of the gates i, f, g, o;
-    c' = f c + i g and h' = o tanh(c'). Where h is narrower than c, each layer has one more weight, which h' is
-    multiplied with. Returns the output and the last h and c.
+    `hx` are two tensors, the states h and c. The rows of the weights are those of the gates i, f, g, o; c' = f c + i g
+    and h' = o tanh(c'). Where h is narrower than c, each layer has one more weight, which multiplies h'. Returns the
+    output and the last h and c.
 
     >>> import tensorlike as tl
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(4, 2), tl.ones(4, 1)]
@@ -439,7 +439,7 @@ def lstm(
 
 
 def _fitting(gates: int, arrays: Sequence[Any], states: int) -> bool:
-    """Return whether the operands of a cell certainly fit: what is asked first, since it nearly always does."""
+    """Return whether the operands of a cell certainly match: a quick check that nearly always succeeds."""
     x, h, w_ih, w_hh = arrays[0], arrays[1].shape, arrays[1 + states], arrays[2 + states]
     if x.ndim != 2 or len(h) != 2 or arrays[states].shape != h or x.dtype.kind != "f":
         return False
@@ -454,7 +454,7 @@ def _fitting(gates: int, arrays: Sequence[Any], states: int) -> bool:
 
 
 def _check_cell(function: str, kind: str, names: Sequence[str], operands: Sequence[Any], states: int) -> None:
-    """Refuse operands that do not fit each other."""
+    """Raise for operands that do not match each other."""
     x, shape = operands[0]._tl_data, operands[1 + states]._tl_data.shape
     hidden = operands[2 + states]._tl_data.shape[-1]
     if x.ndim < 2:
@@ -510,8 +510,8 @@ def rnn_tanh_cell(
 ) -> Tensor:
     """Return tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of `rnn_tanh`.
 
-    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError where shapes or dtypes do not
-    fit.
+    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
+    match.
 
     >>> import tensorlike as tl
     >>> tl.rnn_tanh_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
@@ -528,8 +528,8 @@ def rnn_relu_cell(
 ) -> Tensor:
     """Return max(0, input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of `rnn_relu`.
 
-    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError where shapes or dtypes do not
-    fit.
+    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
+    match.
 
     >>> import tensorlike as tl
     >>> tl.rnn_relu_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
@@ -546,8 +546,8 @@ def gru_cell(
 ) -> Tensor:
     """Return the state after one step of `gru`.
 
-    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError where shapes or dtypes do not
-    fit.
+    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
+    match.
 
     >>> import tensorlike as tl
     >>> tl.gru_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(3, 2), tl.ones(3, 1))
@@ -566,7 +566,7 @@ def lstm_cell(
     """Return the states h and c after one step of `lstm`.
 
     `input` has the shape (batch, features), `hx` are the two states of the shape (batch, hidden). Raises RuntimeError
-    where numbers, shapes or dtypes do not fit.
+    for numbers, shapes or dtypes that do not match.
 
     >>> import tensorlike as tl
     >>> tl.lstm_cell(tl.ones(1, 2), (tl.zeros(1, 1), tl.zeros(1, 1)), tl.ones(4, 2), tl.ones(4, 1))

@@ -1,11 +1,11 @@
 """Recurrent layers on raw arrays: a whole sequence forwards and backwards, one layer in one direction.
 
 # Note [One product for all steps]
-What a layer does with its input does not depend on its state: one matrix product serves all time steps, forwards and
-backwards, as one serves the gradients of the weights. Only the products with the state are taken step by step. The
+The products of a layer with its input do not depend on its state: one matrix product serves all time steps, forwards
+and backwards, as one serves the gradients of the weights. Only the products with the state are taken step by step. The
 steps are views of arrays that hold the rows of all steps one after the other, the longest sequences first, as in a
-PackedSequence; `sizes` says how many rows each step has. The rows of one sequence are the same row of each step, so a
-state loses its last rows when sequences end, and gains rows of the initial state when (backwards) they begin.
+PackedSequence; `sizes` are the numbers of rows of the steps. The rows of one sequence are the same row of each step, so
+a state loses its last rows when sequences end, and gains rows of the initial state when (backwards) they begin.
 
 # Note [One function for all gates]
 sigmoid(x) is tanh(x / 2) / 2 + 1 / 2, so that with weights of half the size one tanh does for all gates: 9 us for 16384
@@ -24,12 +24,12 @@ from .common import widened
 
 __all__ = ["CELL", "FORWARD", "GATES", "Weights", "backward"]
 
-#: How many gates a kind of network has: the rows of its weights are that many times the size of its state.
+#: The number of gates of each kind of network: its weights have that many rows for each element of the state.
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 
 
 class Weights:
-    """The operands of a layer by name: raw arrays, or tensors where the steps are written with operations."""
+    """The operands of a layer by name: raw arrays, or tensors in the formulation by public operations."""
 
     __slots__ = ("b_hh", "b_ih", "cell", "hidden", "input", "w_hh", "w_hr", "w_ih")
 
@@ -69,7 +69,7 @@ def _columns(steps: list[Any], width: int, first: int, last: int) -> list[Any]:
 
 
 def _fit(xp: Any, state: Any, initial: Any, size: int, finished: list[Any]) -> Any:
-    """Return a state of `size` rows: what ends goes into `finished`, what begins comes from `initial`."""
+    """Resize a state to `size` rows: store ended sequences in `finished`, take beginning ones from `initial`."""
     before = state.shape[0]
     if size < before:
         finished.append(state[size:])
@@ -112,7 +112,8 @@ def _order(sizes: Sequence[int], reverse: bool) -> range:
 
 
 def _halves(xp: Any, kind: str, hidden: int, dtype: Any) -> tuple[Any, Any]:
-    """Return what gates are multiplied with before and after their tanh, and what is added: 1 and 0 for no sigmoid."""
+    """Return the factor of the gates before and after their tanh, and the summand: 1 and 0 for gates without sigmoid.
+    """
     factor = xp.full(GATES[kind] * hidden, 0.5, dtype)
     last = 4 if kind == "gru" else 3
     factor[2 * hidden : last * hidden] = 1
@@ -218,7 +219,7 @@ def _lstm(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, k
         cells, squashed = (xp.empty((count, hidden), gates.dtype) for _ in range(2))
         new_cells, new_squashed = _steps(cells, sizes), _steps(squashed, sizes)
     else:
-        # Two are enough to go from one to the other.
+        # Two buffers, used in turn.
         pair, squashed = xp.empty((2, largest, hidden), gates.dtype), xp.empty((largest, hidden), gates.dtype)
         new_cells = [pair[t % 2, :size] for t, size in enumerate(sizes)]
         new_squashed = [squashed[:size] for size in sizes]
@@ -252,7 +253,7 @@ def _lstm(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, k
     return out, _final(xp, state, finished).copy(), _final(xp, cell, finished_cells).copy(), *reserve
 
 
-#: kind -> kernel. It returns the states after all steps, the last ones, and what the gradient needs.
+#: kind -> kernel. It returns the states after all steps, the last ones, and the values saved for the gradient.
 FORWARD = {"rnn_tanh": _rnn, "rnn_relu": _rnn, "gru": _gru, "lstm": _lstm}
 
 
@@ -319,7 +320,7 @@ def _lstm_cell(xp: Any, kind: str, w: Weights) -> Any:
     return gates[:, 3 * hidden :] * squashed, cell, gates, squashed
 
 
-#: kind -> kernel of a single step. It returns the states after it, and what the gradient needs.
+#: kind -> kernel of a single step. It returns the states after it, and the values saved for the gradient.
 CELL = {"rnn_tanh": _rnn_cell, "rnn_relu": _rnn_cell, "gru": _gru_cell, "lstm": _lstm_cell}
 
 
@@ -362,8 +363,8 @@ def _gru_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, size
     before = _previous(xp, out, initial, sizes, reverse)
     weight = _conj(xp, widened(w.w_hh))
     r, z, n = (gates[:, k * hidden : (k + 1) * hidden] for k in range(3))
-    # By the new gate, the reset gate, the update gate, and by what the reset gate is multiplied with: in this order the
-    # gates of the input lie together, and those of the state.
+    # Gradients of the new gate, the reset gate, the update gate and the reset gate's factor: in this order the gates of
+    # the input are contiguous, and so are those of the state.
     all_gates = xp.empty((count, 4, hidden), gates.dtype)
     by_n, by_r, by_z, by_q = (all_gates[:, k] for k in range(4))
     xp.subtract(1, n * n, out=by_n)

@@ -1,4 +1,4 @@
-"""Recurrent layers and cells step by step, written with public operations: what their second derivatives come from."""
+"""Recurrent layers and cells step by step, by public operations: the source of their second derivatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["cell_by_operations", "layer_by_operations"]
 
 
 def _step(kind: str, w: Weights, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the states after a step from those before, `projected` being what the input contributes."""
+    """Return the states after a step from those before it and `projected`, the projection of the input."""
     state = states[0]
     of_state = linear(state, w.w_hh, w.b_hh)
     if kind == "lstm":

@@ -1,4 +1,4 @@
-"""Images of other sizes: interpolation, and channels made into pixels."""
+"""Resizing images: interpolation, and shuffles between channels and pixels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CUBIC = -0.75
 
 
 def _sources(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
-    """Return where in the input each element of the output lies."""
+    """Return the position in the input of each element of the output."""
     place = np.arange(out, dtype=np.float64)
     if align_corners:
         return place * ((size - 1) / (out - 1) if out > 1 else 0.0)
@@ -64,7 +64,7 @@ def _cubic_matrix(size: int, out: int, scale: float | None, align_corners: bool)
 
 
 def _smooth_matrix(size: int, out: int, scale: float | None, align_corners: bool, mode: str) -> Any:
-    """Return the matrix of a filter as wide as the step between elements of the output."""
+    """Return the matrix of an antialiasing filter, as wide as the step between elements of the output."""
     if align_corners:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     else:
@@ -103,7 +103,7 @@ def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
 
 
 def _bytes(input: Any, matrices: Any) -> Any:
-    """Return bytes resampled along one dimension after the other, rounded each time."""
+    """Resample bytes along one dimension after the other, rounding each time."""
     result = input
     for axis in range(len(matrices) - 1, -1, -1):
         if matrices[axis] is not None:
@@ -152,8 +152,8 @@ def interpolate(
 
     `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
     "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
-    first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") a smaller image is made of
-    averages. Raises ValueError or NotImplementedError where arguments do not fit.
+    first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") downsampling averages. Raises
+    ValueError or NotImplementedError for arguments that do not match.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), scale_factor=2)
@@ -302,9 +302,9 @@ def _unshuffled(input: Any, factor: int) -> Any:
 
 @functional(guard=True)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Return images larger by `upscale_factor` r, the pixels taken from r * r channels each.
+    """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
-    The shape (*, C * r * r, H, W) becomes (*, C, H * r, W * r). Raises RuntimeError when it cannot.
+    The shape (*, C * r * r, H, W) becomes (*, C, H * r, W * r). Raises RuntimeError if the sizes do not divide.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.pixel_shuffle(tl.arange(4.0).reshape(4, 1, 1), 2)
@@ -318,9 +318,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @functional(guard=True)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Return images smaller by `downscale_factor` r, the pixels put into r * r channels each.
+    """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 
-    The shape (*, C, H * r, W * r) becomes (*, C * r * r, H, W). Raises RuntimeError when it cannot.
+    The shape (*, C, H * r, W * r) becomes (*, C * r * r, H, W). Raises RuntimeError if the sizes do not divide.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.pixel_unshuffle(tl.arange(4.0).reshape(1, 2, 2), 2).shape
@@ -333,7 +333,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @composite(name="pixel_shuffle")
 def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Return images larger by `upscale_factor` r, the pixels taken from r * r channels each.
+    """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
     >>> import tensorlike as tl
     >>> tl.pixel_shuffle(tl.ones(4, 1, 1), 2).shape
@@ -346,7 +346,7 @@ def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @composite(name="pixel_unshuffle")
 def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Return images smaller by `downscale_factor` r, the pixels put into r * r channels each.
+    """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 
     >>> import tensorlike as tl
     >>> tl.pixel_unshuffle(tl.ones(1, 2, 2), 2).shape

@@ -1,4 +1,4 @@
-"""Linear maps along dimensions, one matrix each: what adaptive averages and interpolation are made of."""
+"""Separable linear maps, one matrix for each dimension, for adaptive averages and interpolation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss of sequences that are aligned in every possible way: connectionist temporal classification."""
+"""Connectionist temporal classification (CTC): the loss of sequences over all alignments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["ctc_loss"]
 
 
 def _shifted(xp: Any, states: Any, by: int) -> Any:
-    """Return `states` moved `by` states on, -inf where nothing comes from."""
+    """Shift `states` by `by` states, filling with -inf."""
     result = xp.full(states.shape, -np.inf, states.dtype)
     if abs(by) < states.shape[1]:
         if by > 0:
@@ -36,7 +36,7 @@ def _shifted(xp: Any, states: Any, by: int) -> Any:
 
 
 def _skips(xp: Any, labels: Any) -> Any:
-    """Return which states can be entered past the blank before them."""
+    """Return a mask of the states that can be entered by skipping the blank before them."""
     skip = xp.zeros(labels.shape, bool)
     skip[:, 2:] = labels[:, 2:] != labels[:, :-2]
     return skip
@@ -48,7 +48,7 @@ def _emissions(xp: Any, log_probs: Any, labels: Any) -> Any:
 
 
 def _final(xp: Any, target_lengths: Any, states: int) -> Any:
-    """Return in which states a path may end: in the last label or the blank behind it."""
+    """Return the states in which a path may end: the last label or the blank after it."""
     last = 2 * target_lengths[:, None]
     places = xp.arange(states)
     return (places == last) | (places == last - 1)
@@ -68,7 +68,7 @@ def ctc_losses(
 ) -> Any:  # fmt: skip
     """Return the negative log-likelihoods, and alpha: see Note [States of an alignment].
 
-    `zero_infinity` matters to the gradient alone.
+    `zero_infinity` changes only the gradient.
     """
     emitted = _emissions(xp, log_probs, labels)
     skip = _skips(xp, labels)
@@ -90,7 +90,7 @@ def ctc_loss_grad(
     xp: Any, upstream: Tensor, log_probs: Tensor, labels: Tensor, input_lengths: Tensor, target_lengths: Tensor,
     losses: Tensor, alpha: Tensor, blank: int, zero_infinity: bool,
 ) -> Tensor:  # fmt: skip
-    """Return the gradient of the log-probabilities, taken for those of a softmax: probabilities less posteriors."""
+    """Return the gradient of the log-probabilities, assuming those of a softmax: probabilities minus posteriors."""
     emitted = _emissions(xp, log_probs, labels)
     skip = _skips(xp, labels)
     final = _final(xp, target_lengths, labels.shape[1])
@@ -101,7 +101,7 @@ def ctc_loss_grad(
         state = xp.logaddexp(state, _shifted(xp, xp.where(skip, later, -np.inf), -2))
         state = xp.where((t == input_lengths - 1)[:, None] & final, 0.0, state)
         later = beta[t] = (state + emitted[t]).astype(emitted.dtype)
-    # Both count the emission at t.
+    # Both include the emission at t.
     shares = xp.exp(alpha + beta - emitted + losses[:, None])
     shares = xp.where(xp.isneginf(emitted), 0, shares)
     classes = xp.arange(log_probs.shape[2])
@@ -238,13 +238,13 @@ def _functional_ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int], target_lengths: Tensor | Sequence[int],
     blank: int = 0, reduction: str = "mean", zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return the negative log-likelihood of targets, whichever way they are aligned with the inputs, reduced.
+    """Return the negative log-likelihood of targets, summed over all alignments with the inputs, reduced.
 
     `log_probs` has the shape (T, N, C) or (T, C), the logarithms of the probabilities of C classes at T times, one of
     them `blank`; `targets` (N, S), or all targets one after the other. The lengths of both are tensors or tuples of N
-    numbers. The mean is that of losses divided by the lengths of their targets. With `zero_infinity` targets that do
-    not fit cost nothing. The gradient is that of log-probabilities that `log_softmax` returned. Raises RuntimeError
-    where sizes do not fit, ValueError for an unknown reduction.
+    numbers. The mean is that of losses divided by the lengths of their targets. With `zero_infinity` infinite losses,
+    of targets too long for the input, are 0. The gradient is that of log-probabilities that `log_softmax` returned.
+    Raises RuntimeError for sizes that do not match, ValueError for an unknown reduction.
 
     >>> import tensorlike as tl
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
@@ -263,7 +263,7 @@ def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int], target_lengths: Tensor | Sequence[int],
     blank: int = 0, reduction: int = 0, zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return the negative log-likelihood of targets, whichever way they are aligned with the inputs.
+    """Return the negative log-likelihood of targets, summed over all alignments with the inputs.
 
     `nn.functional.ctc_loss` with a number for the reduction: 0 (none), 1 (mean) or 2 (sum).
 

@@ -1,4 +1,4 @@
-"""Dropout of `tensorlike` itself, with every argument given, and in place."""
+"""Dropout functions of the namespace `tensorlike`, with all arguments required, and in place."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @composite(guard=False, random="train")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Return `input` with elements set at random, with probability `p`, to the value that selu tends to.
+    """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
 
-    The result is scaled and moved so that mean and variance stay what they are. Returns `input` itself unless `train`.
-    Raises RuntimeError unless `p` is from 0 to 1.
+    The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `train`. Raises
+    RuntimeError unless `p` is from 0 to 1.
 
     >>> import tensorlike as tl
     >>> tl.alpha_dropout(tl.ones(3), 0.5, False)
@@ -121,7 +121,7 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @composite(guard=False, random="train")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Return `input` with channels set at random, with probability `p`, to the value that selu tends to.
+    """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
 
     Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
     dimensions, and unless `p` is from 0 to 1.
@@ -150,7 +150,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @composite(random="train")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
-    """Return `dropout(input, p, train)` and where elements were kept.
+    """Return `dropout(input, p, train)` and the mask of kept elements.
 
     `train=None` stands for True. Raises RuntimeError unless `p` is from 0 to 1.
 

@@ -1,4 +1,4 @@
-"""Rows of tables in `tensorlike` itself: the table comes first, and what gradients need comes back."""
+"""Embeddings of the namespace `tensorlike`: the table comes first, and values saved for gradients are returned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODES = ("sum", "mean", "max")
 
 
 def _row(padding_idx: int | None, rows: int) -> int:
-    """Return the row without a gradient, -1 for none: a number out of range names none."""
+    """Return the row without a gradient, -1 for none: an index out of range names no row."""
     return padding_idx if padding_idx is not None and 0 <= padding_idx < rows else -1
 
 
@@ -29,7 +29,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """Return the rows of the table `weight` that the integers `indices` name.
+    """Look up the rows of the table `weight` at the indices `indices`.
 
     `nn.functional.embedding` with the table first; a `padding_idx` out of range names no row. Raises IndexError for an
     index out of range, RuntimeError unless `weight` is a matrix.
@@ -50,7 +50,7 @@ def embedding(
 
 @composite
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scale the rows of the table `input` that `indices` names down to the norm `max_norm`, in place, and return it.
+    """Scale the rows of the table `input` at `indices` down to the norm `max_norm`, in place, and return it.
 
     Raises RuntimeError unless the table is a matrix of floating-point numbers and the indices are integers, IndexError
     for one out of range.
@@ -115,7 +115,7 @@ def embedding_bag(
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """Return sums (`mode` 0), means (1) or maxima (2) of rows of a table, and three tensors that say of what.
+    """Return sums (`mode` 0), means (1) or maxima (2) of rows of a table, and three tensors about the bags.
 
     These are the bag of every index, the sizes of the bags (zeros for sums), and the rows that maxima come from (the
     sizes, for other modes). The first is empty for sums in single precision or less without `padding_idx`. The rest is
@@ -158,7 +158,7 @@ def embedding_bag(
 
 
 def _chosen_rows(values: Any, output: Any, indices: Any, bag: Any, counted: Any) -> Any:
-    """Return which row each maximum comes from, the first of several; 0 for empty bags."""
+    """Return the row of each maximum, the first of several; 0 for empty bags."""
     places = indices.new_tensor(np.arange(indices.shape[0])).long().unsqueeze(-1)
     there = values == output[bag.long()]
     if counted is not None:

@@ -1,7 +1,7 @@
 """Losses of `tensorlike` itself: they take the reduction as a number, 0 for none, 1 for the mean, 2 for the sum.
 
-PyTorch's functions of these names are those that its `nn.functional` calls. They declare the mean as what happens
-when no reduction is given, and return the single losses.
+PyTorch's functions of these names are those that its `nn.functional` calls. Their declared default is the mean, and
+their result without a reduction the single losses.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _poisson = undispatched(loss.poisson_nll_loss)
 
 
 def reduction_named(function: str, position: int, reduction: Any) -> str:
-    """Return the name of a reduction that is given as a number; other numbers than 1 and 2 reduce nothing."""
+    """Return the name of a reduction that is given as a number; numbers other than 1 and 2 stand for "none"."""
     if isinstance(reduction, bool) or not isinstance(reduction, int):
         raise TypeError(
             f"{function}(): argument 'reduction' (position {position}) must be int, not {type(reduction).__name__}: "
@@ -147,7 +147,7 @@ def margin_ranking_loss(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """Return one less the cosine of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1.
+    """Return `1 - cosine` of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1.
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (); `reduction` is 0 (none), 1 (mean) or 2 (sum).
 
@@ -167,7 +167,7 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
     swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
-    """Return by how much vectors are not nearer to their positive than to their negative by `margin`.
+    """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced by number.
 
     The arguments are those of `nn.functional.triplet_margin_loss`, but `margin` may have any sign; `reduction` is 0
     (none), 1 (mean) or 2 (sum).

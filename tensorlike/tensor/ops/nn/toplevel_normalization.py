@@ -1,4 +1,4 @@
-"""Normalization of `tensorlike` itself: what the functions of `nn.functional` are made of, with all that it finds."""
+"""Normalizations of the namespace `tensorlike`, which also return the statistics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with mean 0 and variance 1 over its last dimensions, then times `weight` plus `bias`.
+    """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
 
     `nn.functional.layer_norm`; `cudnn_enable` is accepted and makes no difference.
 
@@ -46,7 +46,7 @@ def layer_norm(
 def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Any:
-    """Return `layer_norm` of `input`, the means, and the inverses of the deviations.
+    """Return `layer_norm` of `input`, the means, and the inverse standard deviations.
 
     >>> import tensorlike as tl
     >>> tl.native_layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,), None, None, 1e-5)
@@ -57,7 +57,7 @@ def native_layer_norm(
     output, mean, rstd = normalization.layer_normalized(input, normalized_shape, weight, bias, eps)
     mean, rstd = (found.detach().type_as(output.detach()) for found in (mean, rstd))
     if input.numel() == 0:
-        # No mean of nothing: PyTorch calls it zero, and its deviation not a number.
+        # PyTorch's mean of no elements is zero here, and its deviation NaN.
         shape = tuple(mean.shape)
         mean, rstd = mean.new_zeros(shape), rstd.new_full(shape, math.nan)
     return output, mean, rstd
@@ -68,7 +68,7 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with mean 0 and variance 1 over each of `num_groups` groups of channels, scaled and moved.
+    """Standardize `input` over each of `num_groups` groups of channels, then scale by `weight` and shift by `bias`.
 
     `nn.functional.group_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
 
@@ -118,7 +118,7 @@ def native_group_norm(
     size = C // group * HxW
     grouped = input.reshape((N, group, size))
     wide = grouped.float() if array.dtype.itemsize == 2 else grouped
-    # The mean of no elements is zero, as PyTorch has it.
+    # The mean of no elements is zero, as in PyTorch.
     mean = wide.sum(-1) / max(size, 1)
     centered = wide - mean.unsqueeze(-1)
     rstd = (centered.square().sum(-1) / size + eps).rsqrt() if size else mean / 0.0
@@ -132,9 +132,9 @@ def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with each channel less its mean, over its deviation, times `weight` plus `bias`.
+    """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
 
-    `nn.functional.batch_norm`, also of one value a channel; `cudnn_enabled` is accepted and makes no difference.
+    `nn.functional.batch_norm`, also of one value for each channel; `cudnn_enabled` is accepted and makes no difference.
 
     >>> import tensorlike as tl
     >>> tl.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
@@ -153,7 +153,7 @@ def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, *, out: tuple[Tensor, ...] | None = None,
 ) -> Any:  # fmt: skip
-    """Return `batch_norm` of `input`, the means, and the inverses of the deviations, both empty unless `training`.
+    """Return `batch_norm` of `input`, the means, and the inverse standard deviations, both empty unless `training`.
 
     Raises RuntimeError for an input without elements.
 
@@ -188,7 +188,7 @@ def instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """Return `input` with each channel of each item less its mean, over its deviation, times `weight` plus `bias`.
+    """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
 
     `nn.functional.instance_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
 
@@ -205,7 +205,7 @@ def instance_norm(
 
 @composite
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """Return the norms of order `pow` over all dimensions but `dim`, which are kept as ones; over all for -1.
+    """Return the norms of order `pow` over all dimensions but `dim`, keeping them with size 1; over all for -1.
 
     Raises IndexError for a dimension out of range, RuntimeError for integers.
 

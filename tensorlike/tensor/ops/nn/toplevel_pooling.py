@@ -1,4 +1,4 @@
-"""Pooling by maximum of `tensorlike` itself: values alone, or always with their places."""
+"""Max pooling of the namespace `tensorlike`: values alone, or always with their indices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def max_pool1d(
 ) -> Tensor:
     """Return the largest element of every window along the last dimension.
 
-    `nn.functional.max_pool1d`, without the places of these elements.
+    `nn.functional.max_pool1d`, without the indices.
 
     >>> import tensorlike as tl
     >>> tl.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -37,7 +37,7 @@ def max_pool1d(
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """Return the largest element of every window along the last dimension, and where it was.
+    """Return the maximum of every window along the last dimension, and its index.
 
     >>> import tensorlike as tl
     >>> tl.max_pool1d_with_indices(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -56,7 +56,7 @@ def max_pool2d(
 ) -> Tensor:
     """Return the largest element of every window over the last two dimensions.
 
-    `nn.functional.max_pool2d`, without the places of these elements.
+    `nn.functional.max_pool2d`, without the indices.
 
     >>> import tensorlike as tl
     >>> tl.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
@@ -76,7 +76,7 @@ def max_pool3d(
 ) -> Tensor:
     """Return the largest element of every window over the last three dimensions.
 
-    `nn.functional.max_pool3d`, without the places of these elements.
+    `nn.functional.max_pool3d`, without the indices.
 
     >>> import tensorlike as tl
     >>> tl.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
@@ -92,7 +92,7 @@ def max_pool3d(
 # It returns the indices too.
 @composite(namesakes=False)
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
-    """Return the largest elements of `output_size` windows along the last dimension, and where they were.
+    """Return the maxima of `output_size` windows along the last dimension, and their indices.
 
     >>> import tensorlike as tl
     >>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)

@@ -1,4 +1,4 @@
-"""Sliding windows over the last dimensions: arguments, sizes, and arrays seen as windows."""
+"""Sliding windows over the last dimensions: arguments, sizes, and strided views of arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Pads = tuple[tuple[int, int], ...]
 def sizes(value: Any, count: int, name: str, function: str) -> Sizes:
     """Return an argument that is one integer or one for each of `count` dimensions.
 
-    Raises TypeError for what is no integer, RuntimeError for another number of them.
+    Raises TypeError for values other than integers, RuntimeError for another number of them.
     """
     items = value if isinstance(value, (tuple, list)) else (value,)
     try:
@@ -52,7 +52,7 @@ def sizes(value: Any, count: int, name: str, function: str) -> Sizes:
 
 
 def output_size(size: int, kernel: int, stride: int, before: int, after: int, dilation: int, ceil_mode: bool) -> int:
-    """Return how many windows fit along a dimension; with `ceil_mode` the last may reach past its end."""
+    """Return the number of windows along a dimension; with `ceil_mode` the last may extend past its end."""
     room = size + before + after - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
     # A window that would start in the padding after the end is left out.
@@ -62,7 +62,7 @@ def output_size(size: int, kernel: int, stride: int, before: int, after: int, di
 
 
 def padded(xp: Any, array: Any, pads: Pads, value: Any = 0) -> Any:
-    """Return `array` with `value` around its last dimensions; negative amounts cut off."""
+    """Pad the last dimensions of `array` with `value`; negative amounts cut off."""
     if all(p == (0, 0) for p in pads):
         return array
     lead = array.ndim - len(pads)
@@ -99,13 +99,13 @@ def windows(xp: Any, array: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, 
 
 @functools.lru_cache(maxsize=256)
 def positions(kernel: Sizes) -> tuple[Sizes, ...]:
-    """Return the places inside a window, row by row."""
+    """Return the positions inside a window, row by row."""
     return tuple(itertools.product(*(range(k) for k in kernel)))
 
 
 @functools.lru_cache(maxsize=4096)
 def places(position: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, ...]:
-    """Return the index of that place in every window at once."""
+    """Return the index that selects this position in every window at once."""
     return (
         ...,
         *(
@@ -118,7 +118,7 @@ def places(position: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> tuple
 def accumulate_windows(
     xp: Any, values: Any, shape: Sequence[int], kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
-    """Return an array of `shape` in which windows (..., *kernel, *out) were added up where they lie."""
+    """Add windows (..., *kernel, *out) up at their positions in an array of `shape`."""
     count = len(kernel)
     lead = values.shape[: values.ndim - 2 * count]
     result = xp.zeros((*lead, *shape), values.dtype)

@@ -19,11 +19,10 @@ __all__ = ["binomial"]
 
 @primitive(method=False, random=True)
 def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Return how many of `count` trials, each with probability `prob`, succeeded, drawn for each element.
+    """Draw binomial counts: the number of successes in `count` trials with probability `prob`, for each element.
 
-    Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] count as the
-    nearest that there are; NaN gives NaN. Raises ValueError for integer counts and RuntimeError for different dtypes.
-    Nothing flows back: the gradient is zero.
+    Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;
+    NaN gives NaN. Raises ValueError for integer counts and RuntimeError for different dtypes. The gradient is zero.
 
     >>> import tensorlike as tl
     >>> tl.binomial(tl.tensor([10.0, 5.0]), tl.tensor([1.0, 0.0]))

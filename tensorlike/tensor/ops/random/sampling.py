@@ -1,6 +1,6 @@
 """Filling tensors with random numbers, in place.
 
-Nothing flows back through what is drawn: the gradient of what a tensor held before is zero.
+Drawn numbers have no derivative, and the gradient of the former elements is zero.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["bernoulli_"]
 
 
 def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any], *parameters: Any) -> Any:
-    """Return what `sample` draws for `array`."""
+    """Draw an array like `array` by `sample`."""
     generator = generator_for(generator, device_of(array), function)
     with generator.drawing():
         source = generator.source()
@@ -196,7 +196,7 @@ def exponential_kernel(
 
 @_in_place_only
 def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill the tensor with how many trials of probability `p` it takes to succeed once, and return it.
+    """Fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
 
     Raises RuntimeError for a probability outside (0, 1), NotImplementedError for a boolean or complex tensor.
 

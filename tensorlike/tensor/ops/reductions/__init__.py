@@ -1,1 +1,1 @@
-"""Sums, extremes, norms, statistics, histograms and running sums: many elements make one."""
+"""Reductions and scans: sums, extremes, norms, statistics, histograms and running sums."""

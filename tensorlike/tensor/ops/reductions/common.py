@@ -1,4 +1,4 @@
-"""What reductions share: dimensions as axes, the errors about them, and gradients put back where they came from."""
+"""Shared by reductions: dimensions as axes, their errors, and expanding gradients."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def is_half(dtype: Any) -> bool:
 
 
 def comparable(array: Any) -> Any:
-    """Return an array as it is sorted: bfloat16 in float32, for NumPy sorts types of other packages by `<` alone."""
+    """Return an array for sorting: bfloat16 in float32, since NumPy sorts types of other packages by `<` alone."""
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def one_axis(dim: Any, ndim: int, function: str) -> int:
-    """Return `dim` as a number from 0 on, or raise what PyTorch raises."""
+    """Return `dim` as a number from 0 on, or raise PyTorch's error."""
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(f"{function}(): argument 'dim' must be int, not {type(dim).__name__} ({dim!r})")
     return one_dim(dim, ndim)
@@ -55,7 +55,7 @@ def reduced_axes(dim: Any, ndim: int, function: str) -> tuple[int, ...] | None:
 
 
 def nonempty(function: str, shape: tuple[int, ...], dim: Any, hint: str = "") -> None:
-    """Raise what PyTorch raises when what has no identity is reduced over nothing."""
+    """Raise PyTorch's error for a reduction without identity over an empty dimension."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         if math.prod(shape) == 0:
             error = IndexError if function.startswith("arg") else RuntimeError
@@ -87,7 +87,7 @@ def converted(xp: Any, array: Any, dtype: Any) -> Any:
 
 
 def count_of(shape: tuple[int, ...], dim: Any) -> int:
-    """Return how many elements are reduced to one."""
+    """Return the number of elements reduced to one."""
     if type(dim) is int and shape:
         return shape[dim]
     axes = dim_tuple(dim, len(shape))
@@ -112,7 +112,7 @@ def expanded(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
 
 
 def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
-    """Return the raw gradient of a reduced result, repeated along the reduced dimensions in memory of its own."""
+    """Return the raw gradient of a reduced result, repeated along the reduced dimensions, in new memory."""
     shape = input_shape
     if shape and not keepdim and dim is not None:
         axes = (dim % len(shape),) if type(dim) is int else dim_tuple(dim, len(shape))
@@ -120,7 +120,7 @@ def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: Any, keepdim: boo
             grad = grad.reshape([1 if d in axes else n for d, n in enumerate(shape)])
     if type(grad) is not np.ndarray:
         return namespace_of(grad).broadcast_to(grad, shape)
-    # np.broadcast_to takes 4 us; and a gradient in memory of its own may be taken over by a leaf.
+    # np.broadcast_to takes 4 us; and a leaf may take over a gradient in its own memory.
     result = np.ndarray(shape, grad.dtype)
     result[...] = grad
     return result

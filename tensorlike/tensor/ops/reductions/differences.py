@@ -135,8 +135,8 @@ def gradient(
 ) -> tuple[Tensor, ...]:
     """Return the derivatives along each dimension of `dim`, or of all, of the function with the values `input`.
 
-    By central differences, second order inside and of `edge_order` 1 or 2 at the ends. `spacing` is the distance of
-    the values, one for all dimensions or one for each, or for each a tensor of coordinates. Raises RuntimeError for
+    By central differences, second order inside and of `edge_order` 1 or 2 at the ends. `spacing` is the distance
+    between values, one for all dimensions or one for each, or a tensor of coordinates for each. Raises RuntimeError for
     uint8 and bool, and for dimensions with fewer than `edge_order + 1` elements.
 
     >>> import tensorlike as tl
@@ -220,7 +220,7 @@ def diff(
 def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, which: int) -> Any:
     """Return the part of the gradient that belongs to prepend (0), input (1) or append (2).
 
-    A difference is undone by the difference of the gradient with zeros on both sides, negated.
+    The adjoint of a difference is the negated difference of the gradient, padded with zeros on both sides.
     """
     ndim = len(shapes[1])
     sizes = [shape[dim] if len(shape) == ndim else 0 for shape in shapes]

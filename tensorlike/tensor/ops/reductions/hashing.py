@@ -39,7 +39,7 @@ def hash_tensor(
         not_implemented("hash_tensor", input.dtype, "hash its parts, or convert it first")
     wide = input.astype(np.int64 if input.dtype.kind in "biu" else np.float64)
     bits = xp.ascontiguousarray(wide).reshape(input.shape).view(np.uint64)
-    # Bits of a dimension at a time: CuPy has no reduction by exclusive or, and halving needs few steps of any size.
+    # One dimension at a time, by halving: CuPy has no reduction by exclusive or, and halving needs few steps.
     for axis in sorted(range(input.ndim) if axes is None else axes, reverse=True):
         bits = _folded(xp, bits, axis)
     if not keepdim:
@@ -49,7 +49,7 @@ def hash_tensor(
 
 
 def _folded(xp: Any, bits: Any, axis: int) -> Any:
-    """Return the exclusive or along one dimension, which is kept: one half with the other, until one is left."""
+    """Return the exclusive or along one dimension, kept with size 1: combine its halves until one element is left."""
     bits = xp.swapaxes(bits, 0, axis)
     while bits.shape[0] > 1:
         half = bits.shape[0] // 2

@@ -106,7 +106,7 @@ def _steps(xp: Any, low: float, high: float, count: int, dtype: Any) -> Any:
 
 
 def _places(xp: Any, values: Any, edges: Any) -> tuple[Any, Any]:
-    """Return in which bin each value falls, and which values fall in one: the last bin has both of its edges."""
+    """Return the bin of each value, and a mask of the values inside the range; the last bin includes both edges."""
     count = edges.size - 1
     places = xp.searchsorted(edges, values, side="right") - 1
     places = xp.where(values == edges[-1], count - 1, places)
@@ -157,7 +157,7 @@ def histogram(
     """Return how many elements fall in each bin, and the edges of the bins.
 
     `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
-    increasing edges, in the dtype of `input`. The last bin has both of its edges; what lies outside and NaN is not
+    increasing edges, in the dtype of `input`. The last bin includes both edges; values outside, and NaN, are not
     counted. With `weight`, of the shape and dtype of `input`, the weights are added up; `density` divides by their sum
     and the widths. Raises RuntimeError for a range that is not finite, NotImplementedError for dtypes other than
     float32 and float64. There is no derivative.
@@ -283,7 +283,7 @@ def histogramdd(
 
 @primitive(differentiable=False)
 def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Return how often each integer from 0 on occurs in `input`, or the sums of its `weights`.
+    """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
 
     Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
     `input` is one-dimensional and not negative.

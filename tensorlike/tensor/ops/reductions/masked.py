@@ -1,7 +1,7 @@
-"""The functions of `tensorlike.masked`: reductions and normalizations that leave out the elements a mask leaves out.
+"""The functions of `tensorlike.masked`: reductions and normalizations of the elements that a mask selects.
 
-An element takes part where its mask is True. The others are replaced by what changes nothing: zero in a sum, minus
-infinity under a maximum. A result without any element that takes part is what that gives, and says nothing.
+An element takes part where its mask is True. The others are replaced by the identity of the reduction: zero in a sum,
+minus infinity under a maximum, which is also the result where no element takes part.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _kept(input: Any, mask: Any, other: Any) -> Any:
 
 
 def _lowest(function: str, input: Any) -> Any:
-    """Return what no maximum looks at, for the dtype of `input`."""
+    """Return the identity of a maximum for the dtype of `input`: its least value."""
     dtype = input._tl_data.dtype
     if dtype.kind == "b":
         raise NotImplementedError(f"identity of {function} on {input.dtype} input: convert it first, e.g. with .int()")
@@ -186,7 +186,7 @@ def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return where along `dim`, or among all elements, the greatest is whose `mask` is True.
+    """Return the index along `dim`, or in the flattened tensor, of the greatest element whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
     booleans and TypeError for complex numbers. Composes `argmax`.
@@ -206,7 +206,7 @@ def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return where along `dim`, or among all elements, the least is whose `mask` is True.
+    """Return the index along `dim`, or in the flattened tensor, of the least element whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
     booleans and TypeError for complex numbers. Composes `argmin`.
@@ -252,7 +252,7 @@ def _mean_dtype(input: Any, dtype: Any) -> None:
 
 
 def _count(input: Any, axes: tuple[int, ...], mask: Any) -> Any:
-    """Return how many elements take part: a number when there is no mask, otherwise a tensor with all dimensions."""
+    """Return the number of elements that take part: a number without a mask, otherwise a tensor with all dimensions."""
     if mask is not None:
         return mask.sum(axes, keepdim=True)
     count = 1
@@ -309,7 +309,7 @@ def _deviations(
     square = away * away if away._tl_data.dtype.kind != "c" else away.real * away.real + away.imag * away.imag
     count = _count(values, axes, mask)
     left = max(count - freedom, 0) if mask is None else (count - freedom).clamp(min=0)
-    # Of complex numbers too the result has their dtype.
+    # The result for complex numbers is complex too.
     return _dropped(square.sum(axes, keepdim=True) / left, axes, keepdim).to(values.dtype)
 
 
@@ -407,7 +407,7 @@ def median(
     return _to(found, dtype, input)
 
 
-# ------------------------------------------------------------------------------------------------ as many as there were
+# ------------------------------------------------------------------------------------------- scans and normalizations
 
 
 def _scanned(function: str, input: Any, dim: int, dtype: Any, mask: Any, other: int) -> Any:
@@ -420,7 +420,7 @@ def _scanned(function: str, input: Any, dim: int, dtype: Any, mask: Any, other: 
 
 @composite(namespace=_MASKED)
 def cumsum(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """Return the sums along `dim` up to each element of those whose `mask` is True.
+    """Return the running sums along `dim` of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumsum`.
 
@@ -435,7 +435,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor 
 
 @composite(namespace=_MASKED)
 def cumprod(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """Return the products along `dim` up to each element of those whose `mask` is True.
+    """Return the running products along `dim` of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumprod`.
 
@@ -521,7 +521,7 @@ def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Dtype | None = None, input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the logarithm of the sum of the exponentials of the two, each of which counts where its mask is True.
+    """Return the logarithm of the sum of the exponentials of both tensors, counting each where its mask is True.
 
     The masks broadcast to their tensors, and these to each other. The result has the dtype of `input`, or `dtype`.
     Composes `logaddexp`.

@@ -1,4 +1,4 @@
-"""The largest and the smallest, and where they are."""
+"""Maxima and minima, and their indices."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _INT64 = np.dtype(np.int64)
 
 
 def _extreme(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bool) -> Any:
-    """Reduce with maximum or minimum; NaN wins, and nothing has no extreme."""
+    """Reduce with maximum or minimum; NaN wins, and an empty dimension raises."""
     if input.dtype.kind == "c":
         unsupported(function, input.dtype)
     try:
         if dim is None or type(dim) is int:
             return ufunc.reduce(input, dim, None, None, keepdim)
     except ValueError:
-        pass  # Empty, or out of range: sorted out below.
+        pass  # Empty, or out of range: told apart below.
     nonempty(function, input.shape, dim)
     return ufunc.reduce(input, reduced_axes(dim, input.ndim, function), None, None, keepdim)
 
@@ -46,13 +46,13 @@ def ties(xp: Any, input: Tensor, value: Tensor) -> Tensor:
 
 
 def evenly(grad: Any, input: Any, result: Any) -> Any:
-    """Return the gradient of one extreme value, shared by all that have it."""
+    """Divide the gradient of the overall extreme evenly among the elements equal to it."""
     mask = ties(input, result)
     return mask * (grad / mask.sum())
 
 
 def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
-    """Return the gradient of extreme values along `dim`, shared by all that equal theirs."""
+    """Divide the gradient of extremes along `dim` evenly among the elements equal to them."""
     shape = tuple(input.shape)
     mask = input == restored(result, shape, dim, keepdim)
     count = mask.sum(dim, keepdim=True) if shape else mask.sum()
@@ -66,8 +66,8 @@ def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
 def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
     """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
 
-    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError where there is nothing to
-    choose from.
+    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
+    dimension.
 
     >>> import tensorlike as tl
     >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
@@ -82,8 +82,8 @@ def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
 def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
     """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
 
-    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError where there is nothing to
-    choose from.
+    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
+    dimension.
 
     >>> import tensorlike as tl
     >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
@@ -102,8 +102,8 @@ derivatives(amin, input=_shared)
 def aminmax(xp: Any, input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
 
-    Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError where there is
-    nothing to choose from.
+    Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
+    tensor or dimension.
 
     >>> import tensorlike as tl
     >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
@@ -151,7 +151,7 @@ def _place(xp: Any, name: str, function: str, input: Any, dim: int | None, keepd
         if dim is not None:
             one_axis(dim, input.ndim, function)
         nonempty(function, input.shape, dim)
-        # The result is empty: NumPy asks for something to choose from all the same.
+        # The result is empty; NumPy raises for an empty dimension all the same.
         return xp.zeros(xp.add.reduce(input, dim, None, None, keepdim).shape, _INT64)
 
 
@@ -168,13 +168,13 @@ def _extreme_along(
 
 @internal(name="max", several=("values", "indices"), out=True)
 def _max_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the largest elements along `dim` and where they are."""
+    """Return the largest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.maximum, "argmax", "max", input, dim, keepdim)
 
 
 @internal(name="min", several=("values", "indices"), out=True)
 def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the smallest elements along `dim` and where they are."""
+    """Return the smallest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)
 
 
@@ -253,8 +253,8 @@ def max(
 ) -> Any:
     """Return the largest element; with `dim`, a named tuple (values, indices); with another tensor, `maximum`.
 
-    NaN counts as the largest, and of several equal ones the first is pointed at. Without `dim` equal elements share the
-    gradient. Raises RuntimeError or IndexError where there is nothing to choose from.
+    NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
+    share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
     >>> import tensorlike as tl
     >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
@@ -287,8 +287,8 @@ def min(
 ) -> Any:
     """Return the smallest element; with `dim`, a named tuple (values, indices); with another tensor, `minimum`.
 
-    NaN counts as the smallest, and of several equal ones the first is pointed at. Without `dim` equal elements share
-    the gradient. Raises RuntimeError or IndexError where there is nothing to choose from.
+    NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
+    share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
     >>> import tensorlike as tl
     >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
@@ -312,8 +312,8 @@ def _argument(xp: Any, function: str, input: Any, dim: Any, keepdim: bool) -> An
 def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
 
-    NaN counts as the largest. Raises IndexError where there is nothing to choose from, RuntimeError for boolean and
-    complex tensors.
+    NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
+    tensors.
 
     >>> import tensorlike as tl
     >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
@@ -328,8 +328,8 @@ def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False
 def argmin(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
 
-    NaN counts as the smallest. Raises IndexError where there is nothing to choose from, RuntimeError for boolean and
-    complex tensors.
+    NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
+    tensors.
 
     >>> import tensorlike as tl
     >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)

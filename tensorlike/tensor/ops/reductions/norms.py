@@ -1,4 +1,4 @@
-"""Norms, distances of tensors, and norms held below a bound."""
+"""Norms, the distance of two tensors, and renormalization of slices."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: A
     if math.isinf(ord):
         mask = ties(size, norm)
         return input.sgn() * (mask * (grad / mask.sum(dim, keepdim=True) if shape else grad))
-    # A power below zero has no value at zero, and no derivative; what is multiplied there is zero.
+    # A negative power is undefined at zero, and so is its derivative; its factor there is zero.
     safe = size.masked_fill(size == 0, 1)
     if ord < 1:
         powers = (input.sgn() * safe.pow(ord - 1)).masked_fill(size == 0, 0)
@@ -251,7 +251,7 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
 
     Same as PyTorch's method of that name.
     """
-    # What the operations save must not be overwritten.
+    # Values saved for backward must not be overwritten.
     original = self.clone() if self._tl_tracked and grad_enabled() else self
     return self.copy_(renorm(original, p, dim, maxnorm))
 

@@ -35,7 +35,7 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
         return input.copy()
     if is_half(wanted):
         return getattr(input.astype(_FLOAT32), name)(axis).astype(wanted)
-    # NumPy would sum narrow integers in wide ones unless it is told.
+    # Without a dtype NumPy sums narrow integers in wide ones.
     return getattr(input, name)(axis, wanted)
 
 
@@ -91,10 +91,10 @@ def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> 
 def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """Return the sums over k >= j of grad_k times the product of the first k elements without the j-th.
 
-    Without zeros that is what the running sum from behind of grad * result leaves when divided by the input. Where a
-    line has one zero, only its own place needs another formula; both are identities around that point, so derivatives
-    of any order follow. With more zeros the first derivative is still right, but higher ones need the products
-    themselves, of which there are as many as pairs (j, k).
+    Without zeros that is the reversed running sum of grad * result, divided by the input. Where a line has one zero,
+    only its own element needs another formula; both are identities around that point, so derivatives of any order
+    follow. With more zeros the first derivative is still right, but higher ones need the products themselves, of which
+    there are as many as pairs (j, k).
     """
     if not input.dim():
         return grad
@@ -140,7 +140,7 @@ def _running(xp: Any, ufunc: Any, function: str, input: Any, dim: Any) -> tuple[
     if not input.ndim:
         return input.copy(), xp.zeros((), _INT64)
     values = ufunc.accumulate(input, axis)
-    # The last place where the running extreme was reached: every NaN counts, and what follows one does not.
+    # The last index where the running extreme was reached: every NaN counts, elements after one do not.
     reached = (input == values) | (input != input) if input.dtype.kind not in "biu" else input == values
     places = xp.arange(input.shape[axis], dtype=_INT64).reshape([-1 if d == axis else 1 for d in range(input.ndim)])
     return values, xp.maximum.accumulate(xp.where(reached, places, xp.zeros((), _INT64)), axis)
@@ -191,7 +191,7 @@ for _extreme in (cummax, cummin):
 def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
     """Return log(exp(a) + exp(b)) on the branch of the larger one."""
     larger, smaller = xp.where(a.real >= b.real, a, b), xp.where(a.real >= b.real, b, a)
-    # Where both are -inf, or one is +inf, the difference means nothing; the larger one is the answer.
+    # Where both are -inf, or one is +inf, the difference is NaN; the result is the larger one.
     finite = xp.isfinite(larger.real) & (smaller.real != -np.inf)
     tail = xp.log1p(xp.exp(xp.where(finite, smaller - larger, 0)))
     return larger + xp.where(finite, tail, 0)
@@ -226,7 +226,7 @@ def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
 
 
 def _logcumsumexp_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    """Return exp(input) times the running sum from behind of grad * exp(-result), by logarithms: nothing overflows."""
+    """Return exp(input) times the reversed running sum of grad * exp(-result), by logarithms, without overflow."""
 
     def part(logarithm: Any) -> Any:
         return ((logarithm - result).flip(dim).logcumsumexp(dim).flip(dim) + input).exp()
@@ -235,7 +235,7 @@ def _logcumsumexp_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
         return grad
     if input._tl_data.dtype.kind == "c":
         return part(grad.conj().log()).conj()
-    # The logarithm of nothing is the lowest finite number: -inf would give NaN in the next derivative. NaN stays NaN.
+    # The logarithm of 0 is the lowest finite number here: -inf would give NaN in the next derivative. NaN stays NaN.
     dtype = grad._tl_data.dtype
     lowest = float(np.finfo(dtype).min) if dtype.kind == "f" else -3e38
     no_part, no_counterpart = grad <= 0, grad >= 0

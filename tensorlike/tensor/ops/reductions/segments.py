@@ -1,4 +1,4 @@
-"""Reductions of segments: neighbouring elements along a dimension, as many as a tensor of lengths says."""
+"""Reductions of segments: runs of neighbouring elements along a dimension, with given lengths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _check_axis(data: Any, bounds: Any, axis: int, name: str) -> int:
 
 
 def _starts_and_lengths(xp: Any, data: Any, lengths: Any, offsets: Any, where: int, unsafe: bool) -> Any:
-    """Return where each segment starts and how long it is, in rows of segments."""
+    """Return the start and the length of each segment, in rows of segments."""
     rows = int(np.prod(data.shape[:where]))
     if lengths is not None:
         counts = lengths.reshape(rows, -1).astype(np.int64)
@@ -63,12 +63,12 @@ def _starts_and_lengths(xp: Any, data: Any, lengths: Any, offsets: Any, where: i
 
 
 def _segment_of(xp: Any, size: int, starts: Any, counts: Any) -> Any:
-    """Return for each element of each row the number of its segment, one more than there are for those of none."""
+    """Return the index of the segment of each element; the number of segments for elements outside all."""
     total = counts.shape[1]
     places = xp.arange(size)
     if not total:
         return xp.zeros((counts.shape[0], size), np.int64)
-    # Empty segments end where they start: the last that has started is asked whether it goes on.
+    # Empty segments end where they start: check whether the last segment that started before the element covers it.
     ends = starts + counts
     found = (ends[:, None, :] <= places[None, :, None]).sum(2) if total * size < 1 << 16 else _searched(xp, ends, size)
     inside = (found < total) & (places[None, :] >= starts[:, :1])
@@ -76,7 +76,7 @@ def _segment_of(xp: Any, size: int, starts: Any, counts: Any) -> Any:
 
 
 def _searched(xp: Any, ends: Any, size: int) -> Any:
-    # One search for all rows: each row lies beyond the one before.
+    # One search for all rows: each row is shifted beyond the one before.
     shift = size + 1
     rows = xp.arange(ends.shape[0])[:, None]
     found = xp.searchsorted((xp.minimum(ends, size) + rows * shift).reshape(-1),
@@ -96,7 +96,7 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Number | None = None,
 ) -> Tensor:
-    """Return the reductions of the segments of `data` along `axis`, whose `lengths` or `offsets` are given.
+    """Reduce each segment of `data` along `axis`; segments are given by `lengths` or `offsets`.
 
     `reduce` is "sum", "mean", "max", "min" or "prod". `lengths` has the sizes of `data` before `axis`, and then one
     length for each segment, which add up to the size of `data` unless `unsafe`; `offsets` has where each begins, and

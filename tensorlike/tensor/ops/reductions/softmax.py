@@ -58,7 +58,7 @@ derivatives(
 
 
 def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[Any, Any, Any]:
-    """Return the input less its greatest element along `dim`, the axis, and the dtype of the result."""
+    """Return the input minus its maximum along `dim`, the axis, and the dtype of the result."""
     axis = dim if type(dim) is int and -input.ndim <= dim < input.ndim else one_axis(dim, input.ndim, function)
     wanted = input.dtype if dtype is None else as_numpy_dtype(dtype, function)
     if wanted.kind in "biuc":
@@ -73,7 +73,7 @@ def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[
 
 @primitive(hot=SOFTMAX, out=True)
 def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
-    """Return the exponentials along `dim`, divided by their sum.
+    """Return the softmax along `dim`: exponentials divided by their sum.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 

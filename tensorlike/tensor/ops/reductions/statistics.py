@@ -127,10 +127,11 @@ def var(
     *,
     correction: float | None = None,
 ) -> Tensor:
-    """Return the variance over the dimensions `dim`, or over all: squares are divided by their number - `correction`.
+    """Return the variance over the dimensions `dim`, or over all: the sum of squared deviations, divided by their
+    number minus `correction`.
 
-    `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) says 1 or 0 in its stead. Of
-    complex numbers it is real. Raises RuntimeError for integers.
+    `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
+    False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
 
     >>> import tensorlike as tl
     >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
@@ -244,7 +245,7 @@ def _along_last(xp: Any, function: str, input: Any, dim: Any) -> tuple[Any, int]
 
 
 def _picked(xp: Any, lines: Any, places: Any, axis: int, keepdim: bool, scalar: bool) -> tuple[Any, Any]:
-    """Return the elements at one place of each line, and the places, as the result of a reduction."""
+    """Return the elements at one index of each line, and the indices, in the shape of the reduction's result."""
     values = xp.take_along_axis(lines, places, -1)
     if scalar:
         return values.reshape(()), places.reshape(())
@@ -290,13 +291,13 @@ def _median_all(xp: Any, function: str, input: Any, skip_nan: bool) -> Any:
 
 @internal(name="median", several=("values", "indices"), out=True)
 def _median_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the medians along `dim` and where they are."""
+    """Return the medians along `dim` and their indices."""
     return _median_along(xp, "median", input, dim, keepdim, False)
 
 
 @internal(name="nanmedian", several=("values", "indices"), out=True)
 def _nanmedian_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the medians of what is not NaN along `dim` and where they are."""
+    """Return the medians of the elements along `dim` that are not NaN, and their indices."""
     return _median_along(xp, "nanmedian", input, dim, keepdim, True)
 
 
@@ -346,10 +347,10 @@ def median(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Any:
-    """Return the median of all elements; with `dim`, a named tuple (values, indices). Of two, it is the lower one.
+    """Return the median of all elements; with `dim`, a named tuple (values, indices).
 
-    Where there is NaN, that is the median; see `nanmedian`. The median of nothing is NaN without `dim`, an IndexError
-    with it.
+    Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
+    The median of an empty tensor is NaN without `dim`, an IndexError with it.
 
     >>> import tensorlike as tl
     >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
@@ -374,7 +375,7 @@ def nanmedian(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Any:
-    """Return the median of what is not NaN, over all elements or, with the indices, along `dim`; see `median`.
+    """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
     >>> import tensorlike as tl
     >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
@@ -385,19 +386,19 @@ def nanmedian(
     return _overloaded("nanmedian", input, dim, keepdim, out)
 
 
-#: The longest lines that PyTorch sorts by insertion alone.
+#: The longest lines that PyTorch sorts by insertion sort alone.
 _INSERTED = 16
 
 
 def _inserted(xp: Any, lines: Any) -> Any:
-    """Return the order in which insertion by `<` leaves each line: it takes no element past a NaN but to the front."""
+    """Return the order after an insertion sort of each line by `<`, where an element passes a NaN only to the front."""
     ordered = lines
     places = xp.arange(lines.shape[-1])
     order = xp.broadcast_to(places, lines.shape)
     for count in range(1, lines.shape[-1]):
         element = ordered[..., count : count + 1]
         smaller = element < ordered[..., :count]
-        # After the last one that is not greater; all the way where it is smaller than the first.
+        # Insert after the last element that is not greater; at the front where it is smaller than the first.
         place = count - xp.argmax(~smaller[..., ::-1], axis=-1)[..., None]
         place = xp.where(smaller[..., :1], 0, place)
         source = xp.where(places < place, places, places - 1)
@@ -431,7 +432,7 @@ def mode(xp: Any, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[
         order = _inserted(xp, lines)
     ordered = xp.take_along_axis(lines, order, -1)
     places = xp.arange(lines.shape[-1])
-    # How long the run of equal elements is up to each place; the first place of the greatest length ends the run.
+    # The length of the run of equal elements up to each index; the first maximum is the end of the longest run.
     starts = xp.ones(lines.shape, bool)
     starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     length = places - xp.maximum.accumulate(xp.where(starts, places, 0), -1)
@@ -502,10 +503,10 @@ def _quantile(
     many = q.dim() == 1
     fractions = q if many else q.reshape(1)
     if skip_nan:
-        # Lines of nothing but NaN keep their first element, which is NaN.
+        # Lines of only NaN keep their first element, which is NaN.
         ranks = fractions * (last - missing.sum(-1, True)).clamp(min=0)
     else:
-        # NaN is sorted to the end, and taken where there is any.
+        # NaN is sorted to the end, and is the result where there is any.
         ranks = (fractions * last).expand((*lines.shape[:-1], fractions.shape[0]))
         ranks = ranks.masked_fill(missing.any(-1, True), last)
     if interpolation == "nearest":
@@ -561,7 +562,7 @@ def nanquantile(
     interpolation: str = "linear",
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the `q`-th quantiles of what is not NaN; see `quantile`.
+    """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
 
     >>> import tensorlike as tl
     >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)

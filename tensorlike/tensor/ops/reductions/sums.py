@@ -43,9 +43,9 @@ _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
 _BOOL = np.dtype(bool)
 _UINT8 = np.dtype(np.uint8)
-#: float32, float64, complex64 and complex128: what is summed as it is, by the letters NumPy gives them.
+#: NumPy's letters of the dtypes summed in themselves: float32, float64, complex64 and complex128.
 _SUMMED = frozenset("fdFD")
-#: From this size on a sum may run over more elements than float32 adds one by one without loss.
+#: From this size on, a sum may have more terms than float32 adds one by one without loss.
 _LARGE = 1 << 20
 
 
@@ -59,7 +59,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     if is_half(dtype):
         return converted(xp, xp.asarray(ufunc.reduce(array, axes, _FLOAT32, None, keepdim)), dtype)
     if array.size > _LARGE and dtype.char in "fF" and ufunc is xp.add and axes is not None and array.shape[-1] < 1024:
-        # NumPy adds pairwise along the last axis alone; over another one, a long sum in float32 would stand still.
+        # NumPy adds pairwise along the last axis alone; along another one, a long sum in float32 would stop growing.
         wide = np.dtype(np.float64 if dtype.char == "f" else np.complex128)
         return xp.asarray(ufunc.reduce(array, axes, wide, None, keepdim)).astype(dtype)
     if ufunc is np.add and array.dtype is dtype and not keepdim:
@@ -100,7 +100,7 @@ def sum(
             try:
                 return xp.add.reduce(input, dim, None, None, keepdim)
             except ValueError:
-                pass  # Out of range, or of a zero-dimensional array on a GPU: sorted out below.
+                pass  # Out of range, or of a zero-dimensional array on a GPU: told apart below.
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "sum")
     axes = reduced_axes(dim, input.ndim, "sum")
     return _accumulated(xp, xp.add, input, axes, keepdim, wanted)
@@ -163,7 +163,7 @@ def mean(
 ) -> Tensor:
     """Return the mean of all elements, or over the dimensions `dim`.
 
-    Integers are refused with a RuntimeError unless `dtype` converts them; the mean of nothing is NaN.
+    Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
 
     >>> import tensorlike as tl
     >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
@@ -211,7 +211,7 @@ def nanmean(
     dtype: Dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of what is not NaN, over all elements or the dimensions `dim`.
+    """Return the mean of the elements that are not NaN, over all or the dimensions `dim`.
 
     Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
 
@@ -272,7 +272,7 @@ def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim:
 
 @guarded
 def products_of_others(input: Any, product: Any, dim: int) -> Any:
-    """Return for each element the product of the others along `dim`, right to any order where some are zero."""
+    """Return for each element the product of the others along `dim`, with right derivatives of any order at zeros."""
     zeros = input._tl_data == 0
     if not zeros.any():
         return product / input
@@ -303,7 +303,7 @@ def _truth(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bo
         result = input != 0
     else:
         result = ufunc.reduce(input != 0, reduced_axes(dim, input.ndim, function), None, None, keepdim)
-    # PyTorch kept uint8 masks from the time before there were booleans.
+    # PyTorch returns uint8 for uint8: masks had that dtype before there were booleans.
     return xp.asarray(result).astype(_UINT8) if input.dtype == _UINT8 else result
 
 
@@ -387,9 +387,9 @@ _sum_to = undispatched(_summed_to)
 
 @tensor_method(composite=False, linear_in=("self",))
 def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
-    """Return the tensor summed to the shape `size`, from which broadcasting leads back to its own shape.
+    """Sum the tensor to the shape `size`, undoing broadcasting (unbroadcast).
 
-    Raises RuntimeError when no broadcasting does. A tensor that has that shape already is returned itself.
+    Raises RuntimeError unless `size` broadcasts to its shape. A tensor that has that shape already is returned itself.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).sum_to_size(1, 3)

@@ -1,1 +1,1 @@
-"""Other shapes for the same elements: reshaping, expanding, joining, splitting, rearranging."""
+"""Changing shapes: reshaping, expanding, joining, splitting, rearranging."""

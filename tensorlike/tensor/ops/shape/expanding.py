@@ -34,7 +34,7 @@ _reshape = undispatched(reshape)
 
 
 def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Return `size` with -1 replaced by what `shape` has there; RuntimeError when `shape` does not expand to it."""
+    """Return `size` with -1 replaced by the size in `shape`; raise RuntimeError if `shape` does not expand to it."""
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
@@ -65,7 +65,7 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
 def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of this tensor with its dimensions of size 1 expanded, and new ones in front, without copying.
 
-    -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not fit.
+    -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not match.
 
     >>> import tensorlike as tl
     >>> tl.tensor([[1], [2]]).expand(-1, 3)
@@ -113,7 +113,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def _all_of(tensors: tuple[Any, ...], function: str) -> list[Any]:
-    """Return tensors that were passed one by one or as one sequence."""
+    """Return the tensors passed one by one, or as one sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     for position, tensor in enumerate(tensors):
@@ -156,7 +156,7 @@ def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
 
 @primitive(function=False, spread="repeats", linear_in=("input",))
 def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
-    """Return copies of this tensor side by side: `repeats` says how many along each dimension.
+    """Tile this tensor: return `repeats` copies of it side by side along each dimension.
 
     Raises RuntimeError for fewer numbers than dimensions.
 
@@ -200,7 +200,7 @@ def _tiled(input: Any, dims: Any) -> Any:
 
 @composite(guard=False, linear_in=("input",))
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Return copies of `input` side by side; `dims` says how many along the last dimensions, one where it is short.
+    """Return `dims` copies of `input` side by side along its last dimensions, one along the others.
 
     >>> import tensorlike as tl
     >>> tl.tile(tl.tensor([[1, 2]]), (2,))
@@ -213,7 +213,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 @tensor_method(name="tile", composite=False, linear_in=("self",))
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
-    """Return copies of this tensor side by side; `dims` says how many along the last dimensions.
+    """Return `dims` copies of this tensor side by side along its last dimensions.
 
     >>> import tensorlike as tl
     >>> tl.tensor([[1, 2]]).tile(2, 2)
@@ -231,11 +231,11 @@ def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Return `input` with each element along `dim` repeated, all as often or each as often as `repeats` says.
+    """Repeat each element along `dim`, all by one number or each by its own in `repeats`.
 
-    Without `dim` the input is flattened. Given `repeats` alone, it returns the indices, each as often as it says.
-    Raises RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when
-    `output_size` is not the size of the result along `dim`.
+    Without `dim` the input is flattened. Given `repeats` alone, return the indices, each repeated by its number. Raises
+    RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when `output_size`
+    is not the size of the result along `dim`.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).repeat_interleave(2)
@@ -278,7 +278,7 @@ def repeat_interleave(
 
 
 def _sized(indices: Any, output_size: int | None) -> Any:
-    """Return the indices, of which there must be `output_size` where it is given."""
+    """Return the indices after checking their number against `output_size`, if that is given."""
     if output_size is not None and indices.shape[0] != output_size:
         raise RuntimeError(
             f"repeat_interleave(): allocated size does not match required size: output_size is {output_size}, and the "
@@ -289,7 +289,7 @@ def _sized(indices: Any, output_size: int | None) -> Any:
 
 @guarded
 def _repeated(array: Any, size: int, counts: Any) -> Any:
-    """Return the numbers up to `size`, where `array` is, each as often as `counts` says."""
+    """Return the numbers up to `size`, each repeated by its number in `counts`, on the device of `array`."""
     xp = namespace_of(array)
     if not isinstance(counts, int):
         counts = xp.broadcast_to(counts, (size,))
@@ -315,7 +315,7 @@ def _counts(repeats: Any) -> Any:
 
 @composite(guard=False, linear_in=("tensors",))
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return the coordinates of the grid that one-dimensional tensors span, as views with one dimension for each.
+    """Return the coordinates of the grid spanned by one-dimensional tensors, as views with one dimension for each.
 
     `indexing` is "ij", the default, or "xy", which exchanges the first two dimensions. Raises RuntimeError for tensors
     of more than one dimension, or of different dtypes.
@@ -462,7 +462,8 @@ def atleast_3d(tensor: Tensor, /) -> Tensor: ...
 def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 @composite(guard=False, linear_in=("tensors",))
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector lies in the second.
+    """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector becomes the second of the
+    three.
 
     >>> import tensorlike as tl
     >>> tl.atleast_3d(tl.tensor([1, 2])).shape

@@ -1,4 +1,4 @@
-"""Joining tensors, and taking them apart."""
+"""Joining and splitting tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _reshape = undispatched(reshape)
 
 
 def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
-    """Return whether `cat` passes a tensor over: one of shape [0] goes with any others, in PyTorch and so here."""
+    """Return whether `cat` ignores a tensor: one of shape [0] goes with any others, as in PyTorch."""
     return shape == (0,)
 
 
@@ -35,8 +35,8 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
-    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are passed over. Raises ValueError
-    for no tensors at all.
+    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
+    no tensors at all.
 
     >>> import tensorlike as tl
     >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
@@ -48,7 +48,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         try:
             return xp.concatenate(tensors, axis=dim)
         except ValueError:
-            # Not that simple, or wrong: looked at below.
+            # Neither simple nor certainly wrong: handled below.
             pass
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
@@ -80,7 +80,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
-    """Return the parts of a gradient that belong to the tensors joined."""
+    """Split a gradient into those of the joined tensors."""
     where = one_dim(dim, grad._tl_data.ndim)
     start = 0
     pieces = []
@@ -249,7 +249,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return undispatched(_block_diag)(undispatched(atleast_2d)(kept))
 
 
-# -------------------------------------------------------------------------------------------------------- taking apart
+# ----------------------------------------------------------------------------------------------------------- splitting
 
 
 @internal(name="split", several=True, view=True)
@@ -319,7 +319,7 @@ def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
 
 @composite(guard=False, linear_in=("tensor",))
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `tensor` along `dim`: of one size, but for the last, or of given sizes.
+    """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
 
@@ -334,7 +334,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
 @tensor_method(name="split", composite=False, linear_in=("self",))
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of this tensor along `dim`: of one size, but for the last, or of given sizes.
+    """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
     >>> import tensorlike as tl
     >>> tl.arange(5).split([1, 4])
@@ -347,7 +347,7 @@ def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -
 
 @composite(guard=False, method=True, linear_in=("input",))
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the parts of `input` of the given sizes along `dim`.
+    """Split `input` along `dim` into views of the given sizes.
 
     Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
@@ -362,7 +362,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @composite(guard=False, method=True, linear_in=("input",))
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of `input` cut into at most `chunks` parts of one size along `dim`; the last may be smaller.
+    """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
     >>> import tensorlike as tl
     >>> tl.chunk(tl.arange(5), 2)
@@ -385,7 +385,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @primitive(several=True, view=True)
 def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of the slices of `input` along `dim`, which they no longer have.
+    """Remove dimension `dim`; return a tuple of views, one for each index.
 
     Raises IndexError for a tensor without dimensions.
 
@@ -406,7 +406,7 @@ derivatives(unbind, input=lambda grads, dim: undispatched(stack)(grads, dim))
 
 
 def _sections(value: Any, function: str) -> Any:
-    """Return the number of sections, or the list of places to cut at."""
+    """Return the number of sections, or the list of indices to split at."""
     if isinstance(value, TensorBase):
         array = value._tl_data
         if array.ndim > 1:
@@ -433,7 +433,7 @@ def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
     else:
         ends = sections
     starts = [0, *ends]
-    # One view for each part, which may be written to: that is what sets this apart from `split`.
+    # A separate view for each part, so that each may be written to, unlike those of `split`.
     return tuple(
         part(slice_view, tensor, along(dim, slice(start, end)))
         for start, end in zip(starts, [*ends, total], strict=True)
@@ -445,7 +445,7 @@ def tensor_split(
     input: Tensor, indices_or_sections: Tensor | int | Sequence[int] | None = None, dim: int = 0, *,
     indices: Sequence[int] | None = None, sections: int | None = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Return views of `input` cut along `dim` into a number of parts, or at the given indices.
+    """Split `input` along `dim` into a number of views, or at the given indices.
 
     Raises RuntimeError for fewer than one part.
 
@@ -490,7 +490,7 @@ def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tupl
 
 @composite(guard=False, method=True, linear_in=("input",))
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its second dimension (its first, if it has one): evenly, or at given indices.
+    """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> tl.hsplit(tl.arange(4), 2)
@@ -503,7 +503,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 @composite(guard=False, method=True, linear_in=("input",))
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its first dimension: evenly, or at given indices.
+    """Split `input` along its first dimension: evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
@@ -516,7 +516,7 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 @composite(guard=False, method=True, linear_in=("input",))
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Return views of `input` cut along its third dimension: evenly, or at given indices.
+    """Split `input` along its third dimension: evenly, or at given indices.
 
     >>> import tensorlike as tl
     >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]

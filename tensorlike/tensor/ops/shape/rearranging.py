@@ -1,4 +1,4 @@
-"""Parts of a tensor, and its elements in another order: narrowing, windows, flipping, rolling."""
+"""Parts and reorderings of a tensor: narrowing, windows, strided views, flipping, rolling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim
@@ -93,7 +93,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
 @primitive(function=False, view=True)
 def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of the windows of `size` elements, `step` apart, along a dimension; windows are the last dimension.
+    """Return a view of the sliding windows of `size` elements, `step` apart, along a dimension, as a last dimension.
 
     Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
 
@@ -125,15 +125,13 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
 
 @guarded
 def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> Any:
-    """Return the sum of the gradients of all windows that an element is part of."""
+    """Sum, for each element, the gradients of all windows that contain it."""
     if not shape:
         return grad.reshape(())
     where = one_dim(dimension, len(shape))
     count, size = grad._tl_data.shape[where], grad._tl_data.shape[-1]
     xp = namespace_of(grad._tl_data)
     positions = xp.arange(count)[:, None] * step + xp.arange(size)
-    from tensorlike.autograd.base import wrap
-
     windows = grad.movedim(-1, where + 1).flatten(where, where + 1)
     return grad._tl_zeros(shape, grad._tl_data.dtype).index_add(where, wrap(positions.reshape(-1)), windows)
 
@@ -145,7 +143,7 @@ derivatives(
 
 @internal(name="as_strided", view=True)
 def _as_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry, array: Any) -> Tensor:
-    """Return the view `array` of the memory of `input`, which has that layout, by its geometry."""
+    """Return a view of the memory of `input` with the given geometry, which is that of `array`."""
     return array
 
 
@@ -162,10 +160,10 @@ def _storage(array: Any) -> Any:
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Return a view of the memory behind `input` with the given shape, steps between elements, and offset.
+    """Return a view of the memory behind `input` with the given shape, strides and offset.
 
-    Steps and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view would
-    leave the memory.
+    Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
+    would leave the memory.
 
     Types are asked about the function too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -208,7 +206,7 @@ def as_strided(
 def as_strided_(
     self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Make this tensor a view of its memory with the given shape, steps and offset, and return it.
+    """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).as_strided_((2,), (2,))
@@ -223,7 +221,7 @@ def as_strided_(
     return restructure(self, "as_strided_", _as_strided, layout_of(array), geometry_of(view, array), view)
 
 
-# ---------------------------------------------------------------------------------------------------- another order
+# --------------------------------------------------------------------------------------------------- reordering
 
 
 @primitive(spread="dims", linear_in=("input",))
@@ -240,7 +238,7 @@ def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
     where = (dim_tuple(sizes(dims, "flip", "dims"), input.ndim) or ()) if dims else ()
-    # A copy: what walks its memory backwards would not be a tensor that PyTorch has.
+    # A copy: PyTorch has no tensors with negative strides.
     return xp.flip(input, where).copy(order="C")
 
 
@@ -302,7 +300,7 @@ def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
 def roll(
     xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> Tensor:
-    """Return `input` with its elements shifted along the dimensions `dims`, those at the end coming in at the start.
+    """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
     Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
     dimensions differ.
@@ -329,7 +327,7 @@ derivatives(
 
 @primitive(linear_in=("input",))
 def rot90(xp: Any, input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Return `input` turned by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
+    """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 
     Raises RuntimeError unless `dims` names two different dimensions.
 

@@ -1,4 +1,4 @@
-"""Other shapes for the same elements: reshaping, and the order of dimensions."""
+"""Reshaping, and reordering dimensions."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _clone = undispatched(clone)
 
 @tensor_method(composite=False, linear_in=("self",))
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Return this tensor if its elements lie in memory one after the other, else a copy where they do.
+    """Return this tensor if it is contiguous in memory, else a contiguous copy.
 
-    With `memory_format` they lie as that has them.
+    With `memory_format`, contiguous in that format.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2, 3)
@@ -83,7 +83,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
     """Return a shape given as one integer or a sequence of them.
 
-    Raises TypeError when it holds something that is no integer.
+    Raises TypeError for values other than integers.
     """
     if type(size) is tuple:
         for n in size:
@@ -115,7 +115,7 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
 def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 
-    One size may be -1, which stands for what is left. Raises RuntimeError when the sizes do not fit.
+    One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).reshape(2, -1)
@@ -164,7 +164,7 @@ def _view_as_dtype(self: Any, dtype: Any) -> Any:
             raise RuntimeError(
                 f"view(): self.size(-1) must be divisible by {new // old} to view {names}, but got {array.shape[-1]}"
             )
-    # Bits have no gradient: the result shares the memory and its version, and no history.
+    # Reinterpreted bits have no gradient: the result shares memory and version counter, but has no history.
     result = wrap(array.view(wanted))
     result._tl_counter = version_counter(self)
     return result
@@ -180,8 +180,8 @@ def view(self: Tensor, size: Sequence[int]) -> Tensor: ...
 def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None) -> Tensor:
     """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
 
-    One size may be -1, which stands for what is left. Raises RuntimeError when the sizes do not fit, or when no view of
-    that shape exists; `reshape` makes a copy then.
+    One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match, or when no view
+    of that shape exists; `reshape` makes a copy then.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).view(2, -1)
@@ -247,7 +247,7 @@ def _tensor(value: Any, function: str, argument: str = "other", position: int = 
 
 @composite(method=True, guard=False, linear_in=("input",))
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Return `input` with the dimensions from `start_dim` to `end_dim` made one; itself when that changes nothing.
+    """Merge the dimensions from `start_dim` to `end_dim` into one; return `input` itself if that changes nothing.
 
     Raises RuntimeError when `start_dim` comes after `end_dim`.
 
@@ -277,7 +277,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
-    Raises RuntimeError when they do not multiply up to the size of the dimension.
+    Raises RuntimeError unless their product is the size of the dimension.
 
     Types are asked about the method too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
@@ -501,7 +501,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 @composite(method=True, guard=False, aliases=("moveaxis",), linear_in=("input",))
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
-    """Return a view of `input` with the dimensions `source` moved to the places `destination`, the others in order.
+    """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
 
     Raises RuntimeError when the two differ in length or name a dimension twice.
 
@@ -531,7 +531,7 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
 
 
 def _squeezed(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
-    """Return which dimensions `squeeze` takes away."""
+    """Return the dimensions that `squeeze` removes."""
     if dim is None:
         return tuple(i for i, n in enumerate(shape) if n == 1)
     if isinstance(dim, (tuple, list)) and not dim:
@@ -541,7 +541,7 @@ def _squeezed(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 @primitive(view=True)
 def squeeze(xp: Any, input: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
-    """Return a view of `input` without its dimensions of size 1, or without those of them that `dim` names.
+    """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
 
     >>> import tensorlike as tl
     >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape

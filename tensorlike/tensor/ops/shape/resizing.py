@@ -1,4 +1,4 @@
-"""Shapes changed, slices undone, dimensions indexed by number: what PyTorch keeps for older code and its compiler."""
+"""Functions that PyTorch keeps for older code and its compiler: `resize`, `slice_inverse`, `index` and others."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 def slice_inverse(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """Return the view on the memory of `input` that lies in it as `src` lies in its own: what a slice was taken from.
+    """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
 
-    `dim`, `start`, `end` and `step` say which slice it was, and change nothing. Raises RuntimeError when the memory of
+    `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
     `input` is too small.
 
     >>> import tensorlike as tl
@@ -114,9 +114,10 @@ def slice_inverse(
 
 @tensor_method
 def index(self: Tensor, positions: int | Sequence[int], dims: Indices) -> Tensor:
-    """Return `self[...]` with the indices `dims` at the dimensions `positions`, and everything of the others.
+    """Return `self[...]` with the indices `dims` at the dimensions `positions`, and full slices at the others.
 
-    Both are one or as many: raises TypeError when they differ in length, IndexError when a position is out of range.
+    Each is one value or a sequence: raises TypeError when they differ in length, IndexError when a position is out of
+    range.
 
     >>> import tensorlike as tl
     >>> tl.arange(6).reshape(2, 3).index(1, 2)

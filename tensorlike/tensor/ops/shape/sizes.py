@@ -1,4 +1,4 @@
-"""How large a tensor is, answered in Python values."""
+"""The size of a tensor, as Python values."""
 
 from __future__ import annotations
 

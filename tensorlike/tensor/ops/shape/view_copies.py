@@ -1,4 +1,4 @@
-"""Copies of what views show: the same elements in memory of their own."""
+"""Copying forms of view operations: the same elements in their own memory."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int)
 
 @composite
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of the elements of `input`, in memory of its own.
+    """Return a copy of the elements of `input`, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.alias_copy(tl.ones(2))
@@ -52,9 +52,9 @@ def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return a copy of what `as_strided` shows, in memory of its own.
+    """Return a copy of the result of `as_strided`, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.as_strided_copy(tl.arange(4), (2,), (2,))
@@ -67,9 +67,9 @@ def as_strided_copy(
 
 @composite
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of a diagonal, in memory of its own.
+    """Return a copy of a diagonal, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.diagonal_copy(tl.eye(2))
@@ -82,9 +82,9 @@ def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, 
 
 @composite
 def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None) -> Tensor:
-    """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in memory of its own.
+    """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.expand_copy(tl.ones(1), (3,))
@@ -97,9 +97,9 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, o
 
 @composite
 def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of `input` with its dimensions in another order, in memory of its own.
+    """Return a copy of `input` with its dimensions in another order, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.permute_copy(tl.ones(1, 2), (1, 0))
@@ -113,9 +113,9 @@ def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = Non
 
 @composite
 def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of the slice at `index` along `dim`, in memory of its own.
+    """Return a copy of the slice at `index` along `dim`, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.select_copy(tl.arange(3), 0, 1)
@@ -131,9 +131,9 @@ def slice_copy(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in memory of its own.
+    """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.slice_copy(tl.arange(5), 0, 1, 4, 2)
@@ -146,9 +146,9 @@ def slice_copy(
 
 @composite
 def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of `input` without its dimensions of size 1, in memory of its own.
+    """Return a copy of `input` without its dimensions of size 1, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.squeeze_copy(tl.ones(1, 2))
@@ -161,9 +161,9 @@ def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out
 
 @composite
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of the transpose of a matrix, in memory of its own.
+    """Return a copy of the transpose of a matrix, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.t_copy(tl.ones(1, 2))
@@ -177,9 +177,9 @@ def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @composite
 def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of `input` with two dimensions swapped, in memory of its own.
+    """Return a copy of `input` with two dimensions swapped, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.transpose_copy(tl.ones(1, 2), 0, 1)
@@ -193,9 +193,9 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = 
 
 @composite
 def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of the windows that `unfold` shows, in memory of its own.
+    """Return a copy of the windows that `unfold` returns, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.unfold_copy(tl.arange(4), 0, 2, 1)
@@ -210,9 +210,9 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Ten
 
 @composite
 def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of `input` with a dimension of size 1 put in, in memory of its own.
+    """Return a copy of `input` with a dimension of size 1 inserted, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.unsqueeze_copy(tl.ones(2), 0)
@@ -225,9 +225,9 @@ def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Ten
 
 @composite
 def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of the elements of `input` in the shape `size`, in memory of its own.
+    """Return a copy of the elements of `input` in the shape `size`, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.view_copy(tl.arange(4), (2, 2))
@@ -241,9 +241,9 @@ def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) 
 
 @composite
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of complex elements as pairs of their parts, in memory of its own.
+    """Return a copy of complex elements as pairs of their parts, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.view_as_real_copy(tl.tensor([1 + 2j]))
@@ -256,9 +256,9 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @composite
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of pairs of parts as complex elements, in memory of its own.
+    """Return a copy of pairs of parts as complex elements, in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.view_as_complex_copy(tl.tensor([[1.0, 2.0]]))
@@ -271,9 +271,9 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @composite
 def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return copies of the parts that `split` returns, each in memory of its own.
+    """Return copies of the parts that `split` returns, each in its own memory.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.split_copy(tl.arange(3), 2)
@@ -298,9 +298,9 @@ def _copied_each(name: str, shown: Any, out: Any, input: Any) -> Any:
 def split_with_sizes_copy(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
-    """Return copies of the parts of the given sizes along `dim`, each in memory of its own, or in that of `out`.
+    """Return copies of the parts of the given sizes along `dim`, each in its own memory, or in that of `out`.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.split_with_sizes_copy(tl.arange(3), [1, 2])
@@ -314,9 +314,9 @@ def split_with_sizes_copy(
 
 @composite
 def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, ...]:
-    """Return copies of the slices along `dim`, each in memory of its own, or in that of `out`.
+    """Return copies of the slices along `dim`, each in its own memory, or in that of `out`.
 
-    Raises what the function without `_copy` raises.
+    Raises the errors of the function without `_copy`.
 
     >>> import tensorlike as tl
     >>> tl.unbind_copy(tl.arange(2))

@@ -1,4 +1,4 @@
-"""Functions that `tensorlike.special` has under a signature of its own."""
+"""Functions with another signature in `tensorlike.special`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 @composite(namespace="tensorlike.special")
 def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
-    """Return the exponentials along `dim`, divided by their sum.
+    """Return the softmax along `dim`: exponentials divided by their sum.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 

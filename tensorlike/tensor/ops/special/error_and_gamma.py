@@ -16,14 +16,14 @@ _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
 def compute(name: str, *arguments: Any) -> Any:
-    """Run one of SciPy's functions; the last argument is the array whose dtype the result has."""
+    """Run one of SciPy's functions; the result has the dtype of the last argument, an array."""
     array = arguments[-1]
     return getattr(special(array), name)(*arguments).astype(array.dtype, copy=False)
 
 
 @pointwise(None, promotion="real float", aliases=("special.erf",))
 def erf(xp: Any, input: Tensor) -> Tensor:
-    """Return the error function of each element: twice the normal integral from 0, from -1 to 1.
+    """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
@@ -41,7 +41,7 @@ derivatives(erf, input=lambda grad, input: _TWO_BY_ROOT_PI * (-(input * input)).
 
 @pointwise(None, promotion="real float", aliases=("special.erfc",))
 def erfc(xp: Any, input: Tensor) -> Tensor:
-    """Return 1 less the error function of each element, exact where that is close to 1.
+    """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
@@ -87,7 +87,7 @@ def lgamma(xp: Any, input: Tensor) -> Tensor:
 
     Same as PyTorch's function of that name.
     """
-    # SciPy has -inf at -inf, where the poles accumulate; PyTorch and C have inf.
+    # At -inf, where the poles accumulate, SciPy returns -inf, PyTorch and C inf.
     return compute("gammaln", xp.where(xp.isinf(input), xp.absolute(input), input))
 
 
@@ -140,7 +140,7 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
         # (-1)^(n + 1) n! zeta(n + 1, input)
         factor = math.factorial(order) if order % 2 else -math.factorial(order)
         return xp.multiply(compute("zeta", order + 1.0, input), input.dtype.type(factor))
-    # What zeta lacks for negative numbers, the trigamma function mirrors.
+    # SciPy's zeta is not defined for negative numbers: the trigamma function has a reflection formula.
     reflected = xp.less(input, 0.5)
     result = compute("zeta", 2.0, xp.where(reflected, xp.subtract(1, input), input))
     sine = xp.sin(xp.multiply(input, input.dtype.type(math.pi)))

@@ -19,15 +19,15 @@ _LARGEST_HERMITE = {2: 128, 4: 128, 8: 512}
 
 
 def _degree(xp: Any, n: Any) -> Any:
-    """Return the degree as an integer: -1 for NaN and what is beyond 64 bits, as where PyTorch converts it."""
+    """Return the degree as an integer: -1 for NaN and numbers beyond 64 bits, as PyTorch's conversion has it."""
     n = n.astype("float64")
     within = xp.logical_and(xp.greater(n, -1.0), xp.less(n, 2.0**63))
-    # Clipped to what the difference of two degrees does not take out of the range of integers.
+    # Clipped, so that the difference of two degrees does not overflow.
     return xp.minimum(xp.trunc(xp.where(within, n, -1.0)), 2.0**62).astype("int64")
 
 
 def _steps(xp: Any, name: str, input: Any, degree: Any) -> Any:
-    """Return a polynomial of SciPy's in double precision; 0 for a negative degree."""
+    """Compute a polynomial by SciPy in double precision; 0 for a negative degree."""
     result = getattr(special(input), name)(xp.maximum(degree, 0), input.astype("float64"))
     return xp.where(xp.less(degree, 0), 0.0, result)
 
@@ -69,7 +69,7 @@ def _second_closed(xp: Any, x: Any, degree: Any) -> Any:
     angle = xp.arccos(xp.clip(x, -1, 1))
     growth = xp.arccosh(xp.maximum(xp.abs(x), 1))
     sign = _sign(xp, x, degree)
-    # At 1 and -1 both forms are 0 / 0, and the limit is the degree and one.
+    # At 1 and -1 both forms are 0 / 0, with the limit degree + 1.
     inside = xp.where(xp.equal(xp.abs(x), 1), sign * count, xp.sin(count * angle) / xp.sin(angle))
     return xp.where(xp.less_equal(xp.abs(x), 1), inside, sign * xp.sinh(count * growth) / xp.sinh(growth))
 
@@ -108,7 +108,7 @@ def _second(xp: Any, input: Any, n: Any) -> Any:
     return _evaluate(xp, "eval_chebyu", _second_closed, input, n)
 
 
-# Those of the third and fourth kind are differences and sums of two of the second.
+# Polynomials of the third and fourth kind are differences and sums of two of the second.
 def _third(xp: Any, input: Any, n: Any) -> Any:
     return xp.subtract(_second(xp, input, n), _second(xp, input, _degree(xp, n) - 1))
 

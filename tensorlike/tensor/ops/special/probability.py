@@ -21,7 +21,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 @pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
 def ndtr(xp: Any, input: Tensor) -> Tensor:
-    """Return the probability that a standard normal variable is at most as large as each element.
+    """Return the standard normal distribution function of each element.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
@@ -39,9 +39,9 @@ derivatives(ndtr, input=lambda grad, input: grad * (input * input * -0.5).exp() 
 
 @pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
 def ndtri(xp: Any, input: Tensor) -> Tensor:
-    """Return the number that a standard normal variable exceeds with the probability 1 less each element.
+    """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
 
-    Integers give the default floating-point dtype; what is no probability gives nan. Raises NotImplementedError for
+    Integers give the default floating-point dtype; elements outside [0, 1] give nan. Raises NotImplementedError for
     complex elements. Needs SciPy.
 
     >>> import tensorlike as tl
@@ -133,7 +133,7 @@ def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 def _xlog1py_backward(grad: Any, input: Any, other: Any) -> Any:
     product = xlog1py(grad, other)
-    # Where `input` is 0 and the logarithm has no value, the result is 0 all around.
+    # Where `input` is 0 and the logarithm is undefined, the result is constant 0.
     if isinstance(other, (int, float)):
         return product if other > -1 else product.where(input != 0, 0)
     return product.where(((input == 0) & (other <= -1)).logical_not(), 0)
@@ -152,8 +152,8 @@ def _underivable(name: str) -> NoReturn:
 def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
 
-    Integers give the default floating-point dtype. `input` is greater than 1, or the result nan; only `other` has a
-    derivative. Raises NotImplementedError for complex elements. Needs SciPy.
+    Integers give the default floating-point dtype. The result is nan unless `input` is greater than 1; only `other` has
+    a derivative. Raises NotImplementedError for complex elements. Needs SciPy.
 
     >>> import tensorlike as tl
     >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
@@ -179,8 +179,8 @@ def _igamma_backward(grad: Any, input: Any, other: Any) -> Any:
 def igamma(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
-    Neither may be negative, or the result is nan; only `other` has a derivative. Raises NotImplementedError unless both
-    are floating-point. Needs SciPy.
+    The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
+    floating-point. Needs SciPy.
 
     >>> import tensorlike as tl
     >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
@@ -198,8 +198,8 @@ derivatives(igamma, input=lambda grad: _underivable("igamma: input"), other=_iga
 def igammac(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
-    Neither may be negative, or the result is nan; only `other` has a derivative. Raises NotImplementedError unless both
-    are floating-point. Needs SciPy.
+    The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
+    floating-point. Needs SciPy.
 
     >>> import tensorlike as tl
     >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
@@ -234,7 +234,7 @@ def _mvlgamma_backward(grad: Any, input: Any, p: int) -> Any:
     return grad * total
 
 
-# A boolean tensor is refused, so that the promotion comes after that.
+# Check before promoting: boolean tensors raise.
 @pointwise(None, promotion="quotient", aliases=("special.multigammaln",))
 def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.

@@ -89,7 +89,7 @@ def _fmod(make: Make) -> Iterator[SampleInput]:
     reason="PyTorch gives it no derivative: its backward pass raises",
 )
 def _floor_divide(make: Make) -> Iterator[SampleInput]:
-    # Without requires_grad, which no backward pass would follow.
+    # Without requires_grad: there is no backward pass.
     constant = Make(str(make.dtype))
     yield from pairs(constant, first=(1, None), second=(1, 3))
     yield from with_numbers(constant, 2, 2.5)

@@ -1,4 +1,4 @@
-"""Samples of what combines several steps of arithmetic."""
+"""Samples of fused arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of comparisons, and of questions about elements."""
+"""Samples of comparisons, and of tests for nan and infinity."""
 
 from __future__ import annotations
 

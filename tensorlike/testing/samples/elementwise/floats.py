@@ -1,4 +1,4 @@
-"""Samples of floating-point numbers taken apart or made finite."""
+"""Samples of `frexp`, `nextafter` and `nan_to_num`."""
 
 from __future__ import annotations
 

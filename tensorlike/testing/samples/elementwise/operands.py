@@ -1,4 +1,4 @@
-"""What the samples of elementwise functions share: the shapes that one or two operands come in."""
+"""Shared by the samples of elementwise functions: shapes of one or two operands."""
 
 from __future__ import annotations
 

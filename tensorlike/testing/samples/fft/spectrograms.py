@@ -1,4 +1,4 @@
-"""Samples of the transforms of signals piece by piece."""
+"""Samples of short-time Fourier transforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of copies where others make views."""
+"""Samples of the copying forms of view operations."""
 
 from __future__ import annotations
 

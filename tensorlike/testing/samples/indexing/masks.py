@@ -1,4 +1,4 @@
-"""Samples of masks, and of where elements are."""
+"""Samples of masks, and of finding elements."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def well_conditioned(make: Make, *shape: int, requires_grad: bool | None = None)
 
 
 def spread(make: Make, *shape: int, requires_grad: bool | None = None) -> Any:
-    """Return matrices whose singular values, and eigenvalues, lie well apart."""
+    """Return matrices with well separated singular values and eigenvalues."""
     tensor = make(*shape, low=-0.5, high=0.5, requires_grad=False)
     places = range(min(shape[-2:]))
     tensor._tl_data[..., places, places] += [2.0 * (place + 1) for place in places]
@@ -33,7 +33,7 @@ def spread(make: Make, *shape: int, requires_grad: bool | None = None) -> Any:
 
 
 def hermitian(make: Make, *shape: int, positive: bool = False) -> Any:
-    """Return Hermitian matrices whose eigenvalues lie well apart, all of them positive if asked for."""
+    """Return Hermitian matrices with well separated eigenvalues, all positive if asked for."""
     tensor = spread(make, *shape, requires_grad=False)
     array = tensor._tl_data
     array[...] = (array + np.swapaxes(array, -1, -2).conj()) / 2

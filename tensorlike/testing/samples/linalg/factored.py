@@ -1,4 +1,4 @@
-"""Samples of reflections, indefinite factors, and decompositions by iteration and chance."""
+"""Samples of Householder reflections, LDL factors, and iterative and randomised decompositions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of products of matrices and vectors, and of what is made of them."""
+"""Samples of products of matrices and vectors, and of composed products."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _(make: Make) -> Iterator[SampleInput]:
 
 
 def _sum_of_products(input: np.ndarray, first: np.ndarray, second: np.ndarray, beta: complex = 1, alpha: complex = 1):  # type: ignore[no-untyped-def]
-    # What is multiplied by zero is not read.
+    # With `beta` 0 `input` is not read.
     found = alpha * (first @ second)
     return found if beta == 0 else beta * input + found
 

@@ -112,7 +112,7 @@ def _pinverse(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(spread(make, 2, 3), 1e-3)
 
 
-# Each of PyTorch's drivers takes another way.
+# PyTorch's drivers use different algorithms.
 @samples("tensorlike.linalg.lstsq", dtypes=INEXACT)
 def _lstsq(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(spread(make, 4, 2), make(4, 3))

@@ -1,4 +1,4 @@
-"""Samples of what changes dtypes and takes tensors to Python and NumPy."""
+"""Samples of conversions to other dtypes, and to Python and NumPy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     dtypes=ALL,
 )
 def _(make: Make) -> Iterator[SampleInput]:
-    # What negative numbers become in an unsigned dtype is undefined in C.
+    # Converting negative numbers to an unsigned dtype is undefined in C.
     yield SampleInput(make(2, 3, low=0, high=3))
     yield SampleInput(make(low=0, high=3))
 

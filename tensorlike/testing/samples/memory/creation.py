@@ -1,4 +1,4 @@
-"""Samples of what makes a tensor like another one."""
+"""Samples of creating tensors like another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of what happens to a tensor itself."""
+"""Samples of in-place operations."""
 
 from __future__ import annotations
 

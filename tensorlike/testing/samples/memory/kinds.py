@@ -1,4 +1,4 @@
-"""Samples of questions about a whole tensor."""
+"""Samples of predicates on dtypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of questions about where tensors lie."""
+"""Samples of detaching, and of queries of devices and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of the questions about types."""
+"""Samples of the queries of types."""
 
 from __future__ import annotations
 

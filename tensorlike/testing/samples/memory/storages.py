@@ -1,4 +1,4 @@
-"""Samples of what asks about the memory of tensors, or writes to it what a Python function returns."""
+"""Samples of queries of memory, and of writing the results of a Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of `nn.init`, whose functions fill the tensor they are given."""
+"""Samples of `nn.init`."""
 
 from __future__ import annotations
 

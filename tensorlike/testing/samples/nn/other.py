@@ -63,7 +63,7 @@ def _embedding(make: Make) -> Iterator[SampleInput]:
     if not make.requires_grad:
         # With gradients that are not the derivative: see the tests.
         yield SampleInput(make.integers(2, 5, high=4), _rows(make), 2, scale_grad_by_freq=True)
-        # The limit is above every norm: what is shortened is shortened in place.
+        # The limit is above every norm, since rows would be scaled in place.
         yield SampleInput(make.integers(5, high=4), _rows(make), max_norm=100.0, norm_type=1.0)
         yield SampleInput(make.integers(5, high=4), _rows(make), sparse=True)
 

@@ -1,4 +1,4 @@
-"""Samples of recurrent layers and cells, and of attention with several heads."""
+"""Samples of recurrent layers and cells, and of multi-head attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of grids, of windows at random places, of losses of sequences, and of convolutions of other forms."""
+"""Samples of grids, of fractional pooling, of the CTC loss, and of convolutions of other forms."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _log_probs(make: Make, *shape: int) -> Any:
     return make(*shape).log_softmax(-1)
 
 
-# The gradient is right behind a log_softmax only, and PyTorch has no second one.
+# The gradient is right only after a log_softmax, and PyTorch has no second one.
 @samples(
     f"{_F}.ctc_loss", gradcheck=False, tolerance=1e-5,
     reason="the gradient is that of log-probabilities that log_softmax returned: see the tests",
@@ -119,7 +119,7 @@ def _linear_cross_entropy(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2), make(3, 2), make.integers(), label_smoothing=0.2)
     yield SampleInput(make(4, 2), make(3, 2), make(4, 3, low=0, high=1), reduction="none")
     if not make.requires_grad:
-        # In pieces, which are differentiated once.
+        # In chunks, which can be differentiated only once.
         yield SampleInput(
             make(4, 2), make(3, 2), make.integers(4), options=LinearCrossEntropyOptions(), name="not in PyTorch's words"
         )

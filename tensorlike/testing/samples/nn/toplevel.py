@@ -1,4 +1,4 @@
-"""Samples of what neural networks are made of, as `tensorlike` itself has it."""
+"""Samples of functions of neural networks in the namespace `tensorlike`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of what draws random numbers."""
+"""Samples of random sampling."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _(make: Make) -> Iterator[SampleInput]:
 @samples("tensorlike.normal", dtypes=_CONTINUOUS, gradcheck=False, deterministic=False, reason=_RANDOM)
 def _(make: Make) -> Iterator[SampleInput]:
     real = {"complex64": "float32", "complex128": "float64"}.get(str(make.dtype), str(make.dtype))
-    # PyTorch refuses to differentiate what is drawn of complex numbers.
+    # PyTorch refuses to differentiate complex random sampling.
     live = make.requires_grad and make.dtype.kind != "c"
     mean = make(2, 3, requires_grad=live)
     yield SampleInput(mean, 2.0)

@@ -13,7 +13,7 @@ _NUMBERS = (*FLOATING, *COMPLEX, "int32", "int64")
 
 
 def _wide(make: Make) -> Any:
-    """Return the widest dtype of the kind that sums of the samples' dtype have."""
+    """Return the widest dtype of the kind of sums of the samples' dtype."""
     from tensorlike import complex128, float64
 
     return complex128 if make.dtype.kind == "c" else float64
@@ -26,7 +26,7 @@ def _mask(*values: Any) -> Any:
 
 
 def _some() -> Any:
-    """Return a mask of (2, 3) that leaves something of each row and column."""
+    """Return a mask of (2, 3) with a True in each row and column."""
     return _mask([True, False, True], [True, True, False])
 
 
@@ -133,7 +133,7 @@ def _scans(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.masked.softmax", "tensorlike.masked.softmin", "tensorlike.masked.log_softmax")
 def _softmax(make: Make) -> Iterator[SampleInput]:
-    # The logarithm of nothing is -inf, and differences of it are NaN: the masks of those leave everything.
+    # The logarithm of an empty sum is -inf, and differences of it are NaN: these masks select everything.
     yield SampleInput(make(2, 3), 1)
     yield SampleInput(make(2, 3), 0, mask=_some() | True)
     yield SampleInput(make(0, 3), 0)

@@ -1,4 +1,4 @@
-"""Samples of norms, and of norms held below a bound."""
+"""Samples of norms, and of renormalization."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def _segment_reduce(make: Make) -> Iterator[SampleInput]:
 
     offsets = tensor([0, 2, 2, 5])
     for reduce in ("sum", "mean", "max", "min", "prod"):
-        # Of nothing some are infinite or NaN, and differences of it NaN.
+        # Some reductions of empty segments are infinite or NaN, and their differences NaN.
         lengths = tensor([2, 0, 3] if reduce in ("sum", "prod") or not make.requires_grad else [2, 3])
         # Second derivatives of products are wrong where a factor is zero, as those of scatter_reduce are.
         data = make.distinct if reduce != "prod" else functools.partial(make, low=0.5)

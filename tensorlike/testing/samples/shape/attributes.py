@@ -1,4 +1,4 @@
-"""Samples of what asks a tensor for its shape and its place in memory."""
+"""Samples of queries of a tensor's shape and layout."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.Tensor.is_contiguous", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    # Test harnesses change the memory layout of operands; what has at most one element is contiguous in any.
+    # Test harnesses change the memory layout of operands; a tensor of at most one element is contiguous in any.
     yield SampleInput(make())
     yield SampleInput(make(1, 1))
     yield SampleInput(make(2, 0))

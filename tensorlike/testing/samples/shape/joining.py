@@ -1,4 +1,4 @@
-"""Samples of joining tensors and of taking them apart."""
+"""Samples of joining and splitting tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of parts of tensors, and of elements in another order."""
+"""Samples of parts and reorderings of tensors."""
 
 from __future__ import annotations
 

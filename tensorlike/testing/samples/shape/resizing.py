@@ -1,4 +1,4 @@
-"""Samples of changed shapes, of slices undone, and of dimensions indexed by number."""
+"""Samples of `resize`, `slice_inverse` and `index`."""
 
 from __future__ import annotations
 

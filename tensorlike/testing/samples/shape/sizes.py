@@ -1,4 +1,4 @@
-"""Samples of questions about sizes."""
+"""Samples of queries of sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of copies of what views show."""
+"""Samples of the copying forms of view operations."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _view_as_real_copy(make: Make) -> Iterator[SampleInput]:
     "tensorlike.view_as_complex_copy", dtypes=FLOATING, gradcheck=False, reason="PyTorch does not differentiate it"
 )
 def _view_as_complex_copy(make: Make) -> Iterator[SampleInput]:
-    # PyTorch refuses to differentiate what has a complex result.
+    # PyTorch refuses to differentiate functions with a complex result.
     yield SampleInput(make(3, 2, requires_grad=False))
 
 

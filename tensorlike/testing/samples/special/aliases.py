@@ -1,4 +1,4 @@
-"""Samples of what `tensorlike.special` has under a signature of its own."""
+"""Samples of functions with another signature in `tensorlike.special`."""
 
 from __future__ import annotations
 

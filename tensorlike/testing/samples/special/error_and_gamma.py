@@ -27,7 +27,7 @@ def _lgamma(make: Make) -> Iterator[SampleInput]:
     yield from singles(make, 0.3, 4)
 
 
-# PyTorch's trigamma function is good for nine digits.
+# PyTorch's trigamma function is accurate to nine digits.
 @samples("tensorlike.polygamma", dtypes=_REAL, tolerance=2e-5)
 def _polygamma(make: Make) -> Iterator[SampleInput]:
     for n in (0, 1, 2, 3):
