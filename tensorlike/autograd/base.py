@@ -18,9 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tensorlike.dispatch.provided import Provided
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__ = [
     "PROVIDED",
@@ -125,13 +128,13 @@ def new_tensor_source(name: str, array: str, kind: str = "Tensor") -> list[str]:
     ]
 
 
-def wrap(array: Any) -> Any:
+def wrap(array: Any) -> Tensor:
     """Return a plain tensor around `array`."""
     tensor: Any = _new(TensorBase._tl_plain)
     tensor._tl_data = array
     tensor._tl_tracked = False
     tensor._tl_edge = tensor._tl_counter = tensor._tl_meta = None
-    return tensor
+    return tensor  # type: ignore[no-any-return]
 
 
 def wrap_as(cls: type, array: Any) -> Any:

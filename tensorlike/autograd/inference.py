@@ -1,6 +1,6 @@
 """Inference tensors: made in `inference_mode`, and outside of it neither writable nor saved for backward.
 
-# Note [Marking costs nobody else] The code that makes a result does not test for inference mode. While it is on, a mode
+# Note [Marking inference tensors] The code that makes a result does not test for inference mode. While it is on, a mode
 # of our own is on the stack and marks the results of calls. A marked tensor has a version counter of its own kind,
 # which raises when it is read outside, so that saving needs no test either.
 """
@@ -19,7 +19,7 @@ __all__ = ["InferenceCounter", "InferenceMarker", "refuse_write"]
 
 
 class InferenceCounter(list[int]):
-    """The version counter of an inference tensor: see Note [Marking costs nobody else]."""
+    """The version counter of an inference tensor: see Note [Marking inference tensors]."""
 
     __slots__ = ()
 

@@ -29,7 +29,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .deferred import materialize
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
@@ -51,6 +51,8 @@ __all__ = [
     "undispatched",
     "written",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].
 Mutates = Mapping[str, str | None]
@@ -421,10 +423,9 @@ def operation_of(function: Any) -> Operation:
     return form.operation
 
 
-def undispatched(function: Any) -> Callable[..., Any]:
+def undispatched(function: F) -> F:
     """Return the implementation of a public function, for calls without dispatch by code that was dispatched itself."""
-    implementation: Callable[..., Any] = function._form.implementation
-    return implementation
+    return function._form.implementation  # type: ignore[attr-defined, no-any-return]
 
 
 def form_of(function: Any) -> Form | None:

@@ -92,7 +92,7 @@ def check_signature(caller: str, function: Any, implementation: Callable[..., An
     wanted = _parameters(function)
     try:
         given = list(inspect.signature(implementation).parameters.values())
-    except (TypeError, ValueError):  # Written in C, with no signature to be had.
+    except (TypeError, ValueError):  # Written in C, without a signature.
         return
     if wanted is None:
         return

@@ -66,7 +66,9 @@ def _transfer(self: Any, device: Any) -> Any:
 TensorType._tl_transfer = _transfer  # type: ignore[attr-defined]
 
 
-def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any = None, name: str = "to") -> Any:
+def _converted(
+    self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any = None, name: str = "to"
+) -> TensorType:
     result = self
     if device is not None:
         where = as_device(device, "to")
@@ -81,10 +83,10 @@ def _converted(self: Any, dtype: Any, device: Any, copy: bool, memory_format: An
             result = result._tl_cast(wanted)
     order = format_name(memory_format, name)
     if order not in (None, "preserve_format") and not is_arranged(result._tl_data, order):
-        return result.clone(memory_format=memory_format)
+        return result.clone(memory_format=memory_format)  # type: ignore[no-any-return]
     if copy and result is self:
         result = self.clone()
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 @overload

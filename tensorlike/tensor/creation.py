@@ -218,7 +218,7 @@ def eye(
     array = np.eye(*shape, dtype=wanted_dtype("eye", dtype, out) or default_float())
     if out is not None:
         return _written("eye", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "eye"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "eye"), requires_grad)
 
 
 def _number(value: Any, function: str, argument: str) -> Any:
@@ -301,7 +301,7 @@ def arange(
     array = _range(first, last, by, wanted)
     if out is not None:
         return _written("arange", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "arange"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "arange"), requires_grad)
 
 
 @factory
@@ -328,7 +328,7 @@ def linspace(
     array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
     if out is not None:
         return _written("linspace", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "linspace"), requires_grad)  # type: ignore[no-any-return]
+    return finish(placed(array, device, "linspace"), requires_grad)
 
 
 # ----------------------------------------------------------------------------------------------------- like another
@@ -434,7 +434,7 @@ def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
     The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` is
     another tensor on the memory of y. Raises TypeError for other data and for a tensor of another dtype.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
@@ -465,7 +465,7 @@ def new_zeros(
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape `size`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_zeros(2)
@@ -485,7 +485,7 @@ def new_ones(
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape `size`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_ones(2)
@@ -505,7 +505,7 @@ def new_empty(
 ) -> Tensor:  # fmt: skip
     """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_empty(2, 0).shape
@@ -525,7 +525,7 @@ def new_full(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_full((2,), 7)
@@ -544,7 +544,7 @@ def new_tensor(
 ) -> Tensor:  # fmt: skip
     """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5.0]).new_tensor([1, 2])

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def finish(array: Any, requires_grad: Any) -> Any:
+def finish(array: Any, requires_grad: Any) -> Tensor:
     result = wrap(array)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):
@@ -262,10 +262,10 @@ def tensor(
     """
     array = array_from(data, dtype, "tensor")
     if device is None and not isinstance(array, np.ndarray):
-        return finish(array, requires_grad)  # type: ignore[no-any-return]
+        return finish(array, requires_grad)
     if isinstance(array, np.ndarray):
-        return finish(placed(array, device, "tensor"), requires_grad)  # type: ignore[no-any-return]
-    return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[no-any-return, arg-type]
+        return finish(placed(array, device, "tensor"), requires_grad)
+    return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[arg-type]
 
 
 @factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
@@ -286,7 +286,7 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
     if isinstance(data, np.ndarray):
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype, "as_tensor")
         array = _shared(data, "as_tensor") if data.dtype == wanted else data.astype(wanted)
-        return wrap(placed(array, device, "as_tensor"))  # type: ignore[no-any-return]
+        return wrap(placed(array, device, "as_tensor"))
     if _is_device_array(data):
         dtype_of(data.dtype)
         return as_tensor(wrap(data), dtype, device)
@@ -311,7 +311,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"from_numpy(): expected np.ndarray (got {type(ndarray).__name__})")
-    return wrap(_shared(ndarray, "from_numpy"))  # type: ignore[no-any-return]
+    return wrap(_shared(ndarray, "from_numpy"))
 
 
 _NOT_WRITABLE = (
@@ -444,7 +444,7 @@ def frombuffer(
     if not memory.flags.writeable:
         warnings.warn(_NOT_WRITABLE.format(what="buffer"), UserWarning, stacklevel=outside_stacklevel())
     found = memory[offset : offset + count * width].view(wanted)
-    return finish(found, requires_grad)  # type: ignore[no-any-return]
+    return finish(found, requires_grad)
 
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:

@@ -222,7 +222,7 @@ class Generator:
 
         Same as PyTorch's method of that name.
         """
-        return wrap(np.frombuffer(self._packed(), np.uint8).copy())  # type: ignore[no-any-return]
+        return wrap(np.frombuffer(self._packed(), np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Restore a state returned by `get_state`, and return the generator.

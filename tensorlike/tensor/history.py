@@ -250,7 +250,7 @@ def install(method: Decorator) -> None:
 
         Same as PyTorch's method of that name.
         """
-        return detached(self)  # type: ignore[no-any-return]
+        return detached(self)
 
     @method(composite=False, differentiable=False)
     def detach_(self: Any) -> Any:

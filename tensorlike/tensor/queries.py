@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd.base import TensorBase
 
@@ -11,7 +11,10 @@ from .declare import composite, factory
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
 from .runtime import is_number, wrong_type
-from .types import Number, Tensor
+from .types import Number
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__: list[str] = []
 
@@ -97,7 +100,7 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
     """Return the dtype of an arithmetic operation on two tensors or numbers.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.result_type(tl.tensor([1, 2]), 1.0)

@@ -38,7 +38,7 @@ class Tensor(TensorBase, TensorMethods):
     Source: PyTorch's class of that name.
     """
 
-    # Results are made with object.__new__(Tensor), which runs neither of these.
+    # Results are made with object.__new__(Tensor), without calling these.
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         from .from_data import legacy_tensor
 

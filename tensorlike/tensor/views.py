@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 import weakref
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 __all__ = [
     "CopySlices", "Geometry", "check_inplace", "check_overlap", "check_partial_overlap", "check_shared", "geometry_of",
@@ -156,7 +159,7 @@ def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> An
     return base
 
 
-def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
+def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Tensor:
     """Return a tensor around `array`, a view of the memory of `source`, that knows its base."""
     of_source = source._tl_meta
     base: Any = None if of_source is None else of_source.view_base
@@ -183,7 +186,7 @@ def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Any:
         refuses = UNDER_INFERENCE if inference_enabled() else UNDER_NO_GRAD
     if refuses is not None:
         meta.view_refuses = refuses
-    return tensor
+    return tensor  # type: ignore[no-any-return]
 
 
 class AsStridedBackward0(Node):
@@ -462,7 +465,7 @@ def _retain_anew(tensor: Any, former: Any) -> None:
     retain(tensor)
 
 
-def detached(tensor: Any) -> Any:
+def detached(tensor: Any) -> Tensor:
     """Return a tensor that shares memory and version with `tensor`, without its history."""
     result = wrap(tensor._tl_data)
     result._tl_counter = version_counter(tensor) if tensor._tl_counter is None else tensor._tl_counter
@@ -480,7 +483,7 @@ class AliasBackward0(Node):
         return (grad,)
 
 
-def alias_of(tensor: Any) -> Any:
+def alias_of(tensor: Any) -> Tensor:
     """Return a new plain tensor on the memory of `tensor`, a view of it with the same history."""
     result = view_of(tensor, tensor._tl_data)
     if tensor._tl_tracked and grad_enabled():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tools import any_share
+
 pytest.importorskip("mypy", reason="mypy comes with the extra dev")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +74,15 @@ class TestTheChecksThemselves:
     def test_short(self):
         assert short("tuple[a.b.Tensor, a.b.Tensor, fallback=a.types.max]") == "a.types.max"
         assert short("def (x: a.b.Tensor | None) -> builtins.int") == "def (x: Tensor | None) -> builtins.int"
+
+    def test_share_of_any(self):
+        modules = "  tensorlike.a  3  10  70.00%\n  tensorlike.b  1  30  96.67%\n  tensorlike.linalg  9  10  10.00%\n"
+        assert any_share.share(f"  Name  Anys  Exprs  Coverage\n-----\n{modules}-----\n  Total  13  50  74.00%\n") == 10
+        with pytest.raises(ValueError, match="no module"):
+            any_share.share("  Total  0  0  0.00%\n")
+        recorded = float(any_share.RECORD.read_text())
+        assert any_share.verdict(recorded, recorded) is None
+        assert "annotate what was added" in any_share.verdict(recorded + 0.1, recorded)
 
     def test_findings(self, tmp_path):
         path = tmp_path / "cases.py"

@@ -264,7 +264,8 @@ def scatter_(
         tensor = found if isinstance(found, TensorBase) else _filled(index, self, found)
         if name == "sum":
             return declared(scatter_add).write_in_place("scatter_", self, dim, index, tensor)
-        return undispatched(TensorType.scatter_reduce_)(self, dim, index, tensor, name)
+        reduced: Any = undispatched(TensorType.scatter_reduce_)
+        return reduced(self, dim, index, tensor, name)
     operation: Any = scatter_tensor if isinstance(found, TensorBase) else scatter_value
     return declared(operation).write_in_place("scatter_", self, dim, index, found)
 

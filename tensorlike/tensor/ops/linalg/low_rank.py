@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random import randn
-from tensorlike.tensor.types import Tensor
 
 from .common import require_tensor
 from .decompositions import qr
 from .spectral import svd
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
 

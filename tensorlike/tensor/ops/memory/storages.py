@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import recording_block
@@ -17,10 +17,12 @@ from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.serialization import OWN_STATE
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, is_shared, owner_of, shared_copy, storage_of
-from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import detached
 
 from .inplace import copy_, set_
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["is_inference"]
 
@@ -84,7 +86,7 @@ def const_data_ptr(self: Tensor) -> int:
 
     Source: PyTorch's method of that name.
     """
-    return undispatched(data_ptr)(self)  # type: ignore[no-any-return]
+    return undispatched(data_ptr)(self)
 
 
 @tensor_method(composite=False, differentiable=False)

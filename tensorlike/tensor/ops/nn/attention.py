@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.tensor.types import Tensor
-
 from .common import array_of, functional
 from .dropout import dropout
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["scaled_dot_product_attention"]
 

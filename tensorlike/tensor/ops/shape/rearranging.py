@@ -165,7 +165,7 @@ def as_strided(
     Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
     would leave the memory.
 
-    Types are asked about the function too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).as_strided((2, 2), (1, 2))

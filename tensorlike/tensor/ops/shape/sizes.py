@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, tensor_method
-from tensorlike.tensor.types import Tensor
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["is_same_size", "numel"]
 
