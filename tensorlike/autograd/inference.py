@@ -1,6 +1,6 @@
 """Inference tensors: made in `inference_mode`, and outside of it neither writable nor saved for backward.
 
-# Note [Marking costs nobody else] The code that makes a result does not test for inference mode. While it is on, a mode
+# Note [Marking inference tensors] The code that makes a result does not test for inference mode. While it is on, a mode
 # of our own is on the stack and marks the results of calls. A marked tensor has a version counter of its own kind,
 # which raises when it is read outside, so that saving needs no test either.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tensorlike.dispatch.operation import form_of
 
 from .base import TensorBase
 from .grad_mode import inference_enabled
@@ -18,7 +19,7 @@ __all__ = ["InferenceCounter", "InferenceMarker", "refuse_write"]
 
 
 class InferenceCounter(list[int]):
-    """The version counter of an inference tensor: see Note [Marking costs nobody else]."""
+    """The version counter of an inference tensor: see Note [Marking inference tensors]."""
 
     __slots__ = ()
 
@@ -53,7 +54,7 @@ class InferenceMarker(TorchFunctionMode):
         module = getattr(func, "__module__", None)
         if module is not None and not module.startswith("tensorlike"):
             # A function of another library may return an existing tensor: new ones are marked by the calls inside it.
-            form = getattr(func, "_form", None)
+            form = form_of(func)
             if types or form is None:
                 return func(*args, **kwargs)
             with self:

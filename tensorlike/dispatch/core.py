@@ -27,6 +27,7 @@ from .state import (
 )
 
 __all__ = [
+    "ANYWAY",
     "CLEAR",
     "MISSING",
     "OPTIONAL_TENSORS",
@@ -340,22 +341,23 @@ def _ask_mode(
     return ask_types(function, plan, operands, args, kwargs, mode, reflected)
 
 
+#: What an operator names as `reflected` that is always left to Python when it is refused: two objects are compared for
+#: equality by identity if by nothing else, and after an in-place operator Python asks the one that is not in place.
+ANYWAY: Final = "anyway"
+
+
 def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...]) -> bool:
     """Return whether an operator that every type refused is left to the method `reflected` of its right operand.
 
-    The operands' types decide: the right one overrides, and has a method of its own for Python to ask. Two objects are
-    always compared for equality, by identity if by nothing else. An in-place operator names itself: Python asks the
-    one that is not in place, which may be answered.
+    The operands' types decide: the right one overrides, and has a method of its own for Python to ask.
     """
-    if reflected.startswith("__i"):
+    if reflected == ANYWAY:
         return bool(types)
     left, right = type(operands[0]), type(operands[1])
     if right not in types:
         return False
     method = getattr(right, reflected, None)
-    if method is getattr(object, reflected, None):
-        return reflected in ("__eq__", "__ne__")
-    return method is not None and method is not getattr(left, reflected, None)
+    return method is not None and method not in (getattr(left, reflected, None), getattr(object, reflected, None))
 
 
 def ask_types(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .operation import Form
+from .operation import Form, form_of
 
-__all__ = ["IGNORED", "REGISTRY", "ignore", "register"]
+__all__ = ["IGNORED", "REGISTRY", "ignore", "register", "registered"]
 
 #: Every public function by its full name, in the order of declaration.
 REGISTRY: dict[str, Form] = {}
@@ -22,6 +22,12 @@ def register(form: Form, *, replace: bool = False) -> None:
     if name in REGISTRY and not replace:
         raise ValueError(f"{name} is declared twice")
     REGISTRY[name] = form
+
+
+def registered(function: Any) -> Form | None:
+    """Return the form of a function, or of a property's `__get__` or `__set__`, if the registry lists it."""
+    form = form_of(function)
+    return form if form is not None and REGISTRY.get(form.full_name) is form else None
 
 
 def ignore(function: Callable[..., Any], full_name: str, reason: str) -> None:

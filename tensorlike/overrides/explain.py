@@ -12,9 +12,9 @@ from tensorlike.dispatch.collect import NUMPY_NAMES, indices
 from tensorlike.dispatch.core import MISSING, STATE, plan_for
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
 from tensorlike.dispatch.modes import current_modes
+from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.registry import registered
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
-
-from .introspection import _row_named_by
 
 __all__ = ["Explanation", "explain"]
 
@@ -74,9 +74,9 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
         raise ValueError(f"explain(): api must be 'tensorlike' or 'torch', not {api!r}")
     if isinstance(func, property):
         func = func.__get__
-    if inspect.ismethod(func) and _row_named_by(func.__func__) is not None:  # As `x.add`.
+    if inspect.ismethod(func) and registered(func.__func__) is not None:  # As `x.add`.
         func, args = func.__func__, (func.__self__, *args)
-    if api == "torch" or (api is None and _row_named_by(func) is None and "torch" in sys.modules):
+    if api == "torch" or (api is None and registered(func) is None and "torch" in sys.modules):
         from .explain_torch import explain_torch, lists
 
         if api == "torch" or lists(func):
@@ -116,7 +116,7 @@ def _operands(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """Return the `func` that implementations receive, the operands of a call, and its keywords by their own names."""
-    row = _row_named_by(func)
+    row = registered(func)
     if row is not None:
         names = {p.name for p in row.parameters}
         kwargs = {(NUMPY_NAMES.get(k, k) if k not in names else k): v for k, v in kwargs.items()}
@@ -124,7 +124,7 @@ def _operands(
     dispatcher = getattr(func, "_dispatcher", None)
     if dispatcher is not None:
         return func, tuple(dispatcher(*args, **kwargs)), kwargs
-    form = getattr(func, "_form", None)  # A function that is in no registry, or a factory, without operands.
+    form = form_of(func)  # A function that is in no registry, or a factory, without operands.
     if form is not None:
         return func, operands_of(form.parameters, args, kwargs), kwargs
     raise TypeError(

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.registry import IGNORED, REGISTRY
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
 from tensorlike.tensor.tensor import Tensor, nowrap_functions
 
@@ -232,17 +232,6 @@ def is_tensor_like(inp: Any) -> bool:
     return hasattr(type(inp), "__torch_function__")
 
 
-def _row_named_by(func: Any) -> Form | None:
-    """Return the row of `func`, found by the names of a public function."""
-    of = getattr(getattr(func, "__self__", None), "fget", None)
-    named = func if of is None else of
-    name = f"{getattr(named, '__module__', None)}.{getattr(named, '__qualname__', None)}"
-    row = REGISTRY.get(name if of is None else f"{name}.{func.__name__}")
-    if row is not None and (row.key == func or row.function is func):
-        return row
-    return None
-
-
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Return whether `func`, as `__torch_function__` receives it, is a method or property of Tensor.
 
@@ -254,7 +243,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
     Source: PyTorch's `torch.overrides.is_tensor_method_or_property`.
     """
-    row = _row_named_by(func)
+    row = registered(func)
     return row is not None and row.name.startswith("Tensor.")
 
 
@@ -269,7 +258,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 
     Source: PyTorch's `torch.overrides.resolve_name`.
     """
-    row = _row_named_by(f)
+    row = registered(f)
     if row is not None:
         return row.full_name if owner_of(row) is not None else None
     for name, (function, _) in IGNORED.items():

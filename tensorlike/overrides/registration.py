@@ -11,8 +11,8 @@ import numpy as np
 
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
-from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.registry import IGNORED, REGISTRY
+from tensorlike.dispatch.operation import Form, form_of
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC, Parameter, parameters_of
 
 from .variants import equal
@@ -28,12 +28,10 @@ def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
     if isinstance(func, property):
         func = func.__get__
     if callable(func):
-        for row in REGISTRY.values():
-            if row.key == func:
-                return row, row.key
-        for row in REGISTRY.values():
-            if row.function is func:  # An operator that reports the method.
-                return next(r for r in REGISTRY.values() if r.key == row.key), row.key
+        form = registered(func)
+        if form is not None:
+            asked = form.reports or form
+            return asked, asked.key
         for function, reason in IGNORED.values():
             if function is func:
                 raise TypeError(f"{caller}: {function_name(func)} cannot be overridden: it {reason}")
@@ -41,7 +39,7 @@ def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
         meant = REGISTRY.get(func if "." in func else f"tensorlike.{func}") if isinstance(func, str) else None
         cure = "" if meant is None else f"; pass the function itself, {meant.full_name}"
         raise TypeError(f"{caller}: argument 'func' must be an overridable function, got {func!r}{cure}")
-    asks = any(getattr(func, name, None) is not None for name in ("_dispatcher", "_form"))
+    asks = form_of(func) is not None or getattr(func, "_dispatcher", None) is not None
     ours = str(getattr(func, "__module__", "")).partition(".")[0] == "tensorlike"
     if not asks and (ours or isinstance(func, _NEVER)):
         meant = None if isinstance(func, type) else REGISTRY.get(f"tensorlike.{getattr(func, '__name__', '')}")
@@ -94,7 +92,7 @@ def check_signature(caller: str, function: Any, implementation: Callable[..., An
     wanted = _parameters(function)
     try:
         given = list(inspect.signature(implementation).parameters.values())
-    except (TypeError, ValueError):  # Written in C, with no signature to be had.
+    except (TypeError, ValueError):  # Written in C, without a signature.
         return
     if wanted is None:
         return

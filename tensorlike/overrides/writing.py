@@ -43,7 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TensorLike(TensorLikeOperators):
-    """A base for tensor-like types that looks functions up in a table and leaves the rest to a policy.
+    """A base for tensor-like types that looks functions up in a table and applies a policy to all others.
 
     `@overrides.implements(func)` fills the table. Subclasses inherit it and may register their own. `unhandled`, given
     with the class and inherited, is the policy for functions that are in no table: `overrides.refuse`,

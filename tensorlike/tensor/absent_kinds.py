@@ -1,4 +1,4 @@
-"""What a tensor answers about layouts, dtypes and devices that this library has none of.
+"""The answers of tensors to queries about layouts, dtypes and devices that this library has none of.
 
 Code written for any tensor asks before it goes on: `if x.is_sparse: ...`. The answer is always the same.
 """

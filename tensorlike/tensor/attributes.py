@@ -7,7 +7,7 @@ from typing import Any, overload
 from tensorlike.autograd.base import TensorBase, no_history, version_counter
 from tensorlike.autograd.node import Node, edge_of
 
-from .backends import device_of
+from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dtypes import dtype as Dtype
@@ -307,7 +307,7 @@ def stride(self: Tensor, dim: int) -> int: ...
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return the stride of each dimension (or of `dim`), in elements.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 3).stride()
@@ -353,8 +353,6 @@ def storage_offset(self: Tensor) -> int:
     array = self._tl_data
     if array.base is None:
         return 0
-    from .backends import data_pointer
-
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
@@ -364,8 +362,6 @@ def data_ptr(self: Tensor) -> int:
 
     Same as PyTorch's method of that name.
     """
-    from .backends import data_pointer
-
     return int(data_pointer(self._tl_data))
 
 

@@ -192,7 +192,8 @@ def full(
 
     Same as PyTorch's function of that name.
     """
-    fill_value = _fill_value("full", fill_value)
+    # A bool of NumPy is no bool to PyTorch, but a number.
+    fill_value = _fill_value("full", float(fill_value) if isinstance(fill_value, np.bool_) else fill_value)
     if dtype is None and out is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
     return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
@@ -433,7 +434,7 @@ def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
     The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` is
     another tensor on the memory of y. Raises TypeError for other data and for a tensor of another dtype.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
@@ -464,7 +465,7 @@ def new_zeros(
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape `size`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_zeros(2)
@@ -484,7 +485,7 @@ def new_ones(
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape `size`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_ones(2)
@@ -504,7 +505,7 @@ def new_empty(
 ) -> Tensor:  # fmt: skip
     """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_empty(2, 0).shape
@@ -524,7 +525,7 @@ def new_full(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5]).new_full((2,), 7)
@@ -543,7 +544,7 @@ def new_tensor(
 ) -> Tensor:  # fmt: skip
     """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([5.0]).new_tensor([1, 2])

@@ -166,7 +166,7 @@ class Declaration(Operation):
             raise self.error(self.kernel, unknown_word("promotion", promotion, (p.value for p in Promotion))) from None
 
     def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
-        """Raise TypeError for formulas of what is no operand, or that ask for what a node does not have."""
+        """Raise TypeError for formulas of parameters that are no operands, or with names that a node does not have."""
         names = {p.name for p in self.parameters}
         operands = {p.name for p in self.parameters if p.operand}
         outputs = () if isinstance(self.several, bool) else self.several
@@ -304,7 +304,7 @@ class Declaration(Operation):
     @property
     def result_name(self) -> str:
         """The name of the type of `return_types` that several results come in."""
-        # Those of `linalg` have the names of older functions with other fields: `svd`, for one.
+        # Functions of `linalg` such as `svd` share names with older functions that have other fields.
         return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
 
     def _pack(self, tensors: list[Any]) -> Any:

@@ -194,8 +194,8 @@ def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callabl
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     """Give an operation its derivative: one formula for each input that has one.
 
-    Raises TypeError, which names the formula's line, for what is no operand of the operation, and for a formula that
-    asks for anything else than gradients, parameters, results and shapes.
+    Raises TypeError, which names the formula's line, for parameters that are no operands, and for a formula that uses
+    other names than gradients, parameters, results and shapes.
     """
     d: Declaration = function.operation
     if not d.differentiable:

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode, current_modes
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import IGNORED
 from tensorlike.dispatch.signature import POSITIONAL
 from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
@@ -25,7 +26,7 @@ def _factories() -> dict[Any, int]:
     """Return the functions that follow the context, and for each the number of positional arguments before `device`."""
     found = {}
     for name, (function, _) in IGNORED.items():
-        form = getattr(function, "_form", None)
+        form = form_of(function)
         if form is None or name in _GIVEN_MEMORY:
             continue
         for index, parameter in enumerate(form.parameters):

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.core import ANYWAY, MISSING
 from tensorlike.dispatch.deferred import deferred
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import register
@@ -268,17 +268,17 @@ _TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv
 _ARITHMETIC = frozenset(
     ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 )
-_COMPARED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_ORDERED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _reflected(operator: str) -> str:
-    """Return the method of the right operand that Python asks after `operator`; an in-place operator itself."""
+    """Return the method of the right operand that Python asks after `operator`, or `ANYWAY`: see `is_left_to`."""
     bare = operator[2:-2]
-    if bare in _COMPARED:
-        return f"__{_COMPARED[bare]}__"
+    if bare in _ORDERED:
+        return f"__{_ORDERED[bare]}__"
     if bare in _ARITHMETIC:
         return f"__r{bare}__"
-    return operator if bare[0] == "i" and bare[1:] in _ARITHMETIC else ""
+    return ANYWAY if bare in ("eq", "ne") or (bare[0] == "i" and bare[1:] in _ARITHMETIC) else ""
 
 
 def foreign_test(parameters: Sequence[Parameter]) -> str:

@@ -447,16 +447,26 @@ def frombuffer(
     return finish(found, requires_grad)
 
 
-def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None) -> Any:
+def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
     """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
+    from .size import Size
+
+    if keywords:
+        if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:
+            given = ", ".join([*(type(a).__name__ for a in args), *keywords])
+            raise TypeError(f"new() received an invalid combination of arguments: {given}; pass sizes or data")
+        size = keywords.get("size")
+        if "size" in keywords and not isinstance(size, (list, tuple)):
+            raise TypeError(f"new(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        args = tuple(size) if size is not None else tuple(keywords.values())
+        if size is not None and len(args) < 2:
+            args = (Size(args),)
     if len(args) > 1 or (len(args) == 1 and isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)):
         array = np.empty(checked_size(args, "Tensor"), default_float())
     elif not args:
         array = np.empty(0, default_float())
     else:
         (data,) = args
-        from .size import Size
-
         if isinstance(data, Size):
             array = np.empty(tuple(data), default_float())
         elif isinstance(data, TensorBase):

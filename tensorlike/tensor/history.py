@@ -15,7 +15,7 @@ from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
 
 from .dtypes import as_numpy_dtype, dtype_of
-from .views import detached, retain
+from .views import alias_of, detached, retain
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -185,9 +185,7 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
         )
     if type(gradient) is TensorBase._tl_plain:
         return gradient
-    # Formulas run on plain tensors, as in PyTorch below its Python layer.
-    from .views import alias_of
-
+    # Formulas run on plain tensors, as they do below PyTorch's Python layer.
     return alias_of(gradient) if gradient._tl_tracked else wrap(gradient._tl_data)
 
 

@@ -56,7 +56,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if kind is Tensor or kind is Parameter:
             kind = cls
         result: Any = retyped_leaf(detached(data), kind)
-        # What a subclass stores besides the tensor's own state comes along.
+        # Attributes of a subclass are kept.
         for key, value in attributes_of(data).items():
             setattr(result, key, value)
         if not issubclass(kind, cls):

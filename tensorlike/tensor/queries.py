@@ -100,7 +100,7 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
     """Return the dtype of an arithmetic operation on two tensors or numbers.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.result_type(tl.tensor([1, 2]), 1.0)

@@ -271,7 +271,7 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.rand_like(tl.ones(2, 3)).shape
@@ -293,7 +293,7 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randn_like(tl.ones(2, 3)).shape
@@ -317,7 +317,7 @@ def randint_like(
 
     `randint_like(input, high)` draws from 0 on.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.randint_like(tl.ones(2), 3, 4)
@@ -391,7 +391,7 @@ def normal(
     is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`. The
     gradient of the parameters is zero.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))

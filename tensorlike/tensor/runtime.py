@@ -523,9 +523,9 @@ def write_out(
 ) -> Any:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
-    By `rule` the result is cast, if it can be ("cast") or whatever it loses ("any"), or `out` must be of its dtype
-    ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands
-    may require grad. A `pointwise` operation does not resize its operands.
+    By `rule` the result is cast, if it can be ("cast") or always ("any"), or `out` must be of its dtype ("exact"),
+    booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands may require
+    grad. A `pointwise` operation does not resize its operands.
     """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)

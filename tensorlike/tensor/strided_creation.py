@@ -73,7 +73,7 @@ def new_empty_strided(
     """Return an uninitialised tensor of the shape `size` and the strides `stride`, of the dtype and device of this
     tensor.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype

@@ -38,7 +38,7 @@ class Tensor(TensorBase, TensorMethods):
     Source: PyTorch's class of that name.
     """
 
-    # Results are made with object.__new__(Tensor), which runs neither of these.
+    # Results are made with object.__new__(Tensor), without calling these.
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         from .from_data import legacy_tensor
 
@@ -86,6 +86,8 @@ class Tensor(TensorBase, TensorMethods):
             propagation = settled(cls, func, args, kwargs)
         state = STATE.get()
         form = getattr(func, "_form", None)
+        if form is not None and form.function is not func:
+            form = None  # `functools.wraps` copies attributes: 15 ns.
         if state.clear and form is not None and not form.operation.composite:
             # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns).
             if form.inherited is not None and propagation is None and not kwargs:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.dtypes import float32, float64
 from tensorlike.tensor.random import rand, randint
 
 __all__ = ["make_tensor"]
@@ -53,8 +54,6 @@ def make_tensor(
     # Every other element is a gap between those of the result.
     inner = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape
     if dtype.is_complex:
-        from tensorlike.tensor.dtypes import float32, float64
-
         part = float64 if name == "complex128" else float32
         values: Any = rand(size=inner, dtype=part) + 1j * rand(size=inner, dtype=part)
         values = values * (last - first) + first * (1 + 1j)

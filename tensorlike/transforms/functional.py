@@ -17,7 +17,7 @@ from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
-from .differentiating import _basis
+from .differentiating import _basis, grad
 from .dual import DualTensor, dual, is_dual
 from .levels import below, running
 from .mapping import vmap
@@ -364,8 +364,6 @@ def hessian(
                 "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
                 "`vectorize=True`."
             )
-        from .differentiating import grad
-
         numbers = tuple(range(len(inputs))) if several else 0
         return _forward_jacobian(grad(of_one, numbers), inputs)
 

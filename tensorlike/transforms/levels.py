@@ -118,6 +118,7 @@ class running:
         finally:
             STATE.set(left)
             self._level.alive = False
+            self._level.mode = None  # It knows the level: a caught error must not leave a cycle of the two.
 
 
 def set_no_state(tensor: Any) -> None:

@@ -33,6 +33,7 @@ PROTOCOL = "a protocol of Python or NumPy, which objects of any type are asked f
 QUESTION = "who is asked about a call: a mode or a type"
 OTHER_FORMAT = "a key or a word of another format: JSON, Chrome's traces, rich, the names of dtypes and devices"
 TEXT = "a word of a message"
+POLICY = "the policy of that name, or the method of a user's type that it calls"
 KIND = "the kind of a form, one that has another name"
 
 #: The words that occur and name no operation there, by file and by what they are.
@@ -45,22 +46,28 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "autograd/multi_hooks.py": {"a mode of register_multi_grad_hook": "all any"},
     "autograd/node.py": {"the method of Node that refuses a hook": "register_hook"},
     "autograd/saved.py": {OTHER_FORMAT: "cuda"},
+    "dispatch/collect.py": {PARAMETER: "dim bool int float"},
+    "dispatch/core.py": {PROTOCOL: "__eq__ __ne__"},
     "dispatch/errors.py": {QUESTION: "mode type"},
     "dispatch/forks.py": {"the module": "numpy"},
+    "dispatch/generated.py": {TEXT: "all"},
     "dispatch/options.py": {
-        PARAMETER: "mode requires_grad bool int float complex",
+        PARAMETER: "mode pin_memory requires_grad bool int float complex",
         PROTOCOL: "__index__ __float__ __complex__",
     },
     "dispatch/tracing.py": {QUESTION: "mode type"},
     "dispatch/collect.py": {PARAMETER: "dim bool int float"},
     "dispatch/generated.py": {TEXT: "all"},
+    "overrides/__init__.py": {POLICY: "to_dense"},
     "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size", OTHER_FORMAT: "cpu"},
     "overrides/audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor"},
+    "overrides/audit/cli.py": {POLICY: "to_dense"},
     "overrides/audit/model.py": {OTHER_FORMAT: "name equal type"},
     "overrides/audit/run.py": {KIND: "alias"},
     "overrides/audit/terminal.py": {OTHER_FORMAT: "fold dim"},
     "overrides/audit/values.py": {OTHER_FORMAT: "bfloat16"},
     "overrides/explain_torch.py": {QUESTION: "mode type"},
+    "overrides/policies.py": {POLICY: "to_dense"},
     "overrides/trace_log.py": {QUESTION: "mode", OTHER_FORMAT: "name cat"},
     "overrides/trace_torch.py": {QUESTION: "type"},
     "overrides/variants.py": {KIND: "alias"},

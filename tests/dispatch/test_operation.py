@@ -108,6 +108,13 @@ def test_a_copy_of_attributes_is_not_taken_for_the_function() -> None:
     def mine(*args: Any) -> Any:
         return tl.mul(*args)
 
+    class Logged(tl.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    asking = tl.overrides.wrap_torch_function(lambda *args: args)(mine)
+    assert asking(Logged([2.0]), Logged([3.0])).tolist() == [6.0]
     assert mine.operation is tl.add.operation  # functools.wraps has copied it
     assert form_of(mine) is None
     assert form_of(print) is None

@@ -7,24 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorlike as tl
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import REFLECTED, Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.testing.samples import SAMPLES, Samples, serving
 
 from .values import mapped
-
-#: The functions that Python's operators stand for.
-OPERATORS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le",
-    "gt": "gt", "ge": "ge", "neg": "neg", "pos": "positive", "invert": "bitwise_not", "abs": "abs", "div": "div",
-}  # fmt: skip
-
-#: Those whose operands change places: `2 - x` is `x.__rsub__(2)`.
-REFLECTED = {f"__r{name}__" for name in OPERATORS}
-IN_PLACE = {f"__i{name}__" for name in OPERATORS} - {"__invert__"}
 
 
 def rows() -> list[Form]:
@@ -114,5 +102,10 @@ def calling(row: Form, sample: Any, chosen: Sequence[int]) -> Callable[..., Any]
 
 def is_operator(row: Form) -> bool:
     """Return whether Python calls `row` for an operator with two operands: it leaves foreign types to their own."""
-    last = row.name.rpartition(".")[2]
-    return row.kind == "operator" or last in REFLECTED | IN_PLACE | {f"__{name}__" for name in OPERATORS}
+    return row.kind == "operator" or is_reflected(row)
+
+
+def is_reflected(row: Form) -> bool:
+    """Return whether `row` is an operator of its own for operands in the other order: `2 - x` is `x.__rsub__(2)`."""
+    variant = row.operation.variant
+    return variant is not None and variant.kind == REFLECTED and row.name.endswith("__")

@@ -35,7 +35,8 @@ class Known(NamedTuple):
 #: What a call with two faults may complain of.
 _FAULTS = (
     "Dimension out of range|leaf Variable that requires grad|supports? (only )?(bool|complex)|complex input"
-    "|only supports|Number of indices|same slice shapes|Padding length|must be float|too many indices|can't be cast"
+    "|only supports|don't support automatic|Number of indices|same slice shapes|Padding length"
+    "|must be float|too many indices|can't be cast"
     "|same number of dimensions|single memory location|out of range|not implemented|must match|same dtype|dtypes match"
     "|doesn't match|to have dtype|out to match|out of bounds|broadcast|non-zero size|expected"
 )

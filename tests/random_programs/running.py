@@ -280,8 +280,11 @@ def _our_bytes(tensor: Any) -> bytes:
 
 def _gradient_bytes(tensor: Any) -> bytes | None:
     """Return the bytes of the gradient of a tensor of ours."""
-    if not tensor.requires_grad or not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
-        return None
+    try:
+        if not tensor.requires_grad or not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None:
+            return None
+    except RuntimeError:
+        return None  # A view of many has no history once its base was written to.
     return _our_bytes(tensor.grad)
 
 

@@ -755,22 +755,27 @@ class Draw(dict[str, str]):
 
     def last_statements(self) -> Iterator[Statement]:
         """Yield the backward pass from all that requires grad."""
-        names = [n for n, t in self.tensors.items() if _requires_grad(t) and not t.is_leaf]
+        names = [n for n, t in self.tensors.items() if _history(t) == (True, False)]
         if names:
             picked = self.random.sample(names, min(len(names), 3))
             ones = ", ".join(f"lib.ones_like({n})" for n in picked)
             yield Statement("backward", f"lib.autograd.backward([{', '.join(picked)}], [{ones}])")
 
 
-def _requires_grad(tensor: torch.Tensor) -> bool:
+def _history(tensor: torch.Tensor) -> tuple[bool, bool]:
+    """Return whether a tensor requires grad, and whether it is a leaf."""
     try:
-        return tensor.requires_grad
+        return tensor.requires_grad, tensor.is_leaf
     except RuntimeError:  # A view of many has no history once its base was written to.
-        return False
+        return False, False
+
+
+def _requires_grad(tensor: torch.Tensor) -> bool:
+    return _history(tensor)[0]
 
 
 def _is_leaf_with_grad(tensor: torch.Tensor) -> bool:
-    return _requires_grad(tensor) and tensor.is_leaf
+    return all(_history(tensor))
 
 
 def _broadcast(a: Sequence[int], b: Sequence[int]) -> bool:

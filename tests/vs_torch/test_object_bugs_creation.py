@@ -130,6 +130,16 @@ def test_dtype_and_out_of_factories(call):
             assert_same(f"lib.{call}, out=lib.empty(0, dtype=lib.{out}), dtype=lib.{dtype})")
 
 
+@pytest.mark.parametrize("line", [
+    "lib.full((2,), np.bool_(True))", "lib.full((2,), np.bool_(False), dtype=lib.int64)", "lib.full((2,), True)",
+    "lib.Tensor(size=(2, 3)).shape", "lib.Tensor(size=(3,)).shape", "lib.Tensor(size=()).shape",
+    "lib.Tensor(size=[2, 1]).shape", "lib.Tensor(size=2)", "lib.Tensor(2, size=(1,))", "lib.Tensor(data=[1.0, 2.0])",
+    "lib.Tensor(data=[1.0], size=(1,))", "lib.Tensor(shape=(2,))", "lib.Tensor(size=None)",
+])  # fmt: skip
+def test_numbers_of_numpy_and_keywords_of_tensors(line):
+    assert_same(line)
+
+
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn", "full", "randint"])
 def test_sizes_by_keyword(name):
     more = {"full": ", fill_value=1", "randint": ", low=0, high=3"}.get(name, "")

@@ -51,7 +51,7 @@ def check_divisor(xp: Any, dividend: Any, divisor: Any) -> None:
 
 
 def real_dtype(dtype: Any) -> Any:
-    """Return the dtype of the parts of a complex dtype; any other comes back itself."""
+    """Return the dtype of the parts of a complex dtype; any other is returned unchanged."""
     return dtype if dtype.kind != "c" else dtype.type(0).real.dtype
 
 

@@ -47,7 +47,7 @@ _conj_physical = undispatched(conj_physical)
 
 @composite(method=True, guard=False, linear_in=("input",))
 def conj(input: Tensor) -> Tensor:
-    """Return the complex conjugate of each element; a real tensor comes back itself.
+    """Return the complex conjugate of each element; a real tensor is returned itself.
 
     The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
 
@@ -99,7 +99,7 @@ def _imaginary_part(tensor: Any) -> Any:
 
 @composite(guard=False, linear_in=("input",))
 def real(input: Tensor) -> Tensor:
-    """Return the real parts as a view of a complex tensor; a real tensor comes back itself.
+    """Return the real parts as a view of a complex tensor; a real tensor is returned itself.
 
     >>> import tensorlike as tl
     >>> tl.real(tl.tensor([1 + 2j]))

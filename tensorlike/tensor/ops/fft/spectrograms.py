@@ -13,6 +13,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
+from ..elementwise.complexes import complex as joined
 from ..elementwise.complexes import view_as_real
 from ..shared import real_dtype
 from .fourier import to_complex, to_real, transform
@@ -198,8 +199,6 @@ def _overlapped(pieces: Any, hop: int) -> Any:
     if _is_complex(pieces):
         parts = view_as_real(pieces)
         real, imaginary = (_overlapped(parts.select(-1, part), hop) for part in (0, 1))
-        from ..elementwise.complexes import complex as joined
-
         return joined(real, imaginary)
     length = hop * (count - 1) + size
     return fold(pieces.transpose(1, 2), (1, length), (1, size), stride=(1, hop)).reshape((batch, length))

@@ -301,7 +301,7 @@ def lu_unpack(
     *,
     out: tuple[Tensor, ...] | None = None,
 ) -> return_types.lu_unpack:
-    """Return the matrices P, L and U from what `linalg.lu_factor` gave; what is not to be unpacked is empty.
+    """Return the matrices P, L and U from the result of `linalg.lu_factor`; those not unpacked are empty.
 
     >>> import tensorlike as tl
     >>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]]))).L

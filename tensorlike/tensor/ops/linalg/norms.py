@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
@@ -197,8 +198,6 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
 
 
 def _dtype_of(dtype: Any) -> Any:
-    from tensorlike.tensor.dtypes import dtype_of
-
     return dtype_of(dtype)
 
 

@@ -283,7 +283,7 @@ def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor
     There are N of them, as many as elements if N is left out. Raises RuntimeError unless `x` is a vector. Composes
     `cumprod`.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.vander(tl.tensor([1, 2, 3]), N=2)

@@ -49,7 +49,7 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
 
     Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> x = tl.ones(2)

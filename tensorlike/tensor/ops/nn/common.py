@@ -17,7 +17,7 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
-from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
+from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
 __all__ = [
     "FUNCTIONAL",
@@ -258,8 +258,6 @@ def counted(shape: Sequence[int]) -> int:
 
 def broadcast_shape(name: str, *shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that `shapes` broadcast to."""
-    from tensorlike.tensor.runtime import broadcast_error
-
     try:
         return np.broadcast_shapes(*[tuple(s) for s in shapes])
     except ValueError as error:

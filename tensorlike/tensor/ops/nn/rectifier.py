@@ -319,7 +319,7 @@ _hardsigmoid_into = inplace_form(_hardsigmoid_op)
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return `relu6(input + 3) / 6`, element by element.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.hardsigmoid(tl.tensor([-4.0, 0.0, 4.0]))
@@ -358,7 +358,7 @@ _hardswish_into = inplace_form(_hardswish_op)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return `input * relu6(input + 3) / 6`, element by element.
 
-    Types are asked about it, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.hardswish(tl.tensor([-4.0, 0.0, 4.0]))

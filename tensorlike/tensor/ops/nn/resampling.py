@@ -213,7 +213,7 @@ def upsample(
 ) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name.
 
-    Types are asked about `interpolate`.
+    Types receive `interpolate`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.upsample(tl.tensor([[[0.0, 1.0]]]), 3)
@@ -228,7 +228,7 @@ def upsample(
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode="nearest")`: an older name.
 
-    Types are asked about `interpolate`.
+    Types receive `interpolate`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.upsample_nearest(tl.tensor([[[0.0, 1.0]]]), 3)
@@ -243,7 +243,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)`.
 
-    Types are asked about `interpolate`.
+    Types receive `interpolate`.
 
     >>> import tensorlike as tl
     >>> tl.nn.functional.upsample_bilinear(tl.tensor([[[[0.0, 1.0]]]]), (1, 3))

@@ -233,7 +233,7 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> return_types.histogramdd:
-    """Return how many of the points that lie along the last dimension fall in each box, and the edges of the boxes.
+    """Return the number of points, given along the last dimension, in each box, and the edges of the boxes.
 
     Each coordinate has bins of its own, as in `histogram`: `bins` is their number, one for all or one for each, or a
     tensor of edges for each; `range` the two ends of each coordinate, one after the other; `weight` has the shape of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim
@@ -132,8 +132,6 @@ def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> A
     count, size = grad._tl_data.shape[where], grad._tl_data.shape[-1]
     xp = namespace_of(grad._tl_data)
     positions = xp.arange(count)[:, None] * step + xp.arange(size)
-    from tensorlike.autograd.base import wrap
-
     windows = grad.movedim(-1, where + 1).flatten(where, where + 1)
     return grad._tl_zeros(shape, grad._tl_data.dtype).index_add(where, wrap(positions.reshape(-1)), windows)
 
@@ -167,7 +165,7 @@ def as_strided(
     Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
     would leave the memory.
 
-    Types are asked about the function too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.arange(4).as_strided((2, 2), (1, 2))

@@ -279,7 +279,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
     Raises RuntimeError unless their product is the size of the dimension.
 
-    Types are asked about the method too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+    The method is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> import tensorlike as tl
     >>> tl.ones(2, 6).unflatten(1, (-1, 2)).shape
