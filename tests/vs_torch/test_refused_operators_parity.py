@@ -94,7 +94,10 @@ def test_the_same_are_asked(kind, with_methods, name):
     assert compared
 
 
-@pytest.mark.parametrize("value", [None, "a", b"a", [1.0, 1.0], (1.0,), {1}, {}, object()], ids=lambda v: "object" if type(v) is object else repr(v))
+VALUES = [None, "a", b"a", [1.0, 1.0], (1.0,), {1}, {}, object()]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: "object" if type(v) is object else repr(v))
 def test_what_is_no_operand_is_left_to_python(value):
     for name in OPERATORS:
         for swapped in (False, True):
