@@ -169,7 +169,7 @@ def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
 
 
 def _batch_first(value: Any, level: Level) -> Any:
-    """Return `value` with its batch at `level` as its first dimension, below any inner levels."""
+    """Return `value` with its batch at `level` as its first dimension, under any inner levels."""
     if _is(value, BatchedTensor, level):
         return value._value
     if type(value) is DualTensor and value._level.depth > level.depth:
@@ -215,7 +215,7 @@ def _through_dual(
 
 
 def _parts(value: Any, level: Level) -> tuple[Any, Any]:
-    """Return value and tangent of a cotangent at `level`, below any inner levels."""
+    """Return value and tangent of a cotangent at `level`, under any inner levels."""
     if _is(value, DualTensor, level):
         return value._primal, value._tangent
     if isinstance(value, TransformTensor) and value._level.depth > level.depth:

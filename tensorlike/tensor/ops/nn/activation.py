@@ -67,7 +67,7 @@ def _normal(xp: Any, x: Any) -> tuple[Any, Any]:
 
 @internal_pointwise(name="gelu")
 def _gelu_op(xp: Any, input: Tensor, approximate: str) -> Tensor:
-    """Return `input` times its normal distribution function."""
+    """Return `input` times the normal distribution function at it."""
     need_float("gelu", input)
     x = widened(input)
     if approximate == "none":
@@ -118,7 +118,7 @@ _gelu = undispatched(_gelu_op)
 
 @functional
 def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
-    """Return `input` times its normal distribution function, element by element.
+    """Return `input` times the normal distribution function at it, element by element.
 
     With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
     other `approximate`.
