@@ -2,6 +2,9 @@
 
 A tensor library in Python with PyTorch's names and semantics, on NumPy and CuPy, whose public functions can all be
 overridden by the types of their arguments.
+
+A function, method or class does what PyTorch's of that name does, unless its documentation says otherwise. The examples
+start from `import tensorlike as tl`.
 """
 
 from __future__ import annotations

@@ -53,11 +53,8 @@ def _chosen(function: str, device: Any) -> tuple[Backend, Device]:
 def is_available() -> bool:
     """Return whether there is a GPU, and CuPy to use it. Never raises.
 
-    >>> import tensorlike as tl
     >>> tl.cuda.is_available() == (tl.cuda.device_count() > 0)
     True
-
-    Same as PyTorch's function of that name.
     """
     return cuda_device_count() > 0
 
@@ -65,11 +62,8 @@ def is_available() -> bool:
 def device_count() -> int:
     """Return the number of GPUs: 0 without CuPy or without a driver. Never raises.
 
-    >>> import tensorlike as tl
     >>> tl.cuda.device_count() >= 0
     True
-
-    Same as PyTorch's function of that name.
     """
     return cuda_device_count()
 
@@ -78,8 +72,6 @@ def current_device() -> int:
     """Return the index of the current device of this thread, that of `device="cuda"`.
 
     Raises RuntimeError where there is none.
-
-    Same as PyTorch's function of that name.
     """
     index = _chosen("current_device", None)[1].index
     assert index is not None
@@ -91,8 +83,6 @@ def set_device(device: Device | str | int) -> None:
 
     It is CuPy's current device too. Raises RuntimeError where there is no such device, ValueError for one that is not
     a GPU.
-
-    Same as PyTorch's function of that name.
     """
     backend, where = _chosen("set_device", device)
     backend.set_current_device(where)
@@ -129,8 +119,6 @@ def get_device_name(device: Device | str | int | None = None) -> str:
     """Return the product name of a device, of the current one by default.
 
     Raises RuntimeError where there is no such device.
-
-    Same as PyTorch's function of that name.
     """
     backend, where = _chosen("get_device_name", device)
     return backend.device_name(where)
@@ -141,8 +129,6 @@ def synchronize(device: Device | str | int | None = None) -> None:
 
     Operations return before a GPU has finished them: a program that measures times must wait. Raises RuntimeError where
     there is no such device.
-
-    Same as PyTorch's function of that name.
     """
     backend, where = _chosen("synchronize", device)
     backend.synchronize(where)
@@ -153,10 +139,7 @@ def manual_seed(seed: int) -> None:
 
     `tensorlike.manual_seed` sets those of all devices. Raises ValueError for a seed of more than 64 bits.
 
-    >>> import tensorlike as tl
     >>> tl.cuda.manual_seed(0)
-
-    Same as PyTorch's function of that name.
     """
     if is_available():
         default_generator_of(_ANY).manual_seed(int(seed))
@@ -167,10 +150,7 @@ def manual_seed_all(seed: int) -> None:
 
     Raises ValueError for a seed of more than 64 bits.
 
-    >>> import tensorlike as tl
     >>> tl.cuda.manual_seed_all(0)
-
-    Same as PyTorch's function of that name.
     """
     for index in range(device_count()):
         default_generator_of(Device("cuda", index)).manual_seed(int(seed))
@@ -181,10 +161,7 @@ def empty_cache() -> None:
 
     Not needed for one program: CuPy reuses cached memory before it allocates more. Does nothing where there is no GPU.
 
-    >>> import tensorlike as tl
     >>> tl.cuda.empty_cache()
-
-    Same as PyTorch's function of that name.
     """
     if is_available():
         backend_for(_ANY).empty_cache()

@@ -27,11 +27,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def is_anomaly_enabled() -> bool:
     """Return whether anomaly detection is on.
 
-    >>> import tensorlike as tl
     >>> tl.is_anomaly_enabled()
     False
-
-    Same as PyTorch's function of that name.
     """
     return STATE.get().anomaly is not None
 
@@ -39,11 +36,8 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Return whether anomaly detection, when it is on, looks for NaN.
 
-    >>> import tensorlike as tl
     >>> tl.is_anomaly_check_nan_enabled()
     True
-
-    Same as PyTorch's function of that name.
     """
     return STATE.get().anomaly is not False
 

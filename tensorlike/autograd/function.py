@@ -46,7 +46,6 @@ class Function(metaclass=FunctionMeta):
     `setup_context(ctx, inputs, output)`, and call `apply`. `backward` returns one gradient for each argument of
     forward, None for those that have none.
 
-    >>> import tensorlike as tl
     >>> class Cube(tl.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -356,7 +355,6 @@ def _saved(
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a `backward` whose gradients cannot be differentiated again; trying to raises RuntimeError.
 
-    >>> import tensorlike as tl
     >>> class Double(tl.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -64,7 +64,6 @@ def backward(
     `grad_tensors` has one gradient for each tensor, None for those of one element. With `inputs` (tensors or
     GradientEdges) only those receive a gradient. Raises RuntimeError when a tensor requires no grad.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> tl.autograd.backward((x * 3).sum())
     >>> x.grad
@@ -128,7 +127,6 @@ def grad(
     dimension of each of `grad_outputs` is a batch, and so is that of each gradient. Raises RuntimeError when an input
     was not used in the graph, unless `allow_unused`; `materialize_grads` gives zeros for it.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor(3.0, requires_grad=True)
     >>> first, = tl.autograd.grad(x**3, x, create_graph=True)
     >>> second, = tl.autograd.grad(first, x)

@@ -44,11 +44,8 @@ def inference_enabled() -> bool:
 def is_grad_enabled() -> bool:
     """Return whether operations on tensors that require grad are recorded now.
 
-    >>> import tensorlike as tl
     >>> tl.is_grad_enabled()
     True
-
-    Same as PyTorch's function of that name.
     """
     return grad_enabled()
 
@@ -56,12 +53,9 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Return whether `inference_mode` is on in this thread or task.
 
-    >>> import tensorlike as tl
     >>> with tl.inference_mode():
     ...     tl.is_inference_mode_enabled()
     True
-
-    Same as PyTorch's function of that name.
     """
     return inference_enabled()
 
@@ -136,14 +130,11 @@ class _PlainGradContext(_GradContext):
 class no_grad(_PlainGradContext):
     """A context (or decorator) in which operations are not recorded.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> with tl.no_grad():
     ...     y = x * 2
     >>> y.requires_grad
     False
-
-    Same as PyTorch's class of that name.
     """
 
     def _switched(self, state: State) -> State:
@@ -153,14 +144,11 @@ class no_grad(_PlainGradContext):
 class enable_grad(_PlainGradContext):
     """A context (or decorator) in which operations are recorded, inside `no_grad` too.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> with tl.no_grad(), tl.enable_grad():
     ...     y = x * 2
     >>> y.requires_grad
     True
-
-    Same as PyTorch's class of that name.
     """
 
     def _switched(self, state: State) -> State:
@@ -181,12 +169,9 @@ class recording_block(Scoped, _GradContext):
 class set_grad_enabled(_GradContext):
     """Switch recording on or off, at once; as a context or decorator, until it is left.
 
-    >>> import tensorlike as tl
     >>> with tl.set_grad_enabled(False):
     ...     tl.is_grad_enabled()
     False
-
-    Same as PyTorch's class of that name.
     """
 
     def __init__(self, mode: bool) -> None:
@@ -278,13 +263,10 @@ class inference_mode(_GradContext):
     `enable_grad` has no effect. `inference_mode(False)` switches the mode off for a block. A call costs more inside
     than under `no_grad`.
 
-    >>> import tensorlike as tl
     >>> with tl.inference_mode():
     ...     y = tl.ones(2, requires_grad=True) * 2
     >>> y.requires_grad, y.is_inference()
     (False, True)
-
-    Same as PyTorch's class of that name.
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -333,7 +315,6 @@ class set_multithreading_enabled:
 
     Accepted and without effect: a backward runs in the thread that called it.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(1, requires_grad=True)
     >>> with tl.autograd.set_multithreading_enabled(False):
     ...     (x * 2).backward()

@@ -172,7 +172,6 @@ def memory(output: Any) -> GraphMemory:
     the memory it keeps. What belongs to leaves, which are alive anyway, is counted apart. `output` is a tensor, a
     GradientEdge, a Node, or several. Raises RuntimeError for a tensor without a graph.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(256, requires_grad=True)
     >>> tl.autograd.graph.memory(x.exp().sin().sum())
     operation     nodes  saved  memory

@@ -20,7 +20,6 @@ class RemovableHandle:
     The handle does not keep the owner of the hook alive. Pickled or deep-copied together with its owner, the copy
     removes the hook of the copy.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.Identity()
     >>> handle = module.register_forward_hook(lambda module, args, output: output + 1)
     >>> module(tl.zeros(2))

@@ -39,7 +39,6 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     With `mode="all"` it gets a list with one gradient for each tensor, None for those that the backward did not reach;
     with `mode="any"` the first gradient that was computed. Returns a handle whose `remove()` takes the hook away.
 
-    >>> import tensorlike as tl
     >>> x, y = tl.ones(1, requires_grad=True), tl.ones(1, requires_grad=True)
     >>> handle = tl.autograd.graph.register_multi_grad_hook((x, y), print)
     >>> (x * 2 + y * 3).backward()

@@ -74,7 +74,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
 
     Raises RuntimeError inside another such block.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> with tl.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.clone()
@@ -101,7 +100,6 @@ def increment_version(tensor: Any) -> None:
     For code that writes to the memory by other means: a backward that needs the old values then raises. Raises
     RuntimeError for values other than tensors and iterables of tensors.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> tl.autograd.graph.increment_version(x)
     >>> x._version

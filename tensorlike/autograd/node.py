@@ -389,7 +389,6 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
     It does not keep the values of a non-leaf alive. Raises RuntimeError when the tensor requires no grad.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> y = x * 2
     >>> edge = tl.autograd.graph.get_gradient_edge(y)

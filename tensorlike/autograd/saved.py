@@ -27,7 +27,6 @@ class saved_tensors_hooks(NodeObserver):
     `pack_hook(tensor)` returns anything; `unpack_hook` gets that and returns a tensor of the same values. Of nested
     blocks the innermost packs. Backward may run outside the block.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> with tl.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda v: tl.tensor(v)):
     ...     y = x.exp()

@@ -17,7 +17,6 @@ class _VariableMeta(type):
 class Variable(metaclass=_VariableMeta):
     """Return the tensor `data` without history, requiring grad if asked for; every tensor is an instance.
 
-    >>> import tensorlike as tl
     >>> x = tl.autograd.Variable(tl.ones(2), requires_grad=True)
     >>> x
     tensor([1., 1.], requires_grad=True)

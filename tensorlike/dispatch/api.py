@@ -28,7 +28,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Return whether one of `relevant_args` overrides functions, or a mode is active.
 
-    >>> import tensorlike as tl
     >>> has_torch_function((tl.ones(2), 3.0))
     False
 
@@ -62,7 +61,6 @@ def handle_torch_function(
 
     Call it when `has_torch_function(relevant_args)` is true. Raises TypeError when all of them return NotImplemented.
 
-    >>> import tensorlike as tl
     >>> class Duck:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -84,7 +82,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F
 
     `dispatcher` takes the arguments of the function and returns an iterable of those that may override it.
 
-    >>> import tensorlike as tl
     >>> @wrap_torch_function(lambda x: (x,))
     ... def twice(x):
     ...     return x + x
@@ -133,7 +130,6 @@ def overridable(
     `mutates` names the parameters that it writes. By default that is what PyTorch's conventions say: the first one of a
     function whose name ends in an underscore, or that is called with `inplace=True`, and `out`.
 
-    >>> import tensorlike as tl
     >>> @tl.overridable(operands=("x",))
     ... def scaled(x, factor=2):
     ...     return x * factor

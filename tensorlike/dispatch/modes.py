@@ -17,7 +17,6 @@ class TorchFunctionMode:
     again; returning NotImplemented passes the call to the operands' types. Leaving the context, by an exception too,
     restores what was before.
 
-    >>> import tensorlike as tl
     >>> class Names(TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(func.__name__)
@@ -101,7 +100,6 @@ class _Guard(Switch):
 class DisableTorchFunctionSubclass(_Guard):
     """A context without dispatch to operands' types; modes still see calls.
 
-    >>> import tensorlike as tl
     >>> class Sub(tl.Tensor):
     ...     pass
     >>> with DisableTorchFunctionSubclass():

@@ -18,7 +18,6 @@ class SupportsTorchFunction(Protocol):
     To a type checker the result of a function that is handed such an object is `Any`, since the object's type decides
     what it returns; the result of one that is handed tensors alone is a `Tensor`.
 
-    >>> import tensorlike as tl
     >>> class Duck:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):

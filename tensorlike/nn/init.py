@@ -40,11 +40,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
     `param` is the negative slope of "leaky_relu", 0.01 when not given. Raises ValueError for an unknown name.
 
-    >>> import tensorlike as tl
     >>> round(tl.nn.init.calculate_gain("relu"), 4)
     1.4142
-
-    Same as PyTorch's function of that name.
     """
     if nonlinearity in _LINEAR:
         return 1
@@ -67,12 +64,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill `tensor` from the uniform distribution over [a, b), and return it.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.init.uniform_(tl.empty(3, 5), -1.0, 1.0)
     >>> bool((weight.abs() <= 1).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     with recording_block(False):
         return tensor.uniform_(a, b, generator=generator)
@@ -82,11 +76,8 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill `tensor` from the normal distribution of that mean and standard deviation, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.normal_(tl.empty(3, 5), mean=2.0, std=0.1).shape == (3, 5)
     True
-
-    Same as PyTorch's function of that name.
     """
     with recording_block(False):
         return tensor.normal_(mean, std, generator=generator)
@@ -101,12 +92,9 @@ def trunc_normal_(
     Warns when `mean` is more than two standard deviations outside [a, b], where few values of a normal
     distribution lie.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.init.trunc_normal_(tl.empty(3, 5), a=-1.0, b=1.0)
     >>> bool((weight.abs() <= 1).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -129,11 +117,8 @@ def trunc_normal_(
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill `tensor` with `val`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.constant_(tl.empty(3), 0.5)
     tensor([0.5000, 0.5000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     with recording_block(False):
         return tensor.fill_(val)
@@ -143,11 +128,8 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill `tensor` with ones, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.ones_(tl.empty(2))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     with recording_block(False):
         return tensor.fill_(1.0)
@@ -157,11 +139,8 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill `tensor` with zeros, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.zeros_(tl.empty(2))
     tensor([0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     with recording_block(False):
         return tensor.zero_()
@@ -171,12 +150,9 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill the matrix `tensor` with ones on the diagonal and zeros elsewhere, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.eye_(tl.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
-
-    Same as PyTorch's function of that name.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -191,11 +167,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     `tensor` has 3, 4 or 5 dimensions, the first a multiple of `groups`; ValueError otherwise.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.dirac_(tl.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
-
-    Same as PyTorch's function of that name.
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -232,12 +205,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
     The values lie within gain · √(6 / (inputs + outputs)); `tensor` has at least 2 dimensions.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.init.xavier_uniform_(tl.empty(3, 3))
     >>> bool((weight.abs() <= 1).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6.0 / float(fan_in + fan_out))
@@ -251,11 +221,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
     The standard deviation is gain · √(2 / (inputs + outputs)); `tensor` has at least 2 dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.xavier_normal_(tl.empty(3, 5)).shape == (3, 5)
     True
-
-    Same as PyTorch's function of that name.
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     with recording_block(False):
@@ -283,12 +250,9 @@ def kaiming_uniform_(
     The values lie within gain · √(3 / fan); `mode` is "fan_in", which keeps the variance forward, or "fan_out", which
     keeps it backward; `a` is the negative slope of "leaky_relu".
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.init.kaiming_uniform_(tl.empty(3, 6), nonlinearity="relu")
     >>> bool((weight.abs() <= 1).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -310,11 +274,8 @@ def kaiming_normal_(
 
     The standard deviation is gain / √fan; for `mode` and `a` see `kaiming_uniform_`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.init.kaiming_normal_(tl.empty(3, 5), mode="fan_out", nonlinearity="relu").shape == (3, 5)
     True
-
-    Same as PyTorch's function of that name.
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -330,12 +291,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     Dimensions after the first are taken as one; where there are more columns than rows, the rows are orthonormal,
     otherwise the columns. `tensor` has at least 2 dimensions; ValueError otherwise.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.init.orthogonal_(tl.empty(2, 4))
     >>> tl.allclose(weight @ weight.mT, tl.eye(2), atol=1e-6)
     True
-
-    Same as PyTorch's function of that name.
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -357,12 +315,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill the matrix `tensor` with normal numbers and the fraction `sparsity` of each column with zeros; return it.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.init.sparse_(tl.empty(10, 5), sparsity=0.3)
     >>> (weight == 0).sum(0)
     tensor([3, 3, 3, 3, 3])
-
-    Same as PyTorch's function of that name.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

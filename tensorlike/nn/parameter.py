@@ -29,7 +29,6 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     `data` is the tensor (an empty one when None); with `persistent=False` the buffer stays out of `state_dict`.
     The call returns a plain tensor that shares memory with `data`.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.Module()
     >>> module.scale = tl.nn.Buffer(tl.ones(2))
     >>> module.state_dict()["scale"]
@@ -71,13 +70,10 @@ class UninitializedTensorMixin:
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor this shape, with uninitialised elements; device and dtype stay unless given.
 
-        >>> import tensorlike as tl
         >>> weight = tl.nn.UninitializedParameter()
         >>> weight.materialize((2, 3))
         >>> weight.shape == (2, 3), type(weight).__name__
         (True, 'Parameter')
-
-        Same as PyTorch's method of that name.
         """
         this: Any = self
         this.data = tl.empty(
@@ -124,7 +120,6 @@ class UninitializedTensorMixin:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet, as those of lazy modules before their first call.
 
-    >>> import tensorlike as tl
     >>> tl.nn.UninitializedParameter()
     <UninitializedParameter>
 
@@ -143,7 +138,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet, as those of lazy modules before their first call.
 
-    >>> import tensorlike as tl
     >>> tl.nn.UninitializedBuffer()
     <UninitializedBuffer>
 

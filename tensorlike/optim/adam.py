@@ -42,7 +42,6 @@ class Adam(Optimizer):
 
     Raises ValueError for negative options and for `betas` outside [0, 1).
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.tensor([1.0, 2.0]))
     >>> optimizer = tl.optim.Adam([weight], lr=0.1)
     >>> (weight**2).sum().backward()

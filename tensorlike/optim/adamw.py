@@ -17,7 +17,6 @@ class AdamW(Adam):
 
     The options are those of `Adam`.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.tensor([1.0, 2.0]))
     >>> optimizer = tl.optim.AdamW([weight], lr=0.1, weight_decay=0.5)
     >>> (weight**2).sum().backward()

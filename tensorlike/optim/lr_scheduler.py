@@ -39,7 +39,6 @@ class LRScheduler:
     `last_epoch` is the epoch to resume from, −1 to start. Raises TypeError for values other than optimizers, KeyError
     when resuming with an optimizer whose groups have no "initial_lr".
 
-    >>> import tensorlike as tl
     >>> class Halving(tl.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [lr * 0.5**self.last_epoch for lr in self.base_lrs]
@@ -80,25 +79,25 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer. Same as PyTorch's method of that name."""
+        """Return everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state returned by `state_dict`. Same as PyTorch's method of that name."""
+        """Load a state returned by `state_dict`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """Return the learning rates set last, one for each group. Same as PyTorch's method of that name."""
+        """Return the learning rates set last, one for each group."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Return the learning rates of `last_epoch`, one for each group. Same as PyTorch's method of that name."""
+        """Return the learning rates of `last_epoch`, one for each group."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
     def step(self, epoch: int | None = None) -> None:
         """Advance to the next epoch, or to `epoch`, and set its learning rates.
 
-        Call it after the optimizer's step. Same as PyTorch's method of that name.
+        Call it after the optimizer's step.
         """
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
@@ -151,7 +150,6 @@ class LambdaLR(LRScheduler):
     `lr_lambda` is one function, or a list of one for each group. Functions are not in `state_dict`; objects with
     `__call__` are, as their attributes.
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
     >>> optimizer.step()
@@ -198,7 +196,6 @@ class LambdaLR(LRScheduler):
 class StepLR(LRScheduler):
     """Multiplies the rates by `gamma` every `step_size` epochs.
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> for epoch in range(4):
@@ -227,7 +224,6 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiplies the rates by `gamma` at each epoch of `milestones`; at one named twice, twice.
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
     >>> for epoch in range(4):
@@ -259,7 +255,6 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Multiplies the rates by `gamma` every epoch.
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> for epoch in range(3):
@@ -290,7 +285,6 @@ class LinearLR(LRScheduler):
 
     Raises ValueError for factors outside (0, 1] and [0, 1].
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> for epoch in range(4):
@@ -338,7 +332,6 @@ class LinearLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Anneals the rates from the initial ones to `eta_min` in `T_max` epochs along half a cosine, and back.
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> for epoch in range(3):
@@ -382,7 +375,6 @@ class ReduceLROnPlateau(LRScheduler):
     not go below `min_lr`, a number or one for each group, nor change by less than `eps`. Raises ValueError for a factor
     of 1 or more and for unknown modes.
 
-    >>> import tensorlike as tl
     >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
     >>> scheduler = tl.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
     >>> for loss in (3.0, 2.0, 2.0, 2.0, 2.0):
@@ -450,10 +442,7 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Record the measure of an epoch, and reduce the rates if it has not improved for too long.
-
-        Same as PyTorch's method of that name.
-        """
+        """Record the measure of an epoch, and reduce the rates if it has not improved for too long."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1

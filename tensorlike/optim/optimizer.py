@@ -41,7 +41,6 @@ class Optimizer:
     Raises TypeError for values other than tensors, ValueError for an empty list, for tensors that are no leaves, and
     for a tensor in several groups.
 
-    >>> import tensorlike as tl
     >>> class SignDescent(tl.optim.Optimizer):
     ...     def __init__(self, params, lr=0.1):
     ...         super().__init__(params, {"lr": lr})
@@ -107,8 +106,6 @@ class Optimizer:
         """Update every parameter that has a gradient; return the result of `closure`.
 
         `closure`, where given, is called first, to compute the gradients anew and return the loss.
-
-        Same as PyTorch's method of that name.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
@@ -140,10 +137,7 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} does not define _update()")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Remove the gradients of all parameters, or fill them with zeros.
-
-        Same as PyTorch's method of that name.
-        """
+        """Remove the gradients of all parameters, or fill them with zeros."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
@@ -161,8 +155,6 @@ class Optimizer:
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters: a dict with "params", and options where they differ from the defaults.
-
-        Same as PyTorch's method of that name.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -216,11 +208,8 @@ class Optimizer:
         "state" holds the state of each parameter, "param_groups" the options of each group and, under "params", its
         parameters. The tensors are the optimizer's own.
 
-        >>> import tensorlike as tl
         >>> tl.optim.SGD([tl.nn.Parameter(tl.zeros(2))]).state_dict()["param_groups"][0]["params"]
         [0]
-
-        Same as PyTorch's method of that name.
         """
         for hook in tuple(self._state_dict_pre_hooks.values()):
             hook(self)
@@ -244,8 +233,6 @@ class Optimizer:
 
         Copies the tensors, converted to each parameter's dtype and device. Raises ValueError when the groups or
         their sizes differ.
-
-        Same as PyTorch's method of that name.
         """
         state_dict = state_dict.copy()
         for hook in tuple(self._load_state_dict_pre_hooks.values()):
@@ -287,37 +274,31 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have `hook(optimizer, args, kwargs)` run before each step; it may return a new pair (args, kwargs).
 
-        `args` starts with the optimizer itself. Same as PyTorch's method of that name.
+        `args` starts with the optimizer itself.
         """
         return register_hook(hook, self._step_pre_hooks)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have `hook(optimizer, args, kwargs)` run after each step.
 
-        `args` starts with the optimizer itself. Same as PyTorch's method of that name.
+        `args` starts with the optimizer itself.
         """
         return register_hook(hook, self._step_post_hooks)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have `hook(optimizer)` run before `state_dict`. Same as PyTorch's method of that name."""
+        """Have `hook(optimizer)` run before `state_dict`."""
         return register_hook(hook, self._state_dict_pre_hooks, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have `hook(optimizer, state_dict)` run after `state_dict`; it may return another one.
-
-        Same as PyTorch's method of that name.
-        """
+        """Have `hook(optimizer, state_dict)` run after `state_dict`; it may return another one."""
         return register_hook(hook, self._state_dict_post_hooks, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have `hook(optimizer, state_dict)` run before `load_state_dict`; it may return another one.
-
-        Same as PyTorch's method of that name.
-        """
+        """Have `hook(optimizer, state_dict)` run before `load_state_dict`; it may return another one."""
         return register_hook(hook, self._load_state_dict_pre_hooks, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have `hook(optimizer)` run after `load_state_dict`. Same as PyTorch's method of that name."""
+        """Have `hook(optimizer)` run after `load_state_dict`."""
         return register_hook(hook, self._load_state_dict_post_hooks, prepend=prepend)
 
 

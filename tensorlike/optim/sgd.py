@@ -42,7 +42,6 @@ class SGD(Optimizer):
 
     Raises ValueError for negative options, and for `nesterov` without momentum or with dampening.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.tensor([1.0, 2.0]))
     >>> optimizer = tl.optim.SGD([weight], lr=0.1)
     >>> (weight**2).sum().backward()

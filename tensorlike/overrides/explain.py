@@ -54,7 +54,6 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
     Raises TypeError when `func` is no function that types or modes can override, ValueError for an unknown `api`, and
     ImportError when PyTorch is asked for and is not there.
 
-    >>> import tensorlike as tl
     >>> class Distance:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -120,7 +120,6 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     can be set, its `__set__`. Functions that other packages declare with `overridable` are listed under their own
     modules.
 
-    >>> import tensorlike as tl
     >>> functions = tl.overrides.get_overridable_functions()
     >>> tl.mul in functions[tl], tl.Tensor.mul in functions[tl.Tensor], tl.Tensor.shape.__get__ in functions[tl.Tensor]
     (True, True, True)
@@ -168,7 +167,6 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     The signatures are those of the functions (names, kinds, order, defaults), so that a test can call all of them.
 
     >>> import inspect
-    >>> import tensorlike as tl
     >>> dummy = tl.overrides.get_testing_overrides()[tl.mul]
     >>> inspect.signature(dummy)
     <Signature (input, other, *, out=None)>
@@ -192,7 +190,6 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     `stride`, `Tensor.unflatten`, `as_strided`, `fill`, `normal`, `rand_like`, `randn_like`, `randint_like`,
     `result_type`, `vander`, `nn.functional.hardsigmoid` and `hardswish`.
 
-    >>> import tensorlike as tl
     >>> ignored = tl.overrides.get_ignored_functions()
     >>> tl.ones in ignored, tl.Tensor.as_subclass in ignored, tl.add in ignored
     (True, True, False)
@@ -207,7 +204,6 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Return the functions whose results Tensor's own `__torch_function__` leaves the type they have.
 
-    >>> import tensorlike as tl
     >>> tl.Tensor.grad.__get__ in tl.overrides.get_default_nowrap_functions()
     True
 
@@ -219,7 +215,6 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 def is_tensor_like(inp: Any) -> bool:
     """Return whether `inp` is a tensor, or of a type that overrides functions with `__torch_function__`.
 
-    >>> import tensorlike as tl
     >>> class Duck:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -237,7 +232,6 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
     A property must be given as its `__get__` or `__set__`.
 
-    >>> import tensorlike as tl
     >>> [tl.overrides.is_tensor_method_or_property(f) for f in (tl.Tensor.add, tl.Tensor.shape.__get__, tl.add)]
     [True, True, False]
 
@@ -250,7 +244,6 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """Return the public dotted name of a function that `__torch_function__` received; None for any other function.
 
-    >>> import tensorlike as tl
     >>> tl.overrides.resolve_name(tl.Tensor.add), tl.overrides.resolve_name(tl.Tensor.shape.__get__)
     ('tensorlike.Tensor.add', 'tensorlike.Tensor.shape.__get__')
     >>> tl.overrides.resolve_name(print) is None

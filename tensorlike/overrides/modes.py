@@ -12,7 +12,6 @@ __all__ = ["BaseTorchFunctionMode"]
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that passes every call on unchanged: a base class for modes that change some calls.
 
-    >>> import tensorlike as tl
     >>> class NoProducts(tl.overrides.BaseTorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         if func is tl.mul:

@@ -139,7 +139,6 @@ def register(func: Any, types: tuple[type, type], *, variants: bool = False, che
     parameter of `func` (`check=False` leaves that out); ValueError when the pair has another rule already or the rule
     is ambiguous with one.
 
-    >>> import tensorlike as tl
     >>> class Refusing:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -182,7 +181,6 @@ def unregister(func: Any, types: tuple[type, type]) -> None:
 
     Raises ValueError when there is no such rule.
 
-    >>> import tensorlike as tl
     >>> class Refusing:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -64,7 +64,6 @@ def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...],
 
     The caller gets TypeError when none of them answers.
 
-    >>> import tensorlike as tl
     >>> class Closed(tl.overrides.TensorLike, unhandled=tl.overrides.refuse):
     ...     pass
     >>> tl.mean(Closed())  # doctest: +ELLIPSIS
@@ -83,7 +82,6 @@ class _ToDense:
     returns, and not of the type. Writing into an operand (in place, or as `out=`) would be lost with the conversion:
     such calls are refused, and raise TypeError unless another operand's type answers.
 
-    >>> import tensorlike as tl
     >>> class Zeros(tl.overrides.TensorLike, unhandled=tl.overrides.to_dense):
     ...     def __init__(self, *size):
     ...         self.size = size
@@ -150,7 +148,6 @@ class _Rewrap:
     operand of the type. Operands and results are found in lists, tuples, named tuples and dictionaries. In-place
     functions and `out=` return the very object they were given.
 
-    >>> import tensorlike as tl
     >>> class Named(tl.overrides.TensorLike, unhandled=tl.overrides.rewrap):
     ...     def __init__(self, tensor, name):
     ...         self.tensor, self.name = tensor, name

@@ -31,7 +31,6 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
 
     Raises ValueError for an unknown `api`, and ImportError when PyTorch is asked for and is not there.
 
-    >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):
     ...     pass
     >>> with tl.overrides.trace() as log:

@@ -56,7 +56,6 @@ class TensorLike(TensorLikeOperators):
     Use it alone or in front of `Tensor`: `class Sub(overrides.TensorLike, tl.Tensor)`. Raises TypeError when a base
     with `__torch_function__` comes before it, or when the class lacks what its policy needs.
 
-    >>> import tensorlike as tl
     >>> class Constant(tl.overrides.TensorLike):
     ...     def __init__(self, value):
     ...         self.value = value
@@ -253,7 +252,6 @@ def implements(
     `TensorLike`, and when the implementation does not accept every parameter of `func`, `out` included, by name, kind
     and default; `check=False` leaves the last out. Raises ValueError for two implementations of one function in a class.
 
-    >>> import tensorlike as tl
     >>> class Shifted(tl.overrides.TensorLike):
     ...     def __init__(self, by):
     ...         self.by = by

@@ -31,15 +31,12 @@ def add_safe_globals(safe_globals: Sequence[Any]) -> None:
 
     Takes classes and functions, or pairs of one and the dotted name by which files know it.
 
-    >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):
     ...     pass
     >>> tl.serialization.add_safe_globals([Marked])
     >>> tl.serialization.get_safe_globals() == [Marked]
     True
     >>> tl.serialization.clear_safe_globals()
-
-    Same as PyTorch's function of that name.
     """
     _safe.extend(map(_checked, safe_globals))
 
@@ -56,27 +53,18 @@ def _checked(item: Any) -> Any:
 
 
 def get_safe_globals() -> list[Any]:
-    """Return the globals passed to `add_safe_globals`.
-
-    Same as PyTorch's function of that name.
-    """
+    """Return the globals passed to `add_safe_globals`."""
     return list(_safe)
 
 
 def clear_safe_globals() -> None:
-    """Remove the globals passed to `add_safe_globals`.
-
-    Same as PyTorch's function of that name.
-    """
+    """Remove the globals passed to `add_safe_globals`."""
     _safe.clear()
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
-    """Allow these globals, as `add_safe_globals` does, inside a `with` block.
-
-    Same as PyTorch's class of that name.
-    """
+    """Allow these globals, as `add_safe_globals` does, inside a `with` block."""
     before = list(_safe)
     add_safe_globals(safe_globals)
     try:
@@ -300,7 +288,6 @@ def load(
     with a file object.
 
     >>> import io
-    >>> import tensorlike as tl
     >>> file = io.BytesIO()
     >>> tl.save([tl.ones(2), "text"], file)
     >>> _ = file.seek(0)

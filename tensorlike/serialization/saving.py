@@ -78,7 +78,6 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
     `open(path, "wb")`.
 
     >>> import io
-    >>> import tensorlike as tl
     >>> file = io.BytesIO()
     >>> tl.save({"weight": tl.ones(2)}, file)
     >>> _ = file.seek(0)

@@ -52,11 +52,8 @@ def volatile(self: Tensor) -> bool:
 def is_distributed(input: Tensor) -> bool:
     """Return whether the elements are spread over several processes: False for every tensor.
 
-    >>> import tensorlike as tl
     >>> tl.is_distributed(tl.ones(2))
     False
-
-    Same as PyTorch's function of that name.
     """
     return False
 
@@ -65,11 +62,8 @@ def is_distributed(input: Tensor) -> bool:
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Return whether the elements lie in memory that is locked for copies to a device: False for every tensor.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).is_pinned()
     False
-
-    Same as PyTorch's method of that name.
     """
     return False
 
@@ -78,12 +72,9 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Raise RuntimeError: no memory is locked for copies to a device, here as in PyTorch where there is none.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).pin_memory()
     Traceback (most recent call last):
     RuntimeError: pin_memory(): memory cannot be locked for copies to a device; leave the call out
-
-    Same as PyTorch's method of that name.
     """
     raise RuntimeError("pin_memory(): memory cannot be locked for copies to a device; leave the call out")
 
@@ -92,12 +83,9 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 def is_coalesced(self: Tensor) -> bool:
     """Raise RuntimeError: only a sparse tensor has indices that may occur twice.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).is_coalesced()
     Traceback (most recent call last):
     RuntimeError: is_coalesced expected sparse coordinate tensor layout but got Strided
-
-    Same as PyTorch's method of that name.
     """
     raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
 
@@ -106,11 +94,8 @@ def is_coalesced(self: Tensor) -> bool:
 def dense_dim(self: Tensor) -> int:
     """Return how many dimensions are stored whole: all of them.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).dense_dim()
     2
-
-    Same as PyTorch's method of that name.
     """
     found: int = self._tl_data.ndim
     return found
@@ -120,11 +105,8 @@ def dense_dim(self: Tensor) -> int:
 def sparse_dim(self: Tensor) -> int:
     """Return how many dimensions are stored by their indices: none.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).sparse_dim()
     0
-
-    Same as PyTorch's method of that name.
     """
     return 0
 
@@ -133,10 +115,7 @@ def sparse_dim(self: Tensor) -> int:
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """Return the tensor itself, which is stored whole, or a copy of another dtype.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).to_dense()
     tensor([1., 1.])
-
-    Same as PyTorch's method of that name.
     """
     return self if dtype is None else self.to(dtype)

@@ -245,11 +245,8 @@ def size(self: Tensor, dim: int) -> int: ...
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).size(), tl.ones(2, 3).size(-1)
     (tensorlike.Size([2, 3]), 3)
-
-    Same as PyTorch's method of that name.
     """
     if dim is None:
         return size_from_shape(self._tl_data.shape)
@@ -262,11 +259,8 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 def dim(self: Tensor) -> int:
     """Return the number of dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).dim()
     2
-
-    Same as PyTorch's method of that name.
     """
     found: int = self._tl_data.ndim
     return found
@@ -276,11 +270,8 @@ def dim(self: Tensor) -> int:
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).get_device()
     -1
-
-    Same as PyTorch's method of that name.
     """
     found = device_of(self._tl_data)
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
@@ -290,11 +281,8 @@ def get_device(self: Tensor) -> int:
 def element_size(self: Tensor) -> int:
     """Return the bytes of one element.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).element_size()
     4
-
-    Same as PyTorch's method of that name.
     """
     return int(self._tl_data.dtype.itemsize)
 
@@ -309,11 +297,8 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).stride()
     (3, 1)
-
-    Same as PyTorch's method of that name.
     """
     from .dims import one_dim
 
@@ -344,11 +329,8 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
 def storage_offset(self: Tensor) -> int:
     """Return the offset of this tensor in its storage, in elements.
 
-    >>> import tensorlike as tl
     >>> tl.arange(5)[2:].storage_offset()
     2
-
-    Same as PyTorch's method of that name.
     """
     array = self._tl_data
     if array.base is None:
@@ -358,10 +340,7 @@ def storage_offset(self: Tensor) -> int:
 
 @tensor_method(composite=False, comparable=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
-    """Return the address of the first element.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return the address of the first element."""
     return int(data_pointer(self._tl_data))
 
 
@@ -369,11 +348,8 @@ def data_ptr(self: Tensor) -> int:
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Return whether the elements are contiguous in memory, in C order or in `memory_format`.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).is_contiguous(), tl.ones(2, 3).T.is_contiguous()
     (True, False)
-
-    Same as PyTorch's method of that name.
     """
     if memory_format is not None:
         return is_arranged(self._tl_data, format_name(memory_format, "is_contiguous"))
@@ -382,10 +358,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 @tensor_method(composite=False)
 def _is_view(self: Tensor) -> bool:
-    """Return whether this tensor is a view of another one.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return whether this tensor is a view of another one."""
     return self._tl_view_base is not None
 
 
@@ -393,11 +366,8 @@ def _is_view(self: Tensor) -> bool:
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).is_shared()
     False
-
-    Same as PyTorch's method of that name.
     """
     return is_shared_memory(owner_of(self._tl_data))
 

@@ -124,11 +124,8 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
     `memory_format`.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).to(tl.float32)
     tensor([1., 2.])
-
-    Same as PyTorch's method of that name.
     """
     unknown = set(kwargs) - {"dtype", "device", "non_blocking", "copy", "memory_format", "other"}
     if unknown:
@@ -169,10 +166,8 @@ def _dtype_method(name: str, dtype_text: str) -> None:
 
     convert.__doc__ = (
         f"Return this tensor with dtype `{dtype_text}`; itself if it has that already.\n\n"
-        "    >>> import tensorlike as tl\n"
         f"    >>> tl.tensor([1, 0]).{name}().dtype\n"
-        f"    tensorlike.{dtype_text}\n\n"
-        "    Same as PyTorch's method of that name.\n    "
+        f"    tensorlike.{dtype_text}\n    "
     )
     convert.__name__ = name
     moves = dtype_text.startswith(("float", "bfloat", "complex"))
@@ -200,11 +195,8 @@ for _name, _text in {
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor in the host's memory; itself if it is there already.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).cpu().device
     device(type='cpu')
-
-    Same as PyTorch's method of that name.
     """
     return _converted(self, None, "cpu", False, memory_format, "cpu")
 
@@ -216,8 +208,6 @@ def cuda(
     """Return this tensor on a CUDA device; itself if it is there already.
 
     Raises RuntimeError, with the install line, when CuPy or the GPU is missing.
-
-    Same as PyTorch's method of that name.
     """
     if isinstance(device, (int, np.integer)) and not isinstance(device, bool):
         where = Device("cuda", int(device))
@@ -236,11 +226,8 @@ def type(self: Tensor, dtype: DtypeLike | str, non_blocking: bool = False) -> Te
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).type()
     'tensorlike.FloatTensor'
-
-    Same as PyTorch's method of that name.
     """
     if dtype is None:
         place = "" if device_of(self._tl_data).type == "cpu" else f"{device_of(self._tl_data).type}."
@@ -252,11 +239,8 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Return this tensor with the dtype and on the device of `other`.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1]).type_as(tl.ones(1))
     tensor([1.])
-
-    Same as PyTorch's method of that name.
     """
     return _converted(self, dtype_of(other._tl_data.dtype), device_of(other._tl_data), False)
 
@@ -270,11 +254,8 @@ def item(self: Tensor) -> int | float | bool:
 
     Raises RuntimeError when there is not exactly one.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([2.5]).item()
     2.5
-
-    Same as PyTorch's method of that name.
     """
     if self._tl_data.size != 1:
         raise _not_scalar(self)
@@ -291,11 +272,8 @@ def _host(self: Any) -> np.ndarray[Any, Any]:
 def tolist(self: Tensor) -> list[Any]:
     """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[1, 2]]).tolist()
     [[1, 2]]
-
-    Same as PyTorch's method of that name.
     """
     found: list[Any] = _host(self).tolist()  # A number, of a tensor without dimensions.
     return found
@@ -308,11 +286,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     Raises RuntimeError for a tensor that requires grad and TypeError for one on another device, unless `force`, which
     detaches and copies as needed.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).numpy()
     array([1., 1.], dtype=float32)
-
-    Same as PyTorch's method of that name.
     """
     if not force:
         if self._tl_tracked and edge_of(self) is not None:
@@ -327,10 +302,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
 @tensor_method(name="__array__", composite=False, differentiable=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return the tensor as a NumPy array, for `numpy.asarray`.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return the tensor as a NumPy array, for `numpy.asarray`."""
     array: np.ndarray[Any, Any] = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -341,10 +313,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
 @tensor_method(name="__array_wrap__", composite=False)
 def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-    """Return the result of a NumPy function on this tensor as a tensor: `tensor * array` and `numpy.sin(tensor)`.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return the result of a NumPy function on this tensor as a tensor: `tensor * array` and `numpy.sin(tensor)`."""
     found = np.asarray(array)
     # As in PyTorch, where comparisons returned uint8 before there were booleans.
     return wrap(found.astype(np.uint8) if found.dtype.kind == "b" else found)
@@ -363,7 +332,7 @@ def _python_number(name: str, what: str, convert: Any) -> None:
             )
         return convert(self.item())
 
-    method.__doc__ = f"Return the one element as a Python {what}.\n\n    Same as PyTorch's method of that name.\n    "
+    method.__doc__ = f"Return the one element as a Python {what}."
     method.__name__ = name
     method.__annotations__["return"] = what
     tensor_method(method, name=name, composite=False, differentiable=False)
@@ -379,8 +348,6 @@ def _bool(self: Tensor) -> bool:
     """Return the truth of the one element.
 
     Raises RuntimeError when there is not exactly one.
-
-    Same as PyTorch's method of that name.
     """
     count = self._tl_data.size
     if count != 1:
@@ -393,10 +360,7 @@ def _bool(self: Tensor) -> bool:
 
 @tensor_method(name="__index__", composite=False, differentiable=False)
 def _index(self: Tensor) -> int:
-    """Return the one element, which must be an integer, as an index.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return the one element, which must be an integer, as an index."""
     if self._tl_data.size != 1 or self._tl_data.dtype.kind not in "iub":
         raise TypeError(
             "only integer tensors of a single element can be converted to an index, got one of dtype "

@@ -128,12 +128,9 @@ def zeros(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of zeros of the shape `size`, given as integers or as one sequence.
 
-    >>> import tensorlike as tl
     >>> tl.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
-
-    Same as PyTorch's function of that name.
     """
     if keywords or not size:
         size = spelled("zeros", "size", size, keywords)
@@ -148,11 +145,8 @@ def ones(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of ones of the shape `size`, given as integers or as one sequence.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2)
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     if keywords or not size:
         size = spelled("ones", "size", size, keywords)
@@ -168,11 +162,8 @@ def empty(
 ) -> Tensor:  # fmt: skip
     """Return an uninitialised tensor of the shape `size`.
 
-    >>> import tensorlike as tl
     >>> tl.empty(2, 3).shape
     tensorlike.Size([2, 3])
-
-    Same as PyTorch's function of that name.
     """
     if keywords or not size:
         size = spelled("empty", "size", size, keywords)
@@ -186,11 +177,8 @@ def full(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape `size` filled with `fill_value`, which also gives the dtype unless that is given.
 
-    >>> import tensorlike as tl
     >>> tl.full((2,), 7)
     tensor([7, 7])
-
-    Same as PyTorch's function of that name.
     """
     # A bool of NumPy is no bool to PyTorch, but a number.
     fill_value = _fill_value("full", float(fill_value) if isinstance(fill_value, np.bool_) else fill_value)
@@ -206,12 +194,9 @@ def eye(
 ) -> Tensor:  # fmt: skip
     """Return an `n` by `m` matrix with ones on the diagonal and zeros elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     shape = checked_size((n, n if m is None else m), "eye")
     check_layout(layout, "eye")
@@ -284,11 +269,8 @@ def arange(
     int64 when all three are integers, else the default dtype. Raises RuntimeError when `step` is zero or leads away
     from `end`.
 
-    >>> import tensorlike as tl
     >>> tl.arange(3), tl.arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
-
-    Same as PyTorch's function of that name.
     """
     if end is None:
         start, end = 0, start
@@ -313,11 +295,8 @@ def linspace(
 
     Raises RuntimeError when `steps` is negative.
 
-    >>> import tensorlike as tl
     >>> tl.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     check_layout(layout, "linspace")
     if steps < 0:
@@ -361,11 +340,8 @@ def zeros_like(
 ) -> Tensor:  # fmt: skip
     """Return zeros of the shape, dtype and device of `input`.
 
-    >>> import tensorlike as tl
     >>> tl.zeros_like(tl.tensor([1, 2]))
     tensor([0, 0])
-
-    Same as PyTorch's function of that name.
     """
     return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
@@ -377,11 +353,8 @@ def ones_like(
 ) -> Tensor:  # fmt: skip
     """Return ones of the shape, dtype and device of `input`.
 
-    >>> import tensorlike as tl
     >>> tl.ones_like(tl.tensor([1.0, 2.0]))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
@@ -393,11 +366,8 @@ def empty_like(
 ) -> Tensor:  # fmt: skip
     """Return an uninitialised tensor of the shape, dtype and device of `input`.
 
-    >>> import tensorlike as tl
     >>> tl.empty_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
-
-    Same as PyTorch's function of that name.
     """
     return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
 
@@ -410,11 +380,8 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """Return a tensor of the shape, dtype and device of `input` filled with `fill_value`.
 
-    >>> import tensorlike as tl
     >>> tl.full_like(tl.ones(2), 7)
     tensor([7., 7.])
-
-    Same as PyTorch's function of that name.
     """
     fill_value = _fill_value("full_like", fill_value)
     return _like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
@@ -436,11 +403,8 @@ def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
     (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
-
-    Same as PyTorch's method of that name.
     """
     if len(data) == 1 and not isinstance(data[0], (int, np.integer, Size)):
         (value,) = data
@@ -467,11 +431,8 @@ def new_zeros(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1]).new_zeros(2)
     tensor([0, 0])
-
-    Same as PyTorch's method of that name.
     """
     if keywords or not size:
         size = spelled("new_zeros", "size", size, keywords)
@@ -487,11 +448,8 @@ def new_ones(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([5]).new_ones(2)
     tensor([1, 1])
-
-    Same as PyTorch's method of that name.
     """
     if keywords or not size:
         size = spelled("new_ones", "size", size, keywords)
@@ -507,11 +465,8 @@ def new_empty(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([5]).new_empty(2, 0).shape
     tensorlike.Size([2, 0])
-
-    Same as PyTorch's method of that name.
     """
     if keywords or not size:
         size = spelled("new_empty", "size", size, keywords)
@@ -527,11 +482,8 @@ def new_full(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([5]).new_full((2,), 7)
     tensor([7, 7])
-
-    Same as PyTorch's method of that name.
     """
     fill_value = _fill_value("new_full", fill_value)
     return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
@@ -546,11 +498,8 @@ def new_tensor(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([5.0]).new_tensor([1, 2])
     tensor([1., 2.])
-
-    Same as PyTorch's method of that name.
     """
     wanted = dtype_of(self._tl_data.dtype) if dtype is None else dtype
     where = device_of(self._tl_data) if device is None else device

@@ -32,13 +32,10 @@ class device:
     RuntimeError for an unknown type or a malformed string, and for a bare index where no GPU is available; TypeError
     for an argument of another type.
 
-    >>> import tensorlike as tl
     >>> tl.device("cuda:1")
     device(type='cuda', index=1)
     >>> str(tl.device("cuda", 1)), tl.device("cpu").index
     ('cuda:1', None)
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ("__weakref__", "index", "type")

@@ -63,11 +63,8 @@ def innermost_context(device: Device) -> DeviceContext | None:
 def get_default_device() -> Device:
     """Return the default device of factories.
 
-    >>> import tensorlike as tl
     >>> tl.get_default_device()
     device(type='cpu')
-
-    Same as PyTorch's function of that name.
     """
     for mode in reversed(current_modes()):
         if type(mode) is DeviceContext:
@@ -85,12 +82,9 @@ def set_default_device(device: Device | str | int | None) -> None:
     `with device:` does so for a block, and takes precedence. While the device is another one than the CPU, every small
     call takes twice as long, since a mode is active.
 
-    >>> import tensorlike as tl
     >>> tl.set_default_device("cpu")
     >>> tl.ones(2).device
     device(type='cpu')
-
-    Same as PyTorch's function of that name.
     """
     where = cpu if device is None else as_device(device, "set_default_device")
     state = STATE.get()

@@ -46,11 +46,8 @@ def _dlpack(
     Raises BufferError for a tensor that requires grad, and where the memory cannot be shared as requested.
 
     >>> import numpy as np
-    >>> import tensorlike as tl
     >>> np.from_dlpack(tl.ones(2))
     array([1., 1.], dtype=float32)
-
-    Same as PyTorch's method of that name.
     """
     if self._tl_tracked and edge_of(self) is not None:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
@@ -79,11 +76,8 @@ def _dlpack(
 def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
     """Return DLPack's type and index of this tensor's device.
 
-    >>> import tensorlike as tl
     >>> tuple(map(int, tl.ones(2).__dlpack_device__()))
     (1, 0)
-
-    Same as PyTorch's method of that name.
     """
     where = device_of(self._tl_data)
     if where.type == "cpu":
@@ -97,11 +91,8 @@ def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
 def to_dlpack(tensor: Tensor) -> Any:
     """Return a capsule through which another library shares the memory of `tensor`, once.
 
-    >>> import tensorlike as tl
     >>> tl.from_dlpack(tl.to_dlpack(tl.ones(2)))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return tensor.__dlpack__()
 
@@ -143,14 +134,11 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
     that was consumed already, TypeError for dtypes that tensors do not have.
 
     >>> import numpy as np
-    >>> import tensorlike as tl
     >>> array = np.zeros(2)
     >>> x = tl.from_dlpack(array)
     >>> array[0] = 1
     >>> x
     tensor([1., 0.], dtype=tensorlike.float64)
-
-    Same as PyTorch's function of that name.
     """
     copied = False
     if hasattr(ext_tensor, "__dlpack__"):

@@ -30,7 +30,6 @@ class dtype:
     be created. `numpy_dtype` is the NumPy dtype of the arrays that hold such elements.
 
     Example:
-        >>> import tensorlike as tl
         >>> tl.float32.itemsize, tl.float32.is_floating_point, tl.float32.to_complex()
         (4, True, tensorlike.complex64)
 
@@ -70,11 +69,8 @@ class dtype:
         """The dtype of the real part: the component type of a complex dtype, any other dtype itself.
 
         Example:
-            >>> import tensorlike as tl
             >>> tl.complex128.to_real()
             tensorlike.float64
-
-        Same as PyTorch's method of that name.
         """
         if not self.is_complex:
             return self
@@ -87,7 +83,6 @@ class dtype:
         Raises RuntimeError for integers and booleans.
 
         Example:
-            >>> import tensorlike as tl
             >>> tl.float64.to_complex()
             tensorlike.complex128
 
@@ -219,7 +214,6 @@ def as_numpy_dtype(dtype_or_python_type: object, function: builtins.str = "") ->
     name of the function in the message.
 
     Example:
-        >>> import tensorlike as tl
         >>> from tensorlike.tensor.dtypes import as_numpy_dtype
         >>> as_numpy_dtype(tl.int8), as_numpy_dtype(complex)
         (dtype('int8'), dtype('complex128'))
@@ -265,11 +259,8 @@ def get_default_dtype() -> dtype:
     """The dtype that tensors made of Python floats get.
 
     Example:
-        >>> import tensorlike as tl
         >>> tl.get_default_dtype()
         tensorlike.float32
-
-    Same as PyTorch's function of that name.
     """
     return current_default.dtype
 
@@ -281,13 +272,10 @@ def set_default_dtype(d: dtype, /) -> None:
     Raises TypeError for anything but a floating-point dtype.
 
     Example:
-        >>> import tensorlike as tl
         >>> tl.set_default_dtype(tl.float64)
         >>> tl.get_default_dtype()
         tensorlike.float64
         >>> tl.set_default_dtype(tl.float32)
-
-    Same as PyTorch's function of that name.
     """
     global current_default
     if type(d) is not dtype:
@@ -350,11 +338,8 @@ class finfo(_Limits):
     Raises TypeError for integers and booleans.
 
     Example:
-        >>> import tensorlike as tl
         >>> tl.finfo(tl.float32).eps
         1.1920928955078125e-07
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ("eps", "max", "min", "resolution", "smallest_normal")
@@ -396,11 +381,8 @@ class iinfo(_Limits):
     Raises TypeError for floating-point and complex dtypes, and for booleans.
 
     Example:
-        >>> import tensorlike as tl
         >>> tl.iinfo(tl.int8)
         iinfo(min=-128, max=127, dtype=int8)
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ("max", "min")

@@ -253,12 +253,9 @@ def tensor(
     The dtype is inferred (the default dtype for floats, int64 for integers) unless given. Raises ValueError for ragged
     sequences, TypeError or RuntimeError for values other than numbers.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_from(data, dtype, "tensor")
     if device is None and not isinstance(array, np.ndarray):
@@ -272,12 +269,9 @@ def tensor(
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
     """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> tl.as_tensor(x) is x
     True
-
-    Same as PyTorch's function of that name.
     """
     if isinstance(data, TensorBase):
         if dtype is None and device is None:
@@ -300,14 +294,11 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     Raises TypeError for anything else, and for dtypes that tensors do not have.
 
     >>> import numpy as np
-    >>> import tensorlike as tl
     >>> array = np.zeros(2)
     >>> x = tl.from_numpy(array)
     >>> array[0] = 1
     >>> x
     tensor([1., 0.], dtype=tensorlike.float64)
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"from_numpy(): expected np.ndarray (got {type(ndarray).__name__})")
@@ -348,12 +339,9 @@ def asarray(
     Memory is shared where dtype and device allow; `copy=True` never shares and `copy=False` raises ValueError rather
     than copy. Without `requires_grad`, a tensor keeps its history, and anything else has none.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> tl.asarray(x) is x, tl.asarray(bytearray(2), dtype=tl.uint8)
     (True, tensor([0, 0], dtype=tensorlike.uint8))
-
-    Same as PyTorch's function of that name.
     """
     result: Any
     if isinstance(obj, TensorBase):
@@ -408,11 +396,8 @@ def frombuffer(
     It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
     in the buffer, and for objects without a buffer.
 
-    >>> import tensorlike as tl
     >>> tl.frombuffer(bytearray([1, 0, 2, 0]), dtype=tl.int16)
     tensor([1, 2], dtype=tensorlike.int16)
-
-    Same as PyTorch's function of that name.
     """
     wanted = as_numpy_dtype(dtype, "frombuffer")
     try:

@@ -67,12 +67,9 @@ class Generator:
     same numbers, which are not those PyTorch gives for that seed. Any number of threads may draw from one generator;
     a draw is never split between threads, and their order is not determined.
 
-    >>> import tensorlike as tl
     >>> a, b = tl.Generator().manual_seed(0), tl.Generator().manual_seed(0)
     >>> bool((tl.rand(3, generator=a) == tl.rand(3, generator=b)).all())
     True
-
-    Same as PyTorch's class of that name.
     """
 
     def __init__(self, device: Device | str | int | None = "cpu") -> None:
@@ -138,11 +135,8 @@ class Generator:
 
         Raises RuntimeError for values other than integers, ValueError for more than 64 bits.
 
-        >>> import tensorlike as tl
         >>> tl.Generator().manual_seed(5).initial_seed()
         5
-
-        Same as PyTorch's method of that name.
         """
         if not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
@@ -154,12 +148,9 @@ class Generator:
     def seed(self) -> int:
         """Set the seed to a number that the operating system chooses, and return it.
 
-        >>> import tensorlike as tl
         >>> generator = tl.Generator()
         >>> generator.seed() == generator.initial_seed()
         True
-
-        Same as PyTorch's method of that name.
         """
         number = _random_seed()
         with self._lock:
@@ -167,10 +158,7 @@ class Generator:
         return number
 
     def initial_seed(self) -> int:
-        """Return the seed that the generator was last started with.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the seed that the generator was last started with."""
         return self._seed
 
     def _packed(self) -> bytes:
@@ -213,14 +201,11 @@ class Generator:
 
         On a GPU, where CuPy cannot return its state, this also moves the generator on to its seed's next stream.
 
-        >>> import tensorlike as tl
         >>> generator = tl.Generator()
         >>> state = generator.get_state()
         >>> first = tl.rand(2, generator=generator)
         >>> bool((tl.rand(2, generator=generator.set_state(state)) == first).all())
         True
-
-        Same as PyTorch's method of that name.
         """
         return wrap(np.frombuffer(self._packed(), np.uint8).copy())
 
@@ -228,8 +213,6 @@ class Generator:
         """Restore a state returned by `get_state`, and return the generator.
 
         Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
-
-        Same as PyTorch's method of that name.
         """
         if not isinstance(new_state, TensorBase):
             raise TypeError(f"expected a tensorlike.ByteTensor, but got {type(new_state).__name__}")
@@ -242,10 +225,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Return a new generator in the same state.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return a new generator in the same state."""
         return _rebuilt(str(self._device), self._packed())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -318,14 +298,11 @@ def manual_seed(seed: int) -> Generator:
 
     Raises ValueError for a seed of more than 64 bits.
 
-    >>> import tensorlike as tl
     >>> _ = tl.manual_seed(0)
     >>> first = tl.rand(2)
     >>> _ = tl.manual_seed(0)
     >>> bool((tl.rand(2) == first).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     number = _unsigned_seed(int(seed))
     default_generator.manual_seed(number)
@@ -336,10 +313,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Set the seed of the default generators to a number that the operating system chooses, and return it.
-
-    Same as PyTorch's function of that name.
-    """
+    """Set the seed of the default generators to a number that the operating system chooses, and return it."""
     number = _random_seed()
     manual_seed(number)
     return number
@@ -348,12 +322,9 @@ def seed() -> int:
 def initial_seed() -> int:
     """Return the seed of the CPU's default generator.
 
-    >>> import tensorlike as tl
     >>> _ = tl.manual_seed(5)
     >>> tl.initial_seed()
     5
-
-    Same as PyTorch's function of that name.
     """
     return default_generator.initial_seed()
 
@@ -361,14 +332,11 @@ def initial_seed() -> int:
 def get_rng_state() -> Tensor:
     """Return the state of the CPU's default generator as a tensor of bytes.
 
-    >>> import tensorlike as tl
     >>> state = tl.get_rng_state()
     >>> first = tl.rand(2)
     >>> tl.set_rng_state(state)
     >>> bool((tl.rand(2) == first).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     return default_generator.get_state()
 
@@ -377,8 +345,6 @@ def set_rng_state(new_state: Tensor) -> None:
     """Restore a state of the CPU's default generator returned by `get_rng_state`.
 
     Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
-
-    Same as PyTorch's function of that name.
     """
     default_generator.set_state(new_state)
 
@@ -392,14 +358,11 @@ def fork_rng(
     Those are the CPU's and those of `devices`; of all GPUs by default. With `enabled=False` the states are not
     restored.
 
-    >>> import tensorlike as tl
     >>> _ = tl.manual_seed(0)
     >>> with tl.random.fork_rng():
     ...     inside = tl.rand(2)
     >>> bool((tl.rand(2) == inside).all())
     True
-
-    Same as PyTorch's function of that name.
     """
     if not enabled:
         yield

@@ -224,13 +224,10 @@ def install(method: Decorator) -> None:
         those leaves receive a gradient. Raises RuntimeError when the tensor requires no grad, or when the graph's
         saved values were freed by an earlier backward.
 
-        >>> import tensorlike as tl
         >>> x = tl.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).sum().backward()
         >>> x.grad
         tensor([2., 4.])
-
-        Same as PyTorch's method of that name.
         """
         if inputs is None:
             keep = create_graph if retain_graph is None else retain_graph
@@ -244,11 +241,8 @@ def install(method: Decorator) -> None:
     def detach(self: Any) -> Tensor:
         """Return a tensor on the same memory without history.
 
-        >>> import tensorlike as tl
         >>> tl.ones(2, requires_grad=True).detach().requires_grad
         False
-
-        Same as PyTorch's method of that name.
         """
         return detached(self)
 
@@ -258,11 +252,8 @@ def install(method: Decorator) -> None:
 
         Raises RuntimeError for a view.
 
-        >>> import tensorlike as tl
         >>> (tl.ones(2, requires_grad=True) * 2).detach_().is_leaf
         True
-
-        Same as PyTorch's method of that name.
         """
         if self._tl_view_base is not None:
             raise RuntimeError(
@@ -278,21 +269,15 @@ def install(method: Decorator) -> None:
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
         """Set whether gradients are computed for this leaf; return the tensor.
 
-        >>> import tensorlike as tl
         >>> tl.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
-
-        Same as PyTorch's method of that name.
         """
         set_requires_grad(self, requires_grad)
         return self
 
     @method(composite=False)
     def retain_grad(self: Any) -> None:
-        """Keep the gradient of this non-leaf in its `grad` when backward passes it.
-
-        Same as PyTorch's method of that name.
-        """
+        """Keep the gradient of this non-leaf in its `grad` when backward passes it."""
         if not self._tl_tracked or edge_of(self) is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._tl_edge is None:
@@ -306,14 +291,11 @@ def install(method: Decorator) -> None:
 
         Returns a handle whose `remove()` removes the hook. Raises RuntimeError when the tensor requires no grad.
 
-        >>> import tensorlike as tl
         >>> x = tl.ones(2, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: grad * 10)
         >>> x.sum().backward()
         >>> x.grad
         tensor([10., 10.])
-
-        Same as PyTorch's method of that name.
         """
         if not callable(hook):
             raise TypeError(f"register_hook(): argument 'hook' must be callable, not {type(hook).__name__}")
@@ -334,10 +316,7 @@ def install(method: Decorator) -> None:
 
     @method(composite=False)
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(tensor)` after a gradient was accumulated into this leaf.
-
-        Same as PyTorch's method of that name.
-        """
+        """Call `hook(tensor)` after a gradient was accumulated into this leaf."""
         if not self._tl_tracked or edge_of(self) is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._tl_edge is not None:

@@ -41,11 +41,8 @@ class _Named:
 class memory_format(_Named):
     """The order of a tensor's dimensions in memory: `contiguous_format`, `channels_last`, ...
 
-    >>> import tensorlike as tl
     >>> tl.empty(2, 3, 4, 5, memory_format=tl.channels_last).stride()
     (60, 1, 15, 3)
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ()
@@ -55,11 +52,8 @@ class memory_format(_Named):
 class layout(_Named):
     """The layout of a tensor's storage: `strided`, the only one here.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).layout
     tensorlike.strided
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ()

@@ -25,7 +25,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     `Parameter(data)` of a Tensor subclass instance is an instance of that subclass and of Parameter.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Parameter(tl.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)

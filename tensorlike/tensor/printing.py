@@ -88,7 +88,6 @@ def set_printoptions(
 
     Example::
 
-        >>> import tensorlike as tl
         >>> tl.set_printoptions(precision=2)
         >>> tl.tensor([2.71828, -0.5])
         tensor([ 2.72, -0.50])
@@ -128,8 +127,6 @@ def get_printoptions() -> dict[str, Any]:
         >>> from tensorlike.tensor.printing import get_printoptions
         >>> get_printoptions()
         {'precision': 4, 'threshold': 1000, 'edgeitems': 3, 'linewidth': 80, 'sci_mode': None}
-
-    Same as PyTorch's function of that name.
     """
     return asdict(_options)
 

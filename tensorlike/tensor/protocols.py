@@ -76,8 +76,6 @@ def _inside_handler() -> bool:
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults.
-
-    Same as PyTorch's method of that name.
     """
     return describe(self)
 
@@ -87,8 +85,6 @@ def _format(self: Tensor, format_spec: str) -> str:
     """Return the one element of a zero-dimensional tensor formatted; any other tensor as text.
 
     Raises TypeError for a format of another tensor.
-
-    Same as PyTorch's method of that name.
     """
     if self._tl_data.ndim == 0 and type(self) is Tensor:
         return format(self.item(), format_spec)
@@ -100,8 +96,6 @@ def _len(self: Tensor) -> int:
     """Return the size of the first dimension.
 
     Raises TypeError for a zero-dimensional tensor.
-
-    Same as PyTorch's method of that name.
     """
     shape = self._tl_data.shape
     if not shape:
@@ -113,8 +107,6 @@ def _iter(self: Tensor) -> Iterator[Any]:
     """Return an iterator over the first dimension.
 
     Raises TypeError for a zero-dimensional tensor.
-
-    Same as PyTorch's method of that name.
     """
     if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
@@ -127,10 +119,7 @@ Tensor.__iter__ = _iter  # type: ignore[method-assign, assignment]
 
 @tensor_method(name="__reversed__")
 def _reversed(self: Tensor) -> Tensor:
-    """Return the tensor with its first dimension reversed.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return the tensor with its first dimension reversed."""
     if self.dim() == 0:
         return self
     return self.flip(0)
@@ -138,10 +127,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 @tensor_method(name="__contains__", differentiable=False)
 def _contains(self: Tensor, element: Any) -> bool:
-    """Return whether an element of the tensor equals `element`, a number or a tensor.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return whether an element of the tensor equals `element`, a number or a tensor."""
     if isinstance(element, (TensorBase, int, float, complex, np.generic)):
         return bool(self.eq(element).any().item())  # type: ignore[arg-type]
     raise RuntimeError(
@@ -165,8 +151,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """Return a copy with its own memory, for `copy.deepcopy`: the type and the attributes come along.
 
     Raises RuntimeError for a tensor that is no leaf.
-
-    Same as PyTorch's method of that name.
     """
     from .serialization import deepcopy_tensor
 
@@ -175,10 +159,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @tensor_method(name="__reduce_ex__", composite=False, comparable=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
-    """Return the state for pickle: elements, requires_grad, type and attributes.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return the state for pickle: elements, requires_grad, type and attributes."""
     from .serialization import reduce_tensor
 
     return reduce_tensor(self)
@@ -190,13 +171,10 @@ def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
     No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
     it. Raises TypeError when `cls` is no subclass of Tensor.
 
-    >>> import tensorlike as tl
     >>> class Sub(tl.Tensor):
     ...     pass
     >>> tl.ones(2).as_subclass(Sub)
     Sub([1., 1.])
-
-    Same as PyTorch's method of that name.
     """
     if not isinstance(self, TensorBase):
         raise TypeError(f"as_subclass() is a method of Tensor and cannot be called with {type(self).__name__}")

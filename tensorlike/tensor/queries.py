@@ -23,11 +23,8 @@ __all__: list[str] = []
 def is_tensor(obj: Any) -> bool:
     """Return whether `obj` is a tensor, of a subclass or not.
 
-    >>> import tensorlike as tl
     >>> tl.is_tensor(tl.ones(1)), tl.is_tensor([1.0])
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     return isinstance(obj, TensorBase)
 
@@ -36,11 +33,8 @@ def is_tensor(obj: Any) -> bool:
 def is_storage(obj: Any, /) -> bool:
     """Return whether `obj` is the memory of a tensor: what `storage()` and `untyped_storage()` return.
 
-    >>> import tensorlike as tl
     >>> tl.is_storage(tl.ones(1).untyped_storage()), tl.is_storage(tl.ones(1))
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     from .storage import TypedStorage, UntypedStorage
 
@@ -51,11 +45,8 @@ def is_storage(obj: Any, /) -> bool:
 def typename(obj: Any, /) -> str:
     """Return the name of the type of `obj` with its module; of a tensor, its `type()`.
 
-    >>> import tensorlike as tl
     >>> tl.typename(tl.ones(1)), tl.typename(3), tl.typename(tl.nn.Parameter)
     ('tensorlike.FloatTensor', 'int', 'tensorlike.tensor.parameter.Parameter')
-
-    Same as PyTorch's function of that name.
     """
     if isinstance(obj, TensorBase):
         found: str = obj.type()  # type: ignore[attr-defined]
@@ -73,11 +64,8 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
 
     Raises RuntimeError where PyTorch defines no promotion.
 
-    >>> import tensorlike as tl
     >>> tl.promote_types(tl.int32, tl.float32)
     tensorlike.float32
-
-    Same as PyTorch's function of that name.
     """
     first, second = as_numpy_dtype(type1, "promote_types"), as_numpy_dtype(type2, "promote_types")
     return dtype_of(promotion.promote_types(first, second))
@@ -87,11 +75,8 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
 def can_cast(from_: Dtype, to: Dtype) -> bool:
     """Return whether an in-place operation may write results of the dtype `from_` into a tensor of the dtype `to`.
 
-    >>> import tensorlike as tl
     >>> tl.can_cast(tl.float32, tl.float64), tl.can_cast(tl.float32, tl.int64)
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     return promotion.can_cast(as_numpy_dtype(from_, "can_cast"), as_numpy_dtype(to, "can_cast"))
 
@@ -102,11 +87,8 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.result_type(tl.tensor([1, 2]), 1.0)
     tensorlike.float32
-
-    Same as PyTorch's function of that name.
     """
     operands = []
     for position, (name, value) in enumerate((("tensor1", tensor1), ("tensor2", tensor2)), 1):

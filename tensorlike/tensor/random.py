@@ -117,7 +117,6 @@ def rand(
 
     Raises NotImplementedError for an integer or boolean dtype.
 
-    >>> import tensorlike as tl
     >>> tl.rand(2, 3).shape
     tensorlike.Size([2, 3])
 
@@ -142,7 +141,6 @@ def randn(
     Complex numbers have that variance too, half of it in each part. Raises NotImplementedError for an integer or
     boolean dtype.
 
-    >>> import tensorlike as tl
     >>> tl.randn(2, 3).dtype
     tensorlike.float32
 
@@ -176,7 +174,6 @@ def randint(
     `randint(high, size)` draws from 0 on. The dtype is int64 unless another is given, which may be a floating-point
     one. Raises RuntimeError when the range is empty or not within the dtype.
 
-    >>> import tensorlike as tl
     >>> tl.randint(3, 4, (2,))
     tensor([3, 3])
 
@@ -227,7 +224,6 @@ def randperm(
 
     The dtype is int64 unless another is given. Raises RuntimeError when that cannot hold them, or `n` is negative.
 
-    >>> import tensorlike as tl
     >>> tl.randperm(1)
     tensor([0])
 
@@ -273,7 +269,6 @@ def rand_like(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.rand_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
 
@@ -295,7 +290,6 @@ def randn_like(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.randn_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
 
@@ -319,7 +313,6 @@ def randint_like(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.randint_like(tl.ones(2), 3, 4)
     tensor([3., 3.])
 
@@ -393,7 +386,6 @@ def normal(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))
     (tensor([1., 2.]), tensor([5., 5.]))
 
@@ -449,7 +441,6 @@ def bernoulli(
     for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
     The gradient of the probabilities is zero.
 
-    >>> import tensorlike as tl
     >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
     tensor([0., 1.])
 
@@ -476,7 +467,6 @@ def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tenso
     Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
     the rates is zero.
 
-    >>> import tensorlike as tl
     >>> tl.poisson(tl.zeros(2))
     tensor([0., 0.])
 
@@ -504,7 +494,6 @@ def multinomial(
     Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
     samples than values without `replacement`.
 
-    >>> import tensorlike as tl
     >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
     tensor([1])
 

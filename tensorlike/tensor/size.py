@@ -20,12 +20,9 @@ class Size(tuple[int, ...]):
     for integers of more than 64 bits.
 
     Example:
-        >>> import tensorlike as tl
         >>> size = tl.Size([2, 3, 4])
         >>> size[1:], size.numel(), size == (2, 3, 4)
         (tensorlike.Size([3, 4]), 24, True)
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ()
@@ -46,11 +43,8 @@ class Size(tuple[int, ...]):
         """The number of elements of a tensor of this size.
 
         Example:
-            >>> import tensorlike as tl
             >>> tl.Size([2, 3]).numel(), tl.Size([]).numel()
             (6, 1)
-
-        Same as PyTorch's method of that name.
         """
         return math.prod(self)
 

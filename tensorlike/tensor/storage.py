@@ -115,7 +115,6 @@ class UntypedStorage:
     `UntypedStorage(n)` is fresh memory of `n` bytes, `UntypedStorage([1, 2])` has these bytes. Unlike PyTorch's, the
     memory of NumPy's arrays cannot grow or shrink: `resize_` raises for another size.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1, 2], dtype=tl.uint8)
     >>> x[1:].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     True
@@ -357,7 +356,6 @@ _DEPRECATED: Final = (
 class TypedStorage:
     """The memory of a tensor as elements of its dtype. Deprecated: use `UntypedStorage`.
 
-    >>> import tensorlike as tl
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

@@ -55,11 +55,8 @@ def empty_strided(
 
     Raises RuntimeError when `size` and `stride` differ in length, or for a negative number.
 
-    >>> import tensorlike as tl
     >>> tl.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
-
-    Same as PyTorch's function of that name.
     """
     wanted = _dtype(dtype, "empty_strided")
     return _strided("empty_strided", size, stride, wanted, device, layout, requires_grad)  # type: ignore[no-any-return]
@@ -75,11 +72,8 @@ def new_empty_strided(
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype
     tensorlike.int64
-
-    Same as PyTorch's method of that name.
     """
     wanted = self._tl_data.dtype if dtype is None else as_numpy_dtype(dtype, "new_empty_strided")
     where = device_of(self._tl_data) if device is None else device
@@ -95,11 +89,8 @@ def empty_permuted(
 
     The outermost comes first. Raises RuntimeError unless every dimension is named once.
 
-    >>> import tensorlike as tl
     >>> tl.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
     (15, 1, 3)
-
-    Same as PyTorch's function of that name.
     """
     shape = checked_size(size, "empty_permuted")
     order = [int(d) for d in physical_layout]
@@ -131,11 +122,8 @@ def scalar_tensor(
 ) -> Tensor:  # fmt: skip
     """Return a zero-dimensional tensor that holds the number `s`, of the default dtype unless another is given.
 
-    >>> import tensorlike as tl
     >>> tl.scalar_tensor(3)
     tensor(3.)
-
-    Same as PyTorch's function of that name.
     """
     value = s.item() if isinstance(s, Tensor) else s
     if not is_number(value):

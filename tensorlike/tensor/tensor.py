@@ -29,7 +29,6 @@ class Tensor(TensorBase, TensorMethods):
     A subclass gets results of its own type from every operation; a subclass that defines `__torch_function__` overrides
     operations. Attributes named in `__tensor_attributes__` are propagated to results.
 
-    >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):
     ...     pass
     >>> Marked([1.0, 2.0]) * 2
@@ -128,7 +127,6 @@ def disabled_torch_function(
     Dispatch never calls it; an implementation of a subclass that does, with `super()`, has `func` run with subclass
     overrides off.
 
-    >>> import tensorlike as tl
     >>> class Silent(tl.Tensor):
     ...     __torch_function__ = tl.overrides.disabled_torch_function
     >>> type(Silent([1.0]) + 1).__name__

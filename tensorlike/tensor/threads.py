@@ -60,11 +60,8 @@ def get_num_threads() -> int:
 
     Initially the number of cores for this process, or the environment variable OMP_NUM_THREADS.
 
-    >>> import tensorlike as tl
     >>> tl.get_num_threads() >= 1
     True
-
-    Same as PyTorch's function of that name.
     """
     global _threads
     if not _threads:
@@ -80,14 +77,11 @@ def set_num_threads(num: int) -> None:
     more: every thread takes memory, and PyTorch, which has no such limit, may end in a segmentation fault. Raises
     ValueError for integers of more than 32 bits.
 
-    >>> import tensorlike as tl
     >>> before = tl.get_num_threads()
     >>> tl.set_num_threads(1)
     >>> tl.get_num_threads()
     1
     >>> tl.set_num_threads(before)
-
-    Same as PyTorch's function of that name.
     """
     global _threads
     if isinstance(num, bool) or not isinstance(num, int):

@@ -63,7 +63,6 @@ def assert_close(
     `__tensorlike_to_dense__()`, or as arrays. Raises TypeError for values that cannot be compared, and ValueError when
     only one of `rtol` and `atol` is given, or one is negative.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.testing import assert_close
     >>> assert_close(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.000001]))
     >>> assert_close({"a": [1.0, None]}, {"a": (1.0, None)})

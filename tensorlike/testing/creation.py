@@ -30,7 +30,6 @@ def make_tensor(
     and 2 for bool. `noncontiguous` makes the tensor non-contiguous, `exclude_zero` replaces zeros. Raises ValueError
     for an empty range, and for `requires_grad` with a dtype that has no gradients.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.testing import make_tensor
     >>> x = make_tensor(2, 3, dtype=tl.float64, low=0, noncontiguous=True)
     >>> x.shape, x.dtype, x.is_contiguous(), bool((x >= 0).all())

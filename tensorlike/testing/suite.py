@@ -78,7 +78,6 @@ class TensorLikeSuite:
     tensors, so that the type is tried on the left and on the right), one with instances everywhere, and tests of
     in-place functions, `out=`, gradients, pickle and deepcopy.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.testing import TensorLikeSuite
     >>> class Celsius:
     ...     def __init__(self, degrees):
@@ -448,7 +447,6 @@ class TensorSubclassSuite(TensorLikeSuite):
 
     Instances are made with `tensor.as_subclass(tensor_type)`; override `make_operand` to give them their attributes.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.testing import TensorSubclassSuite
     >>> class Marked(tl.Tensor):
     ...     pass

@@ -149,7 +149,6 @@ def grad_and_value(
 
     See `grad`. With `has_aux` the value is the tuple (value, aux).
 
-    >>> import tensorlike as tl
     >>> tl.func.grad_and_value(lambda x: (x**2).sum())(tl.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
 
@@ -186,7 +185,6 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     too. Arguments may be nested containers of tensors, and the gradient has their structure. The result can itself be
     differentiated, mapped with `vmap`, and so on. Raises RuntimeError when `func` returns something else.
 
-    >>> import tensorlike as tl
     >>> second = tl.func.grad(tl.func.grad(lambda x: x**3))
     >>> second(tl.tensor(2.0))
     tensor(12.)
@@ -212,7 +210,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     With `has_aux`, `func` returns (output, aux) and so does this, after the function. The cotangent has the structure
     and shapes of the output.
 
-    >>> import tensorlike as tl
     >>> value, vjp_fn = tl.func.vjp(tl.sin, tl.zeros(2))
     >>> vjp_fn(tl.tensor([1.0, 3.0]))
     (tensor([1., 3.]),)
@@ -263,7 +260,6 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
     With `has_aux`, `func` returns (output, aux), and aux comes third. Computed in forward mode: in one pass.
 
-    >>> import tensorlike as tl
     >>> tl.func.jvp(tl.sin, (tl.zeros(2),), (tl.tensor([1.0, 3.0]),))
     (tensor([0., 0.]), tensor([1., 3.]))
 
@@ -330,7 +326,6 @@ def jacrev(
     For an output of shape S and an argument of shape T the result has the shape S + T; several outputs or arguments
     give nested tuples, outputs outside. `chunk_size` bounds how many rows are computed at once.
 
-    >>> import tensorlike as tl
     >>> tl.func.jacrev(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -391,7 +386,6 @@ def jacfwd(
 
     The same result as `jacrev`; cheaper where there are more outputs than inputs. `randomness` is that of `vmap`.
 
-    >>> import tensorlike as tl
     >>> tl.func.jacfwd(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -460,7 +454,6 @@ def _examples(value: Any) -> Any:
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: forward over reverse mode.
 
-    >>> import tensorlike as tl
     >>> tl.func.hessian(lambda x: (x**3).sum())(tl.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -476,7 +469,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     `func` runs once; the linear function can be called again and again, at the cost of the derivative alone.
 
-    >>> import tensorlike as tl
     >>> value, jvp_fn = tl.func.linearize(tl.sin, tl.zeros(2))
     >>> jvp_fn(tl.tensor([1.0, 3.0]))
     tensor([1., 3.])

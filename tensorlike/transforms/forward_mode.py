@@ -59,7 +59,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level(Switch):
     """Run a block in a level of forward-mode differentiation.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.autograd import forward_ad
     >>> with forward_ad.dual_level():
     ...     x = forward_ad.make_dual(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 0.0]))

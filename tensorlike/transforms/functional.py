@@ -145,7 +145,6 @@ def vjp(
     `v` has the shapes of the outputs and may be left out for one of one element. With `strict` an output that does not
     depend on the inputs, or an input that nothing depends on, is a RuntimeError instead of zeros.
 
-    >>> import tensorlike as tl
     >>> tl.autograd.functional.vjp(lambda x: x * 2, tl.ones(2), tl.tensor([1.0, 3.0]))
     (tensor([2., 2.]), tensor([2., 6.]))
 
@@ -166,7 +165,6 @@ def jvp(
     `v` has the shapes of the inputs and may be left out for one of one element. Computed by differentiating a backward
     pass; `tensorlike.func.jvp` does it in forward mode.
 
-    >>> import tensorlike as tl
     >>> tl.autograd.functional.jvp(lambda x: x * 2, tl.ones(2), tl.tensor([1.0, 3.0]))
     (tensor([2., 2.]), tensor([2., 6.]))
 
@@ -216,7 +214,6 @@ def jacobian(
     For one output of shape S and one input of shape T it has the shape S + T; several give nested tuples, outputs
     outside. `vectorize` computes all rows at once; `strategy="forward-mode"`, with it, all columns.
 
-    >>> import tensorlike as tl
     >>> tl.autograd.functional.jacobian(lambda x: x**2, tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -345,7 +342,6 @@ def hessian(
 ) -> Any:
     """Return the Hessian of a function of one element at the inputs; several inputs give nested tuples.
 
-    >>> import tensorlike as tl
     >>> tl.autograd.functional.hessian(lambda x: (x**3).sum(), tl.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -397,7 +393,6 @@ def vhp(
 ) -> tuple[Any, Any]:
     """Return `func(*inputs)`, of one element, and the product of the vector `v` with its Hessian at the inputs.
 
-    >>> import tensorlike as tl
     >>> tl.autograd.functional.vhp(lambda x: (x**3).sum(), tl.ones(2), tl.tensor([1.0, 2.0]))
     (tensor(2.), tensor([ 6., 12.]))
 
@@ -416,7 +411,6 @@ def hvp(
 
     The same as `vhp` where second derivatives are continuous, computed by another route that costs more.
 
-    >>> import tensorlike as tl
     >>> tl.autograd.functional.hvp(lambda x: (x**3).sum(), tl.ones(2), tl.tensor([1.0, 2.0]))
     (tensor(2.), tensor([ 6., 12.]))
 

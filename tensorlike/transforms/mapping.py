@@ -37,7 +37,6 @@ def vmap(
     functions inside: "error", "same" numbers for every example, or "different" ones. `chunk_size` bounds the number of
     examples computed at once. Raises ValueError when sizes or structures do not match.
 
-    >>> import tensorlike as tl
     >>> tl.vmap(tl.dot)(tl.ones(3, 2), tl.ones(3, 2))
     tensor([2., 2., 2.])
 

@@ -28,7 +28,6 @@ def functional_call(
     without it such a name is an attribute of the module during the call. Raises ValueError for a name in two dicts or
     two values for one tied tensor, RuntimeError for names that `strict` refuses, TypeError for other arguments.
 
-    >>> import tensorlike as tl
     >>> model = tl.nn.Linear(2, 1)
     >>> tl.func.functional_call(model, {"weight": tl.ones(1, 2), "bias": tl.zeros(1)}, tl.tensor([[3.0, 4.0]]))
     tensor([[7.]])
@@ -141,7 +140,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     Raises RuntimeError when there is no module, or they differ in class or mode.
 
-    >>> import tensorlike as tl
     >>> parameters, buffers = tl.func.stack_module_state([tl.nn.Linear(2, 1) for _ in range(3)])
     >>> parameters["weight"].shape
     tensorlike.Size([3, 1, 2])

@@ -73,7 +73,6 @@ def draw(
     `named_parameters()`, or a dict of tensors by name. `shapes` and `saved` say whether to show shapes and saved
     tensors. Raises ValueError for a graph of more than `max_nodes` nodes.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> drawing = tl.autograd.graph.draw(x.exp().sum(), parameters={"x": x})
     >>> print(drawing.source)

@@ -3,7 +3,6 @@
 List, tuple, dict, OrderedDict, defaultdict, deque, named tuples, `Size` and the results of operations are containers;
 `register_pytree_node` adds other types. Everything else is a leaf, None and subclasses of list and dict among it.
 
->>> import tensorlike as tl
 >>> from tensorlike.utils import _pytree as pytree
 >>> values, spec = pytree.tree_flatten({"a": [1, 2], "b": 3})
 >>> values, spec.num_leaves

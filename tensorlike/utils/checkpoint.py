@@ -86,7 +86,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises RuntimeError for anything but a tuple.
 
-    >>> import tensorlike as tl
     >>> detach_variable((tl.ones(1, requires_grad=True), "text"))
     (tensor([1.], requires_grad=True), 'text')
 
@@ -170,7 +169,6 @@ def checkpoint(
 
     Raises CheckpointError when the recomputation saves other values, ValueError for options that exclude each other.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> y = checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
     >>> y.sum().backward()
@@ -460,7 +458,6 @@ def checkpoint_sequential(
 
     The last part is not checkpointed. `preserve_rng_state` is the only other option; any else raises ValueError.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, requires_grad=True)
     >>> layers = [tl.sin, tl.exp, tl.sin]
     >>> checkpoint_sequential(layers, 2, x, use_reentrant=False).sum().backward()

@@ -51,12 +51,9 @@ def gradcheck(
     Raises ValueError when no input requires grad, RuntimeError for an input whose entries share memory, AssertionError
     for arguments that exclude each other.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1.0, 2.0], dtype=tl.float64, requires_grad=True)
     >>> tl.autograd.gradcheck(lambda x: x * x, x, check_forward_ad=True)
     True
-
-    Same as PyTorch's function of that name.
     """
     if not check_forward_ad and not check_backward_ad:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -187,12 +184,9 @@ def gradgradcheck(
 
     Raises ValueError when no input or no output requires grad, AssertionError for arguments that exclude each other.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1.0, 2.0], dtype=tl.float64, requires_grad=True)
     >>> tl.autograd.gradgradcheck(lambda x: x**3, x, check_fwd_over_rev=True)
     True
-
-    Same as PyTorch's function of that name.
     """
     if not check_fwd_over_rev and not check_rev_over_rev:
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")

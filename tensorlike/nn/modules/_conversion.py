@@ -62,11 +62,8 @@ class ConversionMethods:
         Takes `(device=None, dtype=None, non_blocking=False)`, `(dtype, non_blocking=False)` or
         `(tensor, non_blocking=False)`, whose device and dtype are taken. Raises TypeError for an integer dtype.
 
-        >>> import tensorlike as tl
         >>> tl.nn.Linear(2, 3).to(tl.float64).weight.dtype == tl.float64
         True
-
-        Same as PyTorch's method of that name.
         """
         device, dtype, non_blocking = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
@@ -81,44 +78,38 @@ class ConversionMethods:
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move the parameters and buffers to `device` without their values, and return self.
-
-        Same as PyTorch's method of that name.
-        """
+        """Move the parameters and buffers to `device` without their values, and return self."""
         return self._apply(lambda tensor: tl.empty_like(tensor, device=device), recurse=recurse)
 
     def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and buffers to the dtype `dst_type`, and return self.
-
-        Same as PyTorch's method of that name.
-        """
+        """Convert all parameters and buffers to the dtype `dst_type`, and return self."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def _to_floating(self, dtype: Any) -> Self:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Self:
-        """Convert parameters and buffers of floating point to float32. Same as PyTorch's method of that name."""
+        """Convert parameters and buffers of floating point to float32."""
         return self._to_floating(tl.float32)
 
     def double(self) -> Self:
-        """Convert parameters and buffers of floating point to float64. Same as PyTorch's method of that name."""
+        """Convert parameters and buffers of floating point to float64."""
         return self._to_floating(tl.float64)
 
     def half(self) -> Self:
-        """Convert parameters and buffers of floating point to float16. Same as PyTorch's method of that name."""
+        """Convert parameters and buffers of floating point to float16."""
         return self._to_floating(tl.float16)
 
     def bfloat16(self) -> Self:
-        """Convert parameters and buffers of floating point to bfloat16. Same as PyTorch's method of that name."""
+        """Convert parameters and buffers of floating point to bfloat16."""
         return self._to_floating(tl.bfloat16)
 
     def cpu(self) -> Self:
-        """Move all parameters and buffers to the CPU. Same as PyTorch's method of that name."""
+        """Move all parameters and buffers to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """Move all parameters and buffers to a GPU. Same as PyTorch's method of that name."""
+        """Move all parameters and buffers to a GPU."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
 

@@ -47,13 +47,10 @@ class HookMethods:
         A result other than None replaces the positional arguments. With `with_kwargs` the hook is called as
         `hook(module, args, kwargs)` and returns None or a pair (args, kwargs). `prepend` puts it before the others.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
         >>> handle = module.register_forward_pre_hook(lambda module, args: (args[0] * 2,))
         >>> module(tl.ones(2))
         tensor([2., 2.])
-
-        Same as PyTorch's method of that name.
         """
         flags = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
         return register_hook(hook, self._forward_pre_hooks, prepend=prepend, flags=flags)
@@ -71,13 +68,10 @@ class HookMethods:
         A result other than None replaces the output. With `with_kwargs` the hook is called as `hook(module, args,
         kwargs, output)`; with `always_call` also when `forward` or another hook raised.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
         >>> handle = module.register_forward_hook(lambda module, args, output: output * 2)
         >>> module(tl.ones(2))
         tensor([2., 2.])
-
-        Same as PyTorch's method of that name.
         """
         flags: tuple[OrderedDict[int, bool], ...] = (self._forward_hooks_with_kwargs,) if with_kwargs else ()
         if always_call:
@@ -91,15 +85,12 @@ class HookMethods:
         positional arguments. A result of the hook other than None replaces `grad_input` in the rest of the backward
         pass. Inputs and outputs of a module with such a hook must not be modified in place.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
         >>> handle = module.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 2,))
         >>> x = tl.ones(2, requires_grad=True)
         >>> module(x).sum().backward()
         >>> x.grad
         tensor([2., 2.])
-
-        Same as PyTorch's method of that name.
         """
         return register_hook(hook, self._backward_hooks, prepend=prepend)
 
@@ -108,15 +99,12 @@ class HookMethods:
 
         A result other than None replaces `grad_output` in what follows.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Identity()
         >>> handle = module.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 3,))
         >>> x = tl.ones(2, requires_grad=True)
         >>> module(x).sum().backward()
         >>> x.grad
         tensor([3., 3.])
-
-        Same as PyTorch's method of that name.
         """
         return register_hook(hook, self._backward_pre_hooks, prepend=prepend)
 

@@ -61,20 +61,14 @@ class StateMethods:
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     def get_extra_state(self) -> Any:
-        """Return the state to be saved beside parameters and buffers; override it together with `set_extra_state`.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the state to be saved beside parameters and buffers; override it together with `set_extra_state`."""
         raise RuntimeError(
             f"{type(self).__name__}.get_extra_state() is not defined; define it, together with set_extra_state(), "
             f"where a module has state besides its parameters and buffers"
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Restore the state returned by `get_extra_state`; called by `load_state_dict`.
-
-        Same as PyTorch's method of that name.
-        """
+        """Restore the state returned by `get_extra_state`; called by `load_state_dict`."""
         raise RuntimeError(
             f"{type(self).__name__}.set_extra_state() is not defined; define it, together with get_extra_state(), "
             f"where a module has state besides its parameters and buffers"
@@ -88,11 +82,8 @@ class StateMethods:
         The values are detached and share memory with the module's; with `keep_vars` they are the module's own. They
         are put into `destination` if given, under names that start with `prefix`.
 
-        >>> import tensorlike as tl
         >>> list(tl.nn.Sequential(tl.nn.Linear(2, 3)).state_dict())
         ['0.weight', '0.bias']
-
-        Same as PyTorch's method of that name.
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
@@ -146,14 +137,11 @@ class StateMethods:
         are shapes that differ. With `assign` the tensors of `state_dict` themselves become the module's, with their
         dtype and device; parameters keep their `requires_grad`.
 
-        >>> import tensorlike as tl
         >>> source, target = tl.nn.Linear(2, 3), tl.nn.Linear(2, 3)
         >>> target.load_state_dict(source.state_dict())
         <All keys matched successfully>
         >>> target.load_state_dict({"weight": tl.zeros(3, 2)}, strict=False)
         _IncompatibleKeys(missing_keys=['bias'], unexpected_keys=[])
-
-        Same as PyTorch's method of that name.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -285,24 +273,18 @@ class StateMethods:
         return None
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have `hook(module, prefix, keep_vars)` run before the state is saved.
-
-        Same as PyTorch's method of that name.
-        """
+        """Have `hook(module, prefix, keep_vars)` run before the state is saved."""
         return register_hook(hook, self._state_dict_pre_hooks)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have `hook(module, state_dict, prefix, local_metadata)` run after the state is saved; it returns None.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Linear(2, 3)
         >>> def rename(module, state_dict, prefix, local_metadata):
         ...     state_dict[prefix + "matrix"] = state_dict.pop(prefix + "weight")
         >>> handle = module.register_state_dict_post_hook(rename)
         >>> list(module.state_dict())
         ['bias', 'matrix']
-
-        Same as PyTorch's method of that name.
         """
         return register_hook(hook, self._state_dict_hooks, flags=(self._state_dict_public_hooks,))
 
@@ -315,8 +297,6 @@ class StateMethods:
 
         It is called with the module, then the arguments of `_load_from_state_dict`: state_dict, prefix,
         local_metadata, strict, missing_keys, unexpected_keys, error_msgs. It may change them in place.
-
-        Same as PyTorch's method of that name.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -329,8 +309,6 @@ class StateMethods:
         """Have `hook(module, incompatible_keys)` run after this module's state and that of its submodules is loaded.
 
         It may change the lists of `incompatible_keys` in place, and returns None.
-
-        Same as PyTorch's method of that name.
         """
         return register_hook(hook, self._load_state_dict_post_hooks)
 

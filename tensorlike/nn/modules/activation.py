@@ -40,7 +40,6 @@ def with_inplace(text: str, inplace: bool) -> str:
 class ReLU(Module):
     """max(0, x).
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReLU()(tl.tensor([-1.0, 2.0]))
     tensor([0., 2.])
 
@@ -61,7 +60,6 @@ class ReLU(Module):
 class LeakyReLU(Module):
     """x where it is positive, `negative_slope` · x elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LeakyReLU(0.1)(tl.tensor([-1.0, 2.0]))
     tensor([-0.1000,  2.0000])
 
@@ -83,7 +81,6 @@ class LeakyReLU(Module):
 class ELU(Module):
     """x where it is positive, `alpha` · (exp(x) − 1) elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ELU()(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
 
@@ -105,7 +102,6 @@ class ELU(Module):
 class SiLU(Module):
     """x · sigmoid(x).
 
-    >>> import tensorlike as tl
     >>> tl.nn.SiLU()(tl.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
 
@@ -126,7 +122,6 @@ class SiLU(Module):
 class GELU(Module):
     """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` is a faster approximation.
 
-    >>> import tensorlike as tl
     >>> tl.nn.GELU()(tl.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
 
@@ -147,7 +142,6 @@ class GELU(Module):
 class Sigmoid(Module):
     """1 / (1 + exp(−x)).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Sigmoid()(tl.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])
 
@@ -161,7 +155,6 @@ class Sigmoid(Module):
 class Tanh(Module):
     """The hyperbolic tangent.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Tanh()(tl.tensor([0.0, 2.0]))
     tensor([0.0000, 0.9640])
 
@@ -175,7 +168,6 @@ class Tanh(Module):
 class Softplus(Module):
     """log(1 + exp(`beta` · x)) / `beta`, or x itself where `beta` · x is above `threshold`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Softplus()(tl.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
 
@@ -197,7 +189,6 @@ class Softplus(Module):
 class Softmax(Module):
     """exp(x) divided by its sum along the dimension `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Softmax(dim=0)(tl.tensor([1.0, 1.0]))
     tensor([0.5000, 0.5000])
 
@@ -218,7 +209,6 @@ class Softmax(Module):
 class LogSoftmax(Module):
     """The logarithm of `Softmax`, computed without underflow.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LogSoftmax(dim=0)(tl.tensor([1.0, 1.0]))
     tensor([-0.6931, -0.6931])
 
@@ -239,7 +229,6 @@ class LogSoftmax(Module):
 class Hardtanh(Module):
     """x clamped to `min_val` and `max_val`; AssertionError unless the first is smaller.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Hardtanh()(tl.tensor([-3.0, 0.5, 2.0]))
     tensor([-1.0000,  0.5000,  1.0000])
 
@@ -281,7 +270,6 @@ def _warn_renamed(old: str, new: str) -> None:
 class ReLU6(Hardtanh):
     """min(max(0, x), 6).
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReLU6()(tl.tensor([-1.0, 2.0, 8.0]))
     tensor([0., 2., 6.])
 
@@ -298,7 +286,6 @@ class ReLU6(Hardtanh):
 class LogSigmoid(Module):
     """The logarithm of the logistic function, computed without underflow.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LogSigmoid()(tl.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
 
@@ -312,7 +299,6 @@ class LogSigmoid(Module):
 class Mish(Module):
     """x · tanh(log(1 + exp(x))).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Mish()(tl.tensor([0.0, 2.0]))
     tensor([0.0000, 1.9440])
 
@@ -333,7 +319,6 @@ class Mish(Module):
 class GLU(Module):
     """The first half along the dimension `dim`, times the logistic function of the second.
 
-    >>> import tensorlike as tl
     >>> tl.nn.GLU()(tl.tensor([4.0, 0.0]))
     tensor([2.])
 
@@ -354,7 +339,6 @@ class GLU(Module):
 class Softsign(Module):
     """x / (1 + |x|).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Softsign()(tl.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
 
@@ -368,7 +352,6 @@ class Softsign(Module):
 class Softmin(Module):
     """`Softmax` of −x along the dimension `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Softmin(dim=0)(tl.tensor([1.0, 2.0]))
     tensor([0.7311, 0.2689])
 
@@ -391,7 +374,6 @@ class Softmax2d(Module):
 
     Raises ValueError for other numbers of dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Softmax2d()(tl.zeros(2, 1, 1)).flatten()
     tensor([0.5000, 0.5000])
 

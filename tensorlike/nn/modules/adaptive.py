@@ -30,7 +30,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     features first. `forward` takes (batch, in_features) and classes (batch,), or one item of it, and returns (output,
     loss). Raises ValueError unless `cutoffs` are positive, ascending and below `n_classes`.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0)
     >>> output, loss = module(tl.randn(4, 8), tl.tensor([0, 2, 5, 9]))
     >>> output.shape == (4,), loss.shape == (), module.log_prob(tl.randn(4, 8)).shape == (4, 10)
@@ -129,10 +128,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Return the log-probabilities of all classes, (batch, n_classes), for (batch, in_features).
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the log-probabilities of all classes, (batch, n_classes), for (batch, in_features)."""
         return self._get_full_log_prob(input, self.head(input))
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
@@ -145,10 +141,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return result
 
     def predict(self, input: Tensor) -> Tensor:
-        """Return the most probable class of each item, looking into clusters only where one is the most probable.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the most probable class of each item, looking into clusters only where one is the most probable."""
         head_output = self.head(input)
         output: Tensor = head_output.argmax(dim=1)
         rare = output >= self.shortlist_size

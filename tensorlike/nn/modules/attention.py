@@ -20,7 +20,6 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A `Linear`, under the name that PyTorch gives the output projection of an attention; there is no quantization
     here.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MultiheadAttention(4, 2).out_proj
     NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
 
@@ -37,7 +36,6 @@ class MultiheadAttention(Module):
     `add_bias_kv` adds a learned key and value, `add_zero_attn` a key and value of zeros; `dropout` is the probability
     of zeros among the weights in training.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(3, 1, 4)
     >>> output, weights = tl.nn.MultiheadAttention(4, 2)(x, x, x)
     >>> output.shape, weights.shape

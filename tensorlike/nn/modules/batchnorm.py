@@ -157,7 +157,6 @@ class BatchNorm1d(_BatchNorm):
     of them with `momentum` (None: averages over all batches), used in evaluation mode. With `affine` there is a learned
     `weight` and, with `bias`, a learned `bias` for each channel.
 
-    >>> import tensorlike as tl
     >>> tl.nn.BatchNorm1d(2, affine=False)(tl.tensor([[1.0, 10.0], [3.0, 30.0]]))
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
@@ -171,7 +170,6 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalization of (batch, channels, height, width); see `BatchNorm1d`.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.BatchNorm2d(3)
     >>> module(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4), module.num_batches_tracked
     (True, tensor(1))
@@ -185,7 +183,6 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Batch normalization of (batch, channels, depth, height, width); see `BatchNorm1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.BatchNorm3d(3)(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
 
@@ -255,7 +252,6 @@ class LazyNorm(LazyModuleMixin, Norm):
 class LazyBatchNorm1d(LazyNorm, _BatchNorm):
     """`BatchNorm1d` that finds the number of channels from its first input.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.LazyBatchNorm1d()
     >>> output = module(tl.randn(4, 3))
     >>> module
@@ -271,7 +267,6 @@ class LazyBatchNorm1d(LazyNorm, _BatchNorm):
 class LazyBatchNorm2d(LazyNorm, _BatchNorm):
     """`BatchNorm2d` that finds the number of channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyBatchNorm2d()(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
     True
 
@@ -285,7 +280,6 @@ class LazyBatchNorm2d(LazyNorm, _BatchNorm):
 class LazyBatchNorm3d(LazyNorm, _BatchNorm):
     """`BatchNorm3d` that finds the number of channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyBatchNorm3d()(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
 

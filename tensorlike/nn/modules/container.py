@@ -85,7 +85,6 @@ class Sequential(_ModuleSequence):
 
     Takes the modules, or an ordered dict of them with their names.
 
-    >>> import tensorlike as tl
     >>> model = tl.nn.Sequential(tl.nn.Linear(2, 3), tl.nn.ReLU())
     >>> model(tl.ones(4, 2)).shape == (4, 3)
     True
@@ -173,7 +172,6 @@ class Sequential(_ModuleSequence):
 class ModuleList(_ModuleSequence):
     """A list of modules that are registered as submodules.
 
-    >>> import tensorlike as tl
     >>> layers = tl.nn.ModuleList([tl.nn.Linear(2, 2) for _ in range(3)])
     >>> layers
     ModuleList(
@@ -238,7 +236,6 @@ class ModuleList(_ModuleSequence):
 class ModuleDict(Module):
     """A dict of modules that are registered as submodules; keeps insertion order.
 
-    >>> import tensorlike as tl
     >>> activations = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
     >>> activations["tanh"], list(activations)
     (Tanh(), ['relu', 'tanh'])
@@ -318,7 +315,6 @@ def _as_parameter(value: Any) -> Any:
 class ParameterList(Module):
     """A list of parameters that are registered; tensors are converted to parameters.
 
-    >>> import tensorlike as tl
     >>> weights = tl.nn.ParameterList([tl.ones(2), tl.zeros(3)])
     >>> [name for name, parameter in weights.named_parameters()], len(weights)
     (['0', '1'], 2)
@@ -381,7 +377,6 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict of parameters that are registered; tensors are converted to parameters. Keys are strings.
 
-    >>> import tensorlike as tl
     >>> weights = tl.nn.ParameterDict({"left": tl.ones(2)})
     >>> weights["right"] = tl.nn.Parameter(tl.zeros(2))
     >>> list(weights.keys()), [name for name, parameter in weights.named_parameters()]

@@ -145,7 +145,6 @@ class Conv1d(Convolution):
     `padding` is a number, "valid" (none) or "same" (the length is kept, only with stride 1); `padding_mode` is "zeros",
     "reflect", "replicate" or "circular". `weight` is (out_channels, in_channels / groups, kernel_size).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Conv1d(2, 4, 3, padding="same")(tl.ones(1, 2, 8)).shape == (1, 4, 8)
     True
 
@@ -161,7 +160,6 @@ class Conv2d(Convolution):
 
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Conv2d(3, 6, kernel_size=3, stride=2, padding=1)(tl.ones(1, 3, 8, 8)).shape == (1, 6, 4, 4)
     True
 
@@ -177,7 +175,6 @@ class Conv3d(Convolution):
 
     `weight` is (out_channels, in_channels / groups, kernel depth, height, width).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Conv3d(2, 4, kernel_size=(1, 3, 3))(tl.ones(1, 2, 2, 4, 4)).shape == (1, 4, 2, 2, 2)
     True
 
@@ -267,7 +264,6 @@ class _LazyConv(LazyConvolution, Convolution):
 class LazyConv1d(_LazyConv):
     """`Conv1d` that finds the number of input channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyConv1d(4, 3)(tl.ones(2, 3, 8)).shape == (2, 4, 6)
     True
 
@@ -282,7 +278,6 @@ class LazyConv1d(_LazyConv):
 class LazyConv2d(_LazyConv):
     """`Conv2d` that finds the number of input channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyConv2d(4, 3)(tl.ones(2, 3, 8, 8)).shape == (2, 4, 6, 6)
     True
 
@@ -297,7 +292,6 @@ class LazyConv2d(_LazyConv):
 class LazyConv3d(_LazyConv):
     """`Conv3d` that finds the number of input channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyConv3d(4, 3)(tl.ones(2, 3, 4, 4, 4)).shape == (2, 4, 2, 2, 2)
     True
 

@@ -94,7 +94,6 @@ class ConvTranspose1d(_TransposedConvolution):
     `Conv1d`; so does `output_size`, an argument of `forward`. `weight` is (in_channels, out_channels / groups,
     kernel_size). Raises ValueError for a padding mode other than "zeros".
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.ConvTranspose1d(2, 4, 3, stride=2)
     >>> module(tl.ones(1, 2, 4)).shape == (1, 4, 9), module(tl.ones(1, 2, 4), output_size=[10]).shape == (1, 4, 10)
     (True, True)
@@ -110,7 +109,6 @@ class ConvTranspose2d(_TransposedConvolution):
     """The transposed convolution, the gradient of `Conv2d` by its input; the arguments are those of `ConvTranspose1d`,
     in two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ConvTranspose2d(3, 6, 3, stride=2)(tl.ones(1, 3, 4, 4)).shape == (1, 6, 9, 9)
     True
 
@@ -125,7 +123,6 @@ class ConvTranspose3d(_TransposedConvolution):
     """The transposed convolution, the gradient of `Conv3d` by its input; the arguments are those of `ConvTranspose1d`,
     in three dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ConvTranspose3d(2, 4, 2)(tl.ones(1, 2, 2, 2, 2)).shape == (1, 4, 3, 3, 3)
     True
 
@@ -160,7 +157,6 @@ class _LazyConvTranspose(LazyConvolution, _TransposedConvolution):
 class LazyConvTranspose1d(_LazyConvTranspose):
     """`ConvTranspose1d` that finds the number of input channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyConvTranspose1d(4, 3)(tl.ones(2, 3, 8)).shape == (2, 4, 10)
     True
 
@@ -175,7 +171,6 @@ class LazyConvTranspose1d(_LazyConvTranspose):
 class LazyConvTranspose2d(_LazyConvTranspose):
     """`ConvTranspose2d` that finds the number of input channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyConvTranspose2d(4, 3)(tl.ones(2, 3, 8, 8)).shape == (2, 4, 10, 10)
     True
 
@@ -190,7 +185,6 @@ class LazyConvTranspose2d(_LazyConvTranspose):
 class LazyConvTranspose3d(_LazyConvTranspose):
     """`ConvTranspose3d` that finds the number of input channels from its first input.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyConvTranspose3d(4, 3)(tl.ones(2, 3, 2, 2, 2)).shape == (2, 4, 4, 4, 4)
     True
 

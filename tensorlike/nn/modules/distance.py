@@ -13,7 +13,6 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 class CosineSimilarity(Module):
     """The cosine of the angle between vectors along `dim`; `eps` is the least product of norms to divide by.
 
-    >>> import tensorlike as tl
     >>> tl.nn.CosineSimilarity()(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
     tensor([0.7071])
 
@@ -32,7 +31,6 @@ class CosineSimilarity(Module):
 class PairwiseDistance(Module):
     """The norm of order `p` of the difference of vectors along the last dimension, with `eps` added to it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.PairwiseDistance(p=1.0, eps=0.0)(tl.tensor([[1.0, 2.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([3.])
 

@@ -25,7 +25,6 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """While training, sets each element to zero with probability `p` and scales the others by 1 / (1 − p).
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.Dropout(p=1.0)
     >>> module(tl.ones(2)), module.eval()(tl.ones(2))
     (tensor([0., 0.]), tensor([1., 1.]))
@@ -40,7 +39,6 @@ class Dropout(_Dropout):
 class Dropout1d(_Dropout):
     """Dropout of whole channels of (batch, channels, length), or of (channels, length).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Dropout1d(p=1.0)(tl.ones(1, 1, 2))
     tensor([[[0., 0.]]])
 
@@ -54,7 +52,6 @@ class Dropout1d(_Dropout):
 class Dropout2d(_Dropout):
     """Dropout of whole channels of (batch, channels, height, width).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Dropout2d(p=1.0)(tl.ones(1, 1, 1, 2))
     tensor([[[[0., 0.]]]])
 
@@ -68,7 +65,6 @@ class Dropout2d(_Dropout):
 class Dropout3d(_Dropout):
     """Dropout of whole channels of (batch, channels, depth, height, width).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Dropout3d(p=1.0)(tl.ones(1, 1, 1, 1, 2)).flatten()
     tensor([0., 0.])
 
@@ -82,7 +78,6 @@ class Dropout3d(_Dropout):
 class AlphaDropout(_Dropout):
     """While training, sets elements with probability `p` to SELU's negative limit, keeping mean and variance.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.AlphaDropout(p=0.5)
     >>> len(module(tl.ones(1000)).unique()), module.eval()(tl.ones(2))
     (2, tensor([1., 1.]))
@@ -97,7 +92,6 @@ class AlphaDropout(_Dropout):
 class FeatureAlphaDropout(_Dropout):
     """`AlphaDropout` of whole channels of (batch, channels, ...).
 
-    >>> import tensorlike as tl
     >>> tl.nn.FeatureAlphaDropout().eval()(tl.ones(1, 2))
     tensor([[1., 1.]])
 

@@ -14,7 +14,6 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Flattens the dimensions from `start_dim` to `end_dim` into one.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Flatten()(tl.ones(4, 2, 3)).shape == (4, 6)
     True
 
@@ -38,7 +37,6 @@ class Unflatten(Module):
 
     Raises TypeError when `unflattened_size` is no tuple or list of integers.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Unflatten(1, (2, 3))(tl.ones(4, 6)).shape == (4, 2, 3)
     True
 

@@ -107,7 +107,6 @@ class InstanceNorm1d(_InstanceNorm):
     `track_running_stats` moving averages of mean and variance are kept, and used in evaluation mode. The batch may be
     missing. Raises ValueError for other numbers of dimensions or channels.
 
-    >>> import tensorlike as tl
     >>> tl.nn.InstanceNorm1d(1)(tl.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
 
@@ -122,7 +121,6 @@ class InstanceNorm2d(_InstanceNorm):
 
     The arguments are those of `InstanceNorm1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.InstanceNorm2d(3)(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
     True
 
@@ -137,7 +135,6 @@ class InstanceNorm3d(_InstanceNorm):
 
     The arguments are those of `InstanceNorm1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.InstanceNorm3d(3)(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
 
@@ -150,7 +147,6 @@ class InstanceNorm3d(_InstanceNorm):
 class LazyInstanceNorm1d(LazyNorm, _InstanceNorm):
     """`InstanceNorm1d` that finds the number of channels from its first input, and is affine and tracking by default.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.LazyInstanceNorm1d()
     >>> output = module(tl.randn(2, 3, 4))
     >>> module
@@ -166,7 +162,6 @@ class LazyInstanceNorm1d(LazyNorm, _InstanceNorm):
 class LazyInstanceNorm2d(LazyNorm, _InstanceNorm):
     """`InstanceNorm2d` that finds the number of channels from its first input, and is affine and tracking by default.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyInstanceNorm2d()(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
     True
 
@@ -180,7 +175,6 @@ class LazyInstanceNorm2d(LazyNorm, _InstanceNorm):
 class LazyInstanceNorm3d(LazyNorm, _InstanceNorm):
     """`InstanceNorm3d` that finds the number of channels from its first input, and is affine and tracking by default.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LazyInstanceNorm3d()(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
 

@@ -18,7 +18,6 @@ class LazyModuleMixin:
     `initialize_parameters`, which is called with the arguments of `forward`. After the first call its class becomes
     `cls_to_become`.
 
-    >>> import tensorlike as tl
     >>> class Scale(tl.nn.modules.lazy.LazyModuleMixin, tl.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

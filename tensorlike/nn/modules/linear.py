@@ -21,7 +21,6 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 class Identity(Module):
     """A module that returns its input; takes any arguments, so that it can replace any other module.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Identity(54, unused=True)(tl.ones(2))
     tensor([1., 1.])
 
@@ -41,7 +40,6 @@ class Linear(Module):
     `weight` is (out_features, in_features), `bias` (out_features,), both uniform within 1/√in_features at first. The
     input is (..., in_features), the output (..., out_features).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Linear(2, 3)(tl.ones(5, 2)).shape == (5, 3)
     True
 
@@ -86,7 +84,6 @@ class Bilinear(Module):
     at first. The inputs are (..., in1_features) and (..., in2_features). Raises ValueError unless `in1_features` is
     positive.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Bilinear(2, 3, 4)(tl.ones(5, 2), tl.ones(5, 3)).shape == (5, 4)
     True
 
@@ -138,7 +135,6 @@ class Bilinear(Module):
 class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` that finds the number of input features from its first input.
 
-    >>> import tensorlike as tl
     >>> module = tl.nn.LazyLinear(3)
     >>> output = module(tl.ones(5, 2))
     >>> module

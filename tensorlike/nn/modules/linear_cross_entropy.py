@@ -34,7 +34,6 @@ class LinearCrossEntropyOptions:
     `acc_dtype`, in single precision or better when it is None; `acc_policy` and `allow_retain_graph` are accepted and
     make no difference: that sum is kept, and a graph can always be used again. Raises ValueError for invalid values.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LinearCrossEntropyOptions(batch_chunk_size=2).batch_chunk_size
     2
 
@@ -70,7 +69,6 @@ class LinearCrossEntropyLoss(WeightedLoss):
     and the target has these dimensions after the batch. The rest is as in `CrossEntropyLoss`; for `options` see
     `LinearCrossEntropyOptions`.
 
-    >>> import tensorlike as tl
     >>> loss = tl.nn.LinearCrossEntropyLoss(2, 3)
     >>> loss(tl.zeros(1, 2), tl.tensor([1])).detach()
     tensor(1.0986)

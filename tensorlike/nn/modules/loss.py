@@ -75,7 +75,6 @@ class WeightedLoss(Loss):
 class L1Loss(Loss):
     """The absolute difference |input − target|.
 
-    >>> import tensorlike as tl
     >>> tl.nn.L1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
     tensor(1.5000)
 
@@ -89,7 +88,6 @@ class L1Loss(Loss):
 class MSELoss(Loss):
     """The squared difference (input − target)².
 
-    >>> import tensorlike as tl
     >>> tl.nn.MSELoss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
     tensor(2.5000)
 
@@ -103,7 +101,6 @@ class MSELoss(Loss):
 class SmoothL1Loss(Loss):
     """The squared difference / (2 · `beta`) where it is below `beta`, the absolute one − `beta` / 2 elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.SmoothL1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
     tensor(0.8125)
 
@@ -127,7 +124,6 @@ class SmoothL1Loss(Loss):
 class HuberLoss(Loss):
     """Half the squared difference where it is below `delta`, `delta` · (the absolute one − `delta` / 2) elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.HuberLoss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
     tensor(0.8125)
 
@@ -152,7 +148,6 @@ class KLDivLoss(Loss):
     With `log_target` the target is given as log-probabilities too; `reduction="batchmean"` divides the sum by the
     batch size.
 
-    >>> import tensorlike as tl
     >>> input, target = tl.tensor([[0.5, 0.5]]).log(), tl.tensor([[1.0, 0.0]])
     >>> tl.nn.KLDivLoss(reduction="batchmean")(input, target)
     tensor(0.6931)
@@ -179,7 +174,6 @@ class NLLLoss(WeightedLoss):
 
     `weight` weighs the classes; targets equal to `ignore_index` do not count.
 
-    >>> import tensorlike as tl
     >>> tl.nn.NLLLoss()(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
     tensor(2.)
 
@@ -207,7 +201,6 @@ class CrossEntropyLoss(WeightedLoss):
     `weight` weighs the classes; targets equal to `ignore_index` are ignored; `label_smoothing` is the fraction of the
     target that is spread over all classes.
 
-    >>> import tensorlike as tl
     >>> tl.nn.CrossEntropyLoss()(tl.tensor([[1.0, 1.0]]), tl.tensor([1]))
     tensor(0.6931)
 
@@ -241,7 +234,6 @@ class CrossEntropyLoss(WeightedLoss):
 class BCELoss(WeightedLoss):
     """The binary cross entropy of the probabilities `input` and the targets; `weight` rescales each element's.
 
-    >>> import tensorlike as tl
     >>> tl.nn.BCELoss()(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
     tensor(0.6931)
 
@@ -257,7 +249,6 @@ class BCEWithLogitsLoss(WeightedLoss):
 
     `weight` rescales each element's loss, `pos_weight` that of the positive targets.
 
-    >>> import tensorlike as tl
     >>> tl.nn.BCEWithLogitsLoss()(tl.tensor([0.0, 0.0]), tl.tensor([0.0, 1.0]))
     tensor(0.6931)
 
@@ -304,7 +295,6 @@ class NLLLoss2d(NLLLoss):
 class SoftMarginLoss(Loss):
     """log(1 + exp(−target · input)), for targets of 1 and −1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.SoftMarginLoss()(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor(0.4100)
 
@@ -321,7 +311,6 @@ class PoissonNLLLoss(Loss):
     Without `log_input` the input is the mean itself, and `eps` keeps its logarithm finite. With `full` Stirling's
     approximation of the logarithm of the factorial is added for targets above 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.PoissonNLLLoss()(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]))
     tensor(0.8591)
 
@@ -353,7 +342,6 @@ class GaussianNLLLoss(Loss):
 
     Variances below `eps` count as `eps`; with `full` the constant is added.
 
-    >>> import tensorlike as tl
     >>> tl.nn.GaussianNLLLoss()(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]), tl.ones(2))
     tensor(1.)
 
@@ -376,7 +364,6 @@ class CTCLoss(Loss):
     `nn.functional.ctc_loss`. `blank` is the class of no label; with `zero_infinity` infinite losses, of targets too
     long for the input, are 0.
 
-    >>> import tensorlike as tl
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
     >>> tl.nn.CTCLoss(reduction="sum")(log_probs, tl.tensor([[1, 2]]), (4,), (2,))
     tensor(1.6864)

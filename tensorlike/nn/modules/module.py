@@ -44,7 +44,6 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     Subclasses call `super().__init__()`, assign parameters and submodules as attributes, which registers them, and
     define `forward`. Calling the module runs `forward` and the hooks around it.
 
-    >>> import tensorlike as tl
     >>> class Scale(tl.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -98,14 +97,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         Raises TypeError for values other than a Parameter, KeyError for a name that is taken, empty or has a dot,
         ValueError for a tensor that is no leaf.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Module()
         >>> module.register_parameter("weight", tl.nn.Parameter(tl.ones(2)))
         >>> module.register_parameter("bias", None)
         >>> list(module.state_dict()), module.bias
         (['weight'], None)
-
-        Same as PyTorch's method of that name.
         """
         parameters = self.__dict__.get("_parameters")
         if parameters is None:
@@ -130,13 +126,10 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         Buffers move with the module and, if `persistent`, are in `state_dict`. Raises TypeError for values other than
         tensors and KeyError for a name that is taken, empty or has a dot.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Module()
         >>> module.register_buffer("mean", tl.zeros(2))
         >>> module.mean
         tensor([0., 0.])
-
-        Same as PyTorch's method of that name.
         """
         buffers = self.__dict__.get("_buffers")
         if buffers is None:
@@ -161,13 +154,10 @@ class Module(HookMethods, StateMethods, ConversionMethods):
 
         Raises TypeError for values other than modules and KeyError for a name that is taken, empty or has a dot.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Module()
         >>> module.add_module("linear", tl.nn.Linear(2, 3))
         >>> module.linear
         Linear(in_features=2, out_features=3, bias=True)
-
-        Same as PyTorch's method of that name.
         """
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{type_name(module)} is not a Module subclass")
@@ -282,11 +272,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
 
         Raises AttributeError when there is none.
 
-        >>> import tensorlike as tl
         >>> tl.nn.Sequential(tl.nn.Sequential(tl.nn.ReLU())).get_submodule("0.0")
         ReLU()
-
-        Same as PyTorch's method of that name.
         """
         module: Any = self
         for name in target.split(".") if target else ():
@@ -303,13 +290,10 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         Raises AttributeError when a module on the path is missing, ValueError for an empty name or a value other than a
         module.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Sequential(tl.nn.ReLU())
         >>> module.set_submodule("0", tl.nn.Tanh())
         >>> module[0]
         Tanh()
-
-        Same as PyTorch's method of that name.
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -324,10 +308,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """Return the parameter of that dotted name; AttributeError when there is none.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the parameter of that dotted name; AttributeError when there is none."""
         module, name = self._find(target)
         parameter = getattr(module, name)
         if not isinstance(parameter, Parameter):
@@ -335,10 +316,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """Return the buffer of that dotted name; AttributeError when there is none.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the buffer of that dotted name; AttributeError when there is none."""
         module, name = self._find(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -357,11 +335,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         """Yield this module and all its submodules with their dotted names, each once unless `remove_duplicate` is
         False.
 
-        >>> import tensorlike as tl
         >>> [name for name, module in tl.nn.Sequential(tl.nn.Sequential(tl.nn.ReLU())).named_modules()]
         ['', '0', '0.0']
-
-        Same as PyTorch's method of that name.
         """
         if memo is None:
             memo = set()
@@ -375,14 +350,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """Yield this module and all its submodules. Same as PyTorch's method of that name."""
+        """Yield this module and all its submodules."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the direct submodules with their names, each once.
-
-        Same as PyTorch's method of that name.
-        """
+        """Yield the direct submodules with their names, each once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -390,7 +362,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Yield the direct submodules. Same as PyTorch's method of that name."""
+        """Yield the direct submodules."""
         return (module for _, module in self.named_children())
 
     def named_parameters(
@@ -398,29 +370,23 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     ) -> Iterator[tuple[str, Parameter]]:
         """Yield the parameters with their dotted names, those of submodules too if `recurse`.
 
-        >>> import tensorlike as tl
         >>> [name for name, parameter in tl.nn.Sequential(tl.nn.Linear(2, 3)).named_parameters()]
         ['0.weight', '0.bias']
-
-        Same as PyTorch's method of that name.
         """
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield the parameters, to be passed to an optimizer. Same as PyTorch's method of that name."""
+        """Yield the parameters, to be passed to an optimizer."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield the buffers with their dotted names, those of submodules too if `recurse`.
-
-        Same as PyTorch's method of that name.
-        """
+        """Yield the buffers with their dotted names, those of submodules too if `recurse`."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yield the buffers. Same as PyTorch's method of that name."""
+        """Yield the buffers."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def _named_members(
@@ -442,12 +408,9 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call `fn` with every submodule, then with this module, and return it.
 
-        >>> import tensorlike as tl
         >>> module = tl.nn.Sequential(tl.nn.Linear(1, 1)).apply(lambda module: print(type(module).__name__))
         Linear
         Sequential
-
-        Same as PyTorch's method of that name.
         """
         for module in self.children():
             module.apply(fn)
@@ -457,11 +420,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def train(self, mode: bool = True) -> Self:
         """Put this module and its submodules into training mode, or into evaluation mode when `mode` is False.
 
-        >>> import tensorlike as tl
         >>> tl.nn.Sequential(tl.nn.Dropout()).train(False)[0].training
         False
-
-        Same as PyTorch's method of that name.
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -471,17 +431,17 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self
 
     def eval(self) -> Self:
-        """Put this module and its submodules into evaluation mode. Same as PyTorch's method of that name."""
+        """Put this module and its submodules into evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set whether the parameters require grad. Same as PyTorch's method of that name."""
+        """Set whether the parameters require grad."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Remove the gradients of the parameters, or fill them with zeros. Same as PyTorch's method of that name."""
+        """Remove the gradients of the parameters, or fill them with zeros."""
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue
@@ -500,10 +460,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Return the part of `repr` between the parentheses before the submodules; one line, or several.
-
-        Same as PyTorch's method of that name.
-        """
+        """Return the part of `repr` between the parentheses before the submodules; one line, or several."""
         return ""
 
     def __repr__(self) -> str:

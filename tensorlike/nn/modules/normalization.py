@@ -41,7 +41,6 @@ class LayerNorm(_Affine):
     With `elementwise_affine` there is a learned `weight` and, with `bias`, a learned `bias` of that shape. `eps` is
     added to the variance.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LayerNorm(2, elementwise_affine=False)(tl.tensor([[1.0, 3.0], [30.0, 10.0]]))
     tensor([[-1.0000,  1.0000],
             [ 1.0000, -1.0000]])
@@ -81,7 +80,6 @@ class GroupNorm(_Affine):
     With `affine` there is a learned `weight` and, with `bias`, a learned `bias` for each channel. Raises ValueError
     unless `num_channels` is a multiple of `num_groups`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.GroupNorm(2, 6)(tl.randn(3, 6, 4)).shape == (3, 6, 4)
     True
 
@@ -124,7 +122,6 @@ class RMSNorm(_Affine):
     With `elementwise_affine` there is a learned `weight` of that shape. `eps`, added to the mean, is the smallest
     difference of the input's dtype when None.
 
-    >>> import tensorlike as tl
     >>> tl.nn.RMSNorm(2, elementwise_affine=False)(tl.tensor([3.0, 4.0]))
     tensor([0.8485, 1.1314])
 
@@ -165,7 +162,6 @@ class LocalResponseNorm(Module):
 
     The divisor is (`k` + `alpha` · mean) to the power `beta`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LocalResponseNorm(1, alpha=3.0, beta=0.5)(tl.ones(1, 1, 1))
     tensor([[[0.5000]]])
 

@@ -88,7 +88,6 @@ class ConstantPad1d(_ConstantPad):
 
     `padding` is one amount for both sides, or one for each; negative amounts cut off.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ConstantPad1d((1, 2), 9)(tl.tensor([1.0, 2.0]))
     tensor([9., 1., 2., 9., 9.])
 
@@ -101,7 +100,6 @@ class ConstantPad1d(_ConstantPad):
 class ConstantPad2d(_ConstantPad):
     """Pads the last two dimensions with `value`; `padding` is one amount, or (left, right, top, bottom).
 
-    >>> import tensorlike as tl
     >>> tl.nn.ConstantPad2d((1, 0, 0, 1), 9)(tl.tensor([[1.0, 2.0]]))
     tensor([[9., 1., 2.],
             [9., 9., 9.]])
@@ -115,7 +113,6 @@ class ConstantPad2d(_ConstantPad):
 class ConstantPad3d(_ConstantPad):
     """Pads the last three dimensions with `value`; `padding` is one amount, or two for each, the last first.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ConstantPad3d(1, 0)(tl.ones(2, 2, 2)).shape == (4, 4, 4)
     True
 
@@ -128,7 +125,6 @@ class ConstantPad3d(_ConstantPad):
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Pads the last dimension with zeros; `padding` is as in `ConstantPad1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ZeroPad1d(1)(tl.tensor([1.0, 2.0]))
     tensor([0., 1., 2., 0.])
 
@@ -139,7 +135,6 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Pads the last two dimensions with zeros; `padding` is as in `ConstantPad2d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ZeroPad2d((1, 0, 0, 1))(tl.tensor([[1.0, 2.0]]))
     tensor([[0., 1., 2.],
             [0., 0., 0.]])
@@ -151,7 +146,6 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pads the last three dimensions with zeros; `padding` is as in `ConstantPad3d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ZeroPad3d(1)(tl.ones(1, 1, 1)).sum()
     tensor(1.)
 
@@ -164,7 +158,6 @@ class ReflectionPad1d(_Pad):
 
     `padding` is as in `ConstantPad1d`; the batch may be missing.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReflectionPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2.]])
 
@@ -180,7 +173,6 @@ class ReflectionPad2d(_Pad):
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReflectionPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[2., 1., 2.]]])
 
@@ -196,7 +188,6 @@ class ReflectionPad3d(_Pad):
 
     `padding` is as in `ConstantPad3d`; the batch may be missing.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReflectionPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
     True
 
@@ -212,7 +203,6 @@ class ReplicationPad1d(_Pad):
 
     `padding` is as in `ConstantPad1d`; the batch may be missing.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReplicationPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 1., 2., 3., 3.]])
 
@@ -228,7 +218,6 @@ class ReplicationPad2d(_Pad):
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReplicationPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2.]]])
 
@@ -244,7 +233,6 @@ class ReplicationPad3d(_Pad):
 
     `padding` is as in `ConstantPad3d`; the batch may be missing.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ReplicationPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
     True
 
@@ -260,7 +248,6 @@ class CircularPad1d(_CircularPad):
 
     `padding` is as in `ConstantPad1d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.CircularPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 3., 1., 2., 3., 1.]])
 
@@ -275,7 +262,6 @@ class CircularPad2d(_CircularPad):
 
     `padding` is as in `ConstantPad2d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.CircularPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[2., 1., 2.]]])
 
@@ -290,7 +276,6 @@ class CircularPad3d(_CircularPad):
 
     `padding` is as in `ConstantPad3d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.CircularPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
     True
 

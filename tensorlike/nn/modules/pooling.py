@@ -73,7 +73,6 @@ class MaxPool1d(_MaxPool):
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds -inf on both sides;
     `ceil_mode` keeps a last, incomplete window. With `return_indices` the positions of the maxima are returned as well.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[3., 2.]]])
 
@@ -86,7 +85,6 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """The maximum over windows of (batch, channels, height, width); the arguments are those of `MaxPool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MaxPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
     tensor([[[[3.]]]])
 
@@ -99,7 +97,6 @@ class MaxPool2d(_MaxPool):
 class MaxPool3d(_MaxPool):
     """The maximum over windows of (batch, channels, depth, height, width); the arguments are those of `MaxPool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MaxPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
     7.0
 
@@ -126,7 +123,6 @@ class AvgPool1d(_AvgPool):
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds zeros on both sides,
     which count unless `count_include_pad` is False; `ceil_mode` keeps a last, incomplete window.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[2., 1.]]])
 
@@ -189,7 +185,6 @@ class AvgPool2d(_AvgPoolWithDivisor):
 
     The arguments are those of `AvgPool1d`, and `divisor_override`, which takes the place of a window's size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AvgPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
     tensor([[[[1.5000]]]])
 
@@ -202,7 +197,6 @@ class AvgPool2d(_AvgPoolWithDivisor):
 class AvgPool3d(_AvgPoolWithDivisor):
     """The mean over windows of (batch, channels, depth, height, width); the arguments are those of `AvgPool2d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AvgPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
     3.5
 
@@ -224,7 +218,6 @@ class _AdaptiveAvgPool(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """The mean over `output_size` windows of (batch, channels, length).
 
-    >>> import tensorlike as tl
     >>> tl.nn.AdaptiveAvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[2., 1.]]])
 
@@ -240,7 +233,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AdaptiveAvgPool2d((1, None))(tl.ones(1, 2, 5, 7)).shape == (1, 2, 1, 7)
     True
 
@@ -256,7 +248,6 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AdaptiveAvgPool3d((1, None, 2))(tl.ones(1, 2, 3, 5, 7)).shape == (1, 2, 1, 5, 2)
     True
 
@@ -282,7 +273,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 
     With `return_indices` the positions of the maxima are returned as well.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AdaptiveMaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[3., 2.]]])
 
@@ -298,7 +288,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AdaptiveMaxPool2d((1, None))(tl.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     tensor([[[2., 3.]]])
 
@@ -314,7 +303,6 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.AdaptiveMaxPool3d(1)(tl.arange(8.0).reshape(1, 2, 2, 2)).item()
     7.0
 

@@ -25,7 +25,6 @@ __all__ = [
 class HingeEmbeddingLoss(Loss):
     """The input where the target is 1, max(0, `margin` − input) where it is −1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.HingeEmbeddingLoss()(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
     tensor(0.5000)
 
@@ -49,7 +48,6 @@ class HingeEmbeddingLoss(Loss):
 class MarginRankingLoss(Loss):
     """max(0, `margin` − target · (input1 − input2)): a target of 1 ranks the first higher, one of −1 the second.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MarginRankingLoss()(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
     tensor(1.)
 
@@ -73,7 +71,6 @@ class MarginRankingLoss(Loss):
 class CosineEmbeddingLoss(Loss):
     """1 − cosine of two vectors where the target is 1, max(0, cosine − `margin`) where it is −1.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[1.0, 0.0]])
     >>> tl.nn.CosineEmbeddingLoss()(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
     tensor(1.)
@@ -98,7 +95,6 @@ class CosineEmbeddingLoss(Loss):
 class MultiLabelMarginLoss(Loss):
     """The sum of max(0, 1 − label's score + score) over labels and other classes; labels end with the first −1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MultiLabelMarginLoss()(tl.tensor([0.1, 0.2, 0.4, 0.8]), tl.tensor([3, 0, -1, 1]))
     tensor(0.8500)
 
@@ -112,7 +108,6 @@ class MultiLabelMarginLoss(Loss):
 class MultiLabelSoftMarginLoss(WeightedLoss):
     """The binary cross entropy of sigmoid(input) and the targets, over classes, weighted by `weight`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MultiLabelSoftMarginLoss()(tl.tensor([[0.0, 0.0]]), tl.tensor([[0.0, 1.0]]))
     tensor(0.6931)
 
@@ -128,7 +123,6 @@ class MultiMarginLoss(WeightedLoss):
 
     `weight` weighs the classes. Raises ValueError unless `p` is 1 or 2.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MultiMarginLoss()(tl.tensor([[0.0, 0.5]]), tl.tensor([1]))
     tensor(0.2500)
 
@@ -164,7 +158,6 @@ class TripletMarginLoss(Loss):
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
     anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
 
-    >>> import tensorlike as tl
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> tl.nn.TripletMarginLoss()(a, b, c)
     tensor(0.5000)
@@ -208,7 +201,6 @@ class TripletMarginWithDistanceLoss(Loss):
 
     Raises ValueError unless `margin` is positive.
 
-    >>> import tensorlike as tl
     >>> loss = tl.nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().sum(-1))
     >>> loss(tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]]))
     tensor(0.5000)

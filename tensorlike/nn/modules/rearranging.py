@@ -16,7 +16,6 @@ class Fold(Module):
     """Adds columns up as windows of images: (batch, channels · window, windows) becomes (batch, channels,
     *output_size).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Fold((2, 3), 2)(tl.ones(1, 4, 2))
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])
@@ -47,7 +46,6 @@ class Fold(Module):
 class Unfold(Module):
     """The windows of images (batch, channels, height, width) as columns (batch, channels · window, windows).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Unfold((2, 3))(tl.ones(2, 5, 3, 4)).shape == (2, 30, 4)
     True
 
@@ -74,7 +72,6 @@ class PixelShuffle(Module):
     """Rearranges channels into pixels: (..., channels · factor², height, width) becomes (..., channels, height ·
     factor, ...).
 
-    >>> import tensorlike as tl
     >>> tl.nn.PixelShuffle(2)(tl.arange(4.0).reshape(4, 1, 1))
     tensor([[[0., 1.],
              [2., 3.]]])
@@ -96,7 +93,6 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Rearranges pixels into channels: the inverse of `PixelShuffle`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.PixelUnshuffle(2)(tl.ones(1, 4, 6)).shape == (4, 2, 3)
     True
 
@@ -117,7 +113,6 @@ class PixelUnshuffle(Module):
 class ChannelShuffle(Module):
     """Reorders the channels of (batch, channels, ...): the first of each of `groups` groups, then the second of each.
 
-    >>> import tensorlike as tl
     >>> tl.nn.ChannelShuffle(2)(tl.arange(4.0).reshape(1, 4, 1)).flatten()
     tensor([0., 2., 1., 3.])
 

@@ -30,7 +30,6 @@ __all__ = [
 class Threshold(Module):
     """x where it is above `threshold`, `value` elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Threshold(1.5, 20)(tl.tensor([1.0, 2.0]))
     tensor([20.,  2.])
 
@@ -53,7 +52,6 @@ class Threshold(Module):
 class RReLU(Module):
     """x where it is positive, times a slope elsewhere: drawn between `lower` and `upper` while training, else the mean.
 
-    >>> import tensorlike as tl
     >>> tl.nn.RReLU(0.25, 0.75).eval()(tl.tensor([-2.0, 4.0]))
     tensor([-1.,  4.])
 
@@ -78,7 +76,6 @@ class PReLU(Module):
 
     `weight` is (num_parameters,), `init` at first; channels are the second dimension.
 
-    >>> import tensorlike as tl
     >>> tl.nn.PReLU()(tl.tensor([-2.0, 4.0])).detach()
     tensor([-0.5000,  4.0000])
 
@@ -108,7 +105,6 @@ class PReLU(Module):
 class CELU(Module):
     """x where it is positive, `alpha` · (exp(x / `alpha`) − 1) elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.CELU(2.0)(tl.tensor([-1.0, 2.0]))
     tensor([-0.7869,  2.0000])
 
@@ -130,7 +126,6 @@ class CELU(Module):
 class SELU(Module):
     """The scaled ELU, with the constants that preserve mean and variance through deep networks.
 
-    >>> import tensorlike as tl
     >>> tl.nn.SELU()(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
 
@@ -151,7 +146,6 @@ class SELU(Module):
 class Hardsigmoid(Module):
     """min(max(0, x + 3), 6) / 6.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Hardsigmoid()(tl.tensor([-4.0, 0.0, 4.0]))
     tensor([0.0000, 0.5000, 1.0000])
 
@@ -169,7 +163,6 @@ class Hardsigmoid(Module):
 class Hardswish(Module):
     """x · min(max(0, x + 3), 6) / 6.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Hardswish()(tl.tensor([-1.0, 0.0, 4.0]))
     tensor([-0.3333,  0.0000,  4.0000])
 
@@ -187,7 +180,6 @@ class Hardswish(Module):
 class Hardshrink(Module):
     """x where it is further than `lambd` from zero, zero elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Hardshrink()(tl.tensor([-1.0, 0.3]))
     tensor([-1.,  0.])
 
@@ -208,7 +200,6 @@ class Hardshrink(Module):
 class Softshrink(Module):
     """x moved towards zero by `lambd`, zero where that crosses it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Softshrink()(tl.tensor([-1.0, 0.3]))
     tensor([-0.5000,  0.0000])
 
@@ -229,7 +220,6 @@ class Softshrink(Module):
 class Tanhshrink(Module):
     """x − tanh(x).
 
-    >>> import tensorlike as tl
     >>> tl.nn.Tanhshrink()(tl.tensor([0.0, 2.0]))
     tensor([0.0000, 1.0360])
 

@@ -44,7 +44,6 @@ class RNNBase(Module):
     with `bias` `bias_ih_l[k]` and `bias_hh_l[k]`, with `proj_size` `weight_hr_l[k]`, each once more with `_reverse`
     when `bidirectional`: all uniform within 1/√hidden_size at first.
 
-    >>> import tensorlike as tl
     >>> [name for name, _ in tl.nn.RNNBase("GRU", 2, 3, bias=False).named_parameters()]
     ['weight_ih_l0', 'weight_hh_l0']
 
@@ -243,7 +242,6 @@ class RNN(RNNBase):
     of all layers after the last step. `dropout` is the probability of zeros between layers in training. See `RNNBase`
     for the parameters.
 
-    >>> import tensorlike as tl
     >>> output, h = tl.nn.RNN(2, 3, num_layers=2)(tl.ones(5, 1, 2))
     >>> output.shape, h.shape
     (tensorlike.Size([5, 1, 3]), tensorlike.Size([2, 1, 3]))
@@ -282,7 +280,6 @@ class GRU(RNNBase):
     The rows of the weights are those of the reset gate r, the update gate z and the new state n; h' = (1 - z) n + z h,
     where n = tanh(W x + b + r (V h + c)).
 
-    >>> import tensorlike as tl
     >>> output, h = tl.nn.GRU(2, 3, bidirectional=True)(tl.ones(5, 1, 2))
     >>> output.shape, h.shape
     (tensorlike.Size([5, 1, 6]), tensorlike.Size([2, 1, 3]))
@@ -316,7 +313,6 @@ class LSTM(RNNBase):
     The state is (h, c). The rows of the weights are those of the gates i, f, g, o; c' = f c + i g and h' = o tanh(c').
     With `proj_size`, smaller than `hidden_size`, h' is projected to that size by one more weight.
 
-    >>> import tensorlike as tl
     >>> output, (h, c) = tl.nn.LSTM(2, 3, proj_size=1)(tl.ones(5, 1, 2))
     >>> output.shape, h.shape, c.shape
     (tensorlike.Size([5, 1, 1]), tensorlike.Size([1, 1, 1]), tensorlike.Size([1, 1, 3]))
@@ -391,7 +387,6 @@ class LSTM(RNNBase):
 class RNNCellBase(Module):
     """Base class of cells: their parameters, for `num_chunks` gates, initially uniform within 1/√hidden_size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.RNNCellBase(2, 3, bias=False, num_chunks=4).weight_ih.shape
     tensorlike.Size([12, 2])
 
@@ -460,7 +455,6 @@ class RNNCell(RNNCellBase):
     The input has the shape (batch, input_size) or (input_size,), the state (batch, hidden_size) or (hidden_size,); it
     is zero unless given.
 
-    >>> import tensorlike as tl
     >>> tl.nn.RNNCell(2, 3)(tl.ones(5, 2)).shape
     tensorlike.Size([5, 3])
 
@@ -490,7 +484,6 @@ class RNNCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of `GRU`; input and state are those of `RNNCell`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.GRUCell(2, 3)(tl.ones(5, 2)).shape
     tensorlike.Size([5, 3])
 
@@ -509,7 +502,6 @@ class GRUCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of `LSTM`: the state is (h, c), each of the shape of `RNNCell`'s.
 
-    >>> import tensorlike as tl
     >>> h, c = tl.nn.LSTMCell(2, 3)(tl.ones(5, 2))
     >>> h.shape, c.shape
     (tensorlike.Size([5, 3]), tensorlike.Size([5, 3]))

@@ -47,7 +47,6 @@ class Embedding(_Table):
     `padding_idx` starts as zeros and gets no gradient; rows whose norm (of order `norm_type`) exceeds `max_norm` are
     scaled down when they are looked up; `scale_grad_by_freq` divides gradients by how often the index occurs.
 
-    >>> import tensorlike as tl
     >>> table = tl.nn.Embedding(10, 3, padding_idx=0)
     >>> table(tl.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape == (2, 4, 3)
     True
@@ -119,12 +118,9 @@ class Embedding(_Table):
     ) -> Self:
         """Return an Embedding whose table is the matrix `embeddings`, not trained further if `freeze`.
 
-        >>> import tensorlike as tl
         >>> table = tl.nn.Embedding.from_pretrained(tl.tensor([[1.0, 2.3], [4.0, 5.1]]))
         >>> table(tl.tensor([1]))
         tensor([[4.0000, 5.1000]])
-
-        Same as PyTorch's method of that name.
         """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -149,7 +145,6 @@ class EmbeddingBag(_Table):
     the input, or the part of a vector between two of the `offsets` given to `forward`; with `include_last_offset` the
     last of these is the end. Indices equal to `padding_idx` are ignored. The other arguments are those of `Embedding`.
 
-    >>> import tensorlike as tl
     >>> bags = tl.nn.EmbeddingBag(10, 3, mode="sum")
     >>> bags(tl.tensor([1, 2, 4, 5]), tl.tensor([0, 3])).shape == (2, 3)
     True
@@ -228,12 +223,9 @@ class EmbeddingBag(_Table):
     ) -> Self:
         """Return an EmbeddingBag whose table is the matrix `embeddings`, not trained further if `freeze`.
 
-        >>> import tensorlike as tl
         >>> bags = tl.nn.EmbeddingBag.from_pretrained(tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
         >>> bags(tl.tensor([[0, 1]]))
         tensor([[2., 3.]])
-
-        Same as PyTorch's method of that name.
         """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

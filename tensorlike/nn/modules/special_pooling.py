@@ -47,7 +47,6 @@ class LPPool1d(_LPPool):
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None).
 
-    >>> import tensorlike as tl
     >>> tl.nn.LPPool1d(2, 2)(tl.tensor([[[3.0, 4.0]]]))
     tensor([[[5.]]])
 
@@ -61,7 +60,6 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """The root of the sum of powers `norm_type` over windows of (batch, channels, height, width); see `LPPool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LPPool2d(2, 2)(tl.ones(1, 1, 2, 2))
     tensor([[[[2.]]]])
 
@@ -77,7 +75,6 @@ class LPPool3d(_LPPool):
 
     The arguments are those of `LPPool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.LPPool3d(3, 2)(tl.ones(1, 1, 2, 2, 2)).item()
     2.0
 
@@ -106,7 +103,6 @@ class MaxUnpool1d(_MaxUnpool):
 
     Takes the maxima, their `indices`, and the size of the result, the usual one for these windows when None.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MaxUnpool1d(2)(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]))
     tensor([[0., 3., 2., 0.]])
 
@@ -122,7 +118,6 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """Puts the maxima of (batch, channels, height, width) back at the indices of `MaxPool2d`; see `MaxUnpool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MaxUnpool2d(2)(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]))
     tensor([[[0., 0.],
              [0., 5.]]])
@@ -141,7 +136,6 @@ class MaxUnpool3d(_MaxUnpool):
 
     The arguments are those of `MaxUnpool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.MaxUnpool3d(2)(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]])).shape == (1, 2, 2, 2)
     True
 
@@ -200,7 +194,6 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     The number of windows is `output_size`, or `output_ratio`, between 0 and 1, times the input's size. With
     `return_indices` the positions of the maxima are returned as well. Raises ValueError unless one of the two is given.
 
-    >>> import tensorlike as tl
     >>> tl.nn.FractionalMaxPool2d(2, output_ratio=0.5)(tl.randn(1, 2, 8, 6)).shape == (1, 2, 4, 3)
     True
 
@@ -215,7 +208,6 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     """The maximum over windows of (batch, channels, depth, height, width) at random positions; see
     `FractionalMaxPool2d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(tl.randn(1, 2, 4, 6, 6)).shape == (1, 2, 2, 3, 3)
     True
 

@@ -109,7 +109,6 @@ class TransformerEncoderLayer(_Layer):
     has the same. The masks are those of `MultiheadAttention`. `activation` is "relu", "gelu" or a function; with
     `norm_first` the norms come before attention and linear maps.
 
-    >>> import tensorlike as tl
     >>> tl.nn.TransformerEncoderLayer(d_model=4, nhead=2, dim_feedforward=8)(tl.ones(3, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
 
@@ -149,7 +148,6 @@ class TransformerDecoderLayer(_Layer):
     `tgt` has the shape (T, N, d_model) and `memory` (S, N, d_model), N first with `batch_first`, or both are without
     it; the result has that of `tgt`.
 
-    >>> import tensorlike as tl
     >>> layer = tl.nn.TransformerDecoderLayer(d_model=4, nhead=2, dim_feedforward=8)
     >>> layer(tl.ones(3, 1, 4), tl.ones(5, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
@@ -190,7 +188,6 @@ class TransformerEncoder(Module):
 
     There are no nested tensors here: `enable_nested_tensor` and `mask_check` make no difference.
 
-    >>> import tensorlike as tl
     >>> layer = tl.nn.TransformerEncoderLayer(d_model=4, nhead=2, dim_feedforward=8)
     >>> tl.nn.TransformerEncoder(layer, num_layers=2)(tl.ones(3, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
@@ -232,7 +229,6 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """`num_layers` copies of a decoder layer, one after the other, and a norm if given.
 
-    >>> import tensorlike as tl
     >>> layer = tl.nn.TransformerDecoderLayer(d_model=4, nhead=2, dim_feedforward=8)
     >>> tl.nn.TransformerDecoder(layer, num_layers=2)(tl.ones(3, 1, 4), tl.ones(5, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
@@ -279,7 +275,6 @@ class Transformer(Module):
     the result has that of `tgt`. Raises RuntimeError for sizes that do not match. See `TransformerEncoderLayer` for the
     arguments.
 
-    >>> import tensorlike as tl
     >>> model = tl.nn.Transformer(4, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=8)
     >>> model(tl.ones(5, 1, 4), tl.ones(3, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
@@ -376,7 +371,6 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Return the mask (sz, sz) that lets each step attend to itself and those before: 0 there, -inf elsewhere.
 
-        >>> import tensorlike as tl
         >>> tl.nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
                 [0., 0.]])

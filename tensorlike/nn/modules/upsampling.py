@@ -18,7 +18,6 @@ class Upsample(Module):
     `mode` is "nearest", "linear", "bilinear", "bicubic" or "trilinear"; the arguments are those of
     `nn.functional.interpolate`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.Upsample(scale_factor=2)(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
 
@@ -63,7 +62,6 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """`Upsample` of (batch, channels, height, width) that repeats pixels.
 
-    >>> import tensorlike as tl
     >>> tl.nn.UpsamplingNearest2d(scale_factor=2)(tl.ones(1, 1, 2, 2)).shape == (1, 1, 4, 4)
     True
 
@@ -79,7 +77,6 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """`Upsample` of (batch, channels, height, width) that is linear between pixels, with the corners kept in place.
 
-    >>> import tensorlike as tl
     >>> tl.nn.UpsamplingBilinear2d(size=(1, 3))(tl.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
 

@@ -28,13 +28,10 @@ def clip_grad_norm_(
     The norm is that of all gradients as one vector, of order `norm_type`, which may be infinite. With
     `error_if_nonfinite` a norm that is NaN or infinite is a RuntimeError. `foreach` makes no difference here.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.zeros(2))
     >>> weight.grad = tl.tensor([3.0, 4.0])
     >>> tl.nn.utils.clip_grad_norm_(weight, max_norm=1.0), weight.grad
     (tensor(5.), tensor([0.6000, 0.8000]))
-
-    Same as PyTorch's function of that name.
     """
     gradients = _gradients(parameters)
     max_norm, norm_type = float(max_norm), float(norm_type)
@@ -60,14 +57,11 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Clip the gradients of `parameters` to ± `clip_value`, in place. `foreach` makes no difference here.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.zeros(2))
     >>> weight.grad = tl.tensor([3.0, -0.5])
     >>> tl.nn.utils.clip_grad_value_(weight, 1.0)
     >>> weight.grad
     tensor([ 1.0000, -0.5000])
-
-    Same as PyTorch's function of that name.
     """
     bound = float(clip_value)
     with recording_block(False):
@@ -78,11 +72,8 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Return the elements of all `parameters` as one vector.
 
-    >>> import tensorlike as tl
     >>> tl.nn.utils.parameters_to_vector([tl.ones(2), tl.zeros(1, 2)])
     tensor([1., 1., 0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     return tl.cat([parameter.reshape(-1) for parameter in parameters])
 
@@ -92,13 +83,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     Raises TypeError when `vec` is no tensor, RuntimeError when it is too short.
 
-    >>> import tensorlike as tl
     >>> weight = tl.nn.Parameter(tl.zeros(2))
     >>> tl.nn.utils.vector_to_parameters(tl.tensor([1.0, 2.0]), [weight])
     >>> weight.data
     tensor([1., 2.])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected tensorlike.Tensor, but got: {type(vec).__name__}")

@@ -46,12 +46,9 @@ class PackedSequence(_Fields):
     indices of the sequences in the batch, longest first; `unsorted_indices`, the inverse, follows from it. Raises
     ValueError when `batch_sizes` is not on the CPU.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.nn.utils.rnn import PackedSequence
     >>> PackedSequence(tl.tensor([1.0, 2.0, 3.0]), tl.tensor([2, 1])).batch_sizes
     tensor([2, 1])
-
-    Same as PyTorch's class of that name.
     """
 
     __slots__ = ()
@@ -138,11 +135,8 @@ class PackedSequence(_Fields):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """Return the permutation that undoes `permutation`; None for None.
 
-    >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.invert_permutation(tl.tensor([2, 0, 1]))
     tensor([1, 2, 0])
-
-    Same as PyTorch's function of that name.
     """
     if permutation is None:
         return None
@@ -164,7 +158,6 @@ def pack_padded_sequence(
     (batch, steps, ...) with `batch_first`. Unless `enforce_sorted` is False the longest sequence must come first.
     Raises RuntimeError for lengths that do not match.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.nn.utils.rnn import pack_padded_sequence
     >>> pack_padded_sequence(tl.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2])[:2]
     (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
@@ -217,13 +210,10 @@ def pad_packed_sequence(
     The tensor has the shape (steps, batch, ...), or (batch, steps, ...) with `batch_first`; the steps are those of the
     longest sequence, or `total_length`. Raises ValueError when that is too short.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.nn.utils.rnn import pack_sequence, pad_packed_sequence
     >>> pad_packed_sequence(pack_sequence([tl.tensor([1, 2, 3]), tl.tensor([4, 5])]), batch_first=True)
     (tensor([[1, 2, 3],
             [4, 5, 0]]), tensor([3, 2]))
-
-    Same as PyTorch's function of that name.
     """
     data, batch_sizes, _, unsorted_indices = sequence
     sizes = batch_sizes.numpy()
@@ -255,12 +245,9 @@ def pad_sequence(
     It has the shape (steps, batch, ...), or (batch, steps, ...) with `batch_first`. `padding_side` is "right" or
     "left". Raises RuntimeError without sequences, or for trailing shapes that differ.
 
-    >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.pad_sequence([tl.tensor([1, 2, 3]), tl.tensor([4])], batch_first=True)
     tensor([[1, 2, 3],
             [4, 0, 0]])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
@@ -293,11 +280,8 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Undo `pad_sequence`: return the sequences in a padded tensor, `lengths[i]` rows of sequence i.
 
-    >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.unpad_sequence(tl.tensor([[1, 4], [2, 0]]), tl.tensor([2, 1]))
     [tensor([1, 2]), tensor([4])]
-
-    Same as PyTorch's function of that name.
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
@@ -307,11 +291,8 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences of the shapes (length, ...); the longest comes first unless `enforce_sorted` is False.
 
-    >>> import tensorlike as tl
     >>> tl.nn.utils.rnn.pack_sequence([tl.tensor([1, 2, 3]), tl.tensor([4, 5])]).data
     tensor([1, 4, 2, 5, 3])
-
-    Same as PyTorch's function of that name.
     """
     lengths = tl.tensor([sequence.shape[0] for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
@@ -320,12 +301,9 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Return the sequences in a PackedSequence, in the order in which they were packed.
 
-    >>> import tensorlike as tl
     >>> from tensorlike.nn.utils.rnn import pack_sequence, unpack_sequence
     >>> unpack_sequence(pack_sequence([tl.tensor([1, 2, 3]), tl.tensor([4, 5])]))
     [tensor([1, 2, 3]), tensor([4, 5])]
-
-    Same as PyTorch's function of that name.
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

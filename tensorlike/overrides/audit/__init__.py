@@ -77,7 +77,6 @@ def audit(
     Every call has fresh arguments; output and warnings of the type are recorded. An implementation that never returns
     keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
 
-    >>> import tensorlike as tl
     >>> class Marked(tl.Tensor):
     ...     pass
     >>> report = tl.overrides.audit(Marked, only="tensorlike.mul")

@@ -7,8 +7,6 @@ from typing import Any, NoReturn
 from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.runtime import dtype_name, number_array, wrong_type
 
-__all__ = ["check_divisor", "check_tensor", "no_derivative", "not_implemented", "real_dtype", "scaled", "zeros_like"]
-
 
 def check_tensor(name: str, value: Any) -> None:
     """Raise TypeError unless the first argument of the function `name` is a tensor."""

@@ -17,21 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "ALL",
-    "BITS",
-    "COMPLEX",
-    "FLOATING",
-    "INTEGERS",
-    "NUMERIC",
-    "REAL",
-    "SAMPLES",
-    "Make",
-    "SampleInput",
-    "Samples",
-    "samples",
-]
-
 FLOATING = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
 INTEGERS = ("int32", "int64", "uint8")

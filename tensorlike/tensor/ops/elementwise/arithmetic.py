@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import check_divisor, no_derivative, scaled, zeros_like
 
-__all__ = ["add", "div", "floor_divide", "fmod", "mul", "remainder", "rsub", "sub"]
-
 
 @pointwise(None, hot="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",))
 def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
@@ -24,11 +22,8 @@ def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
     of a higher category than that dtype.
 
-    >>> import tensorlike as tl
     >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
-
-    Same as PyTorch's function of that name.
     """
     return xp.add(input, scaled(xp, other, alpha))
 
@@ -54,11 +49,8 @@ def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
 
     The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-    >>> import tensorlike as tl
     >>> tl.sub(tl.tensor([5, 6]), 2)
     tensor([3, 4])
-
-    Same as PyTorch's function of that name.
     """
     return xp.subtract(input, scaled(xp, other, alpha))
 
@@ -82,11 +74,8 @@ def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -
 
     Raises RuntimeError for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
     (tensor([9, 8]), tensor([9, 8]))
-
-    Same as PyTorch's function of that name.
     """
     return xp.subtract(other, scaled(xp, input, alpha))
 
@@ -109,12 +98,9 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-    >>> import tensorlike as tl
     >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -145,12 +131,9 @@ def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mod
     down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
     rounding.
 
-    >>> import tensorlike as tl
     >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
     >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
-
-    Same as PyTorch's function of that name.
     """
     if rounding_mode is None:
         return xp.true_divide(*promote_float("div", xp, (input, other)))
@@ -192,11 +175,8 @@ derivatives(
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
-    >>> import tensorlike as tl
     >>> tl.true_divide(tl.tensor([1, 2]), 4)
     tensor([0.2500, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -230,11 +210,8 @@ def _divide_into(a: Any, b: Any) -> Any:
 def _rtruediv(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other / input`, element by element.
 
-    >>> import tensorlike as tl
     >>> 1 / tl.tensor([2.0, 4.0])
     tensor([0.5000, 0.2500])
-
-    Same as PyTorch's method of that name.
     """
     return xp.true_divide(other, input)
 
@@ -261,11 +238,8 @@ def floor_divide(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Ten
     Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
     derivative; `div(..., rounding_mode="floor")` has one, zero.
 
-    >>> import tensorlike as tl
     >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
     (tensor([ 3, -4]), tensor([ 3., -4.]))
-
-    Same as PyTorch's function of that name.
     """
     return _floor_quotient(xp, input, other)
 
@@ -281,11 +255,8 @@ derivatives(
 def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other // self`, element by element, rounded down.
 
-    >>> import tensorlike as tl
     >>> 7 // tl.tensor([2, 3])
     tensor([3, 2])
-
-    Same as PyTorch's method of that name.
     """
     return floor_divide(other, self)
 
@@ -303,11 +274,8 @@ def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor
 
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
 
-    >>> import tensorlike as tl
     >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
     (tensor([1., 1.]), tensor([2, 1]))
-
-    Same as PyTorch's function of that name.
     """
     check_divisor(xp, input, other)
     return xp.remainder(input, other)
@@ -324,11 +292,8 @@ derivatives(
 def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other % self`, element by element, with the sign of `self`.
 
-    >>> import tensorlike as tl
     >>> 7 % tl.tensor([2, 4])
     tensor([1, 3])
-
-    Same as PyTorch's method of that name.
     """
     return remainder(other, self)
 
@@ -339,11 +304,8 @@ def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
 
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
 
-    >>> import tensorlike as tl
     >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
     tensor([-1.,  1.])
-
-    Same as PyTorch's function of that name.
     """
     check_divisor(xp, input, other)
     return xp.fmod(input, other)

@@ -16,8 +16,6 @@ from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
-__all__: list[str] = []
-
 
 def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
     """Write `function(element, *elements of others at its index)` into `self`, for each element."""
@@ -67,11 +65,8 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
     Raises RuntimeError for a tensor that requires grad.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1.0, 2.0]).apply_(lambda value: value * 10)
     tensor([10., 20.])
-
-    Same as PyTorch's method of that name.
     """
     return _write("apply_", self, callable)
 
@@ -82,11 +77,8 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
     `tensor` is broadcast and has the same dtype. Raises RuntimeError for tensors that require grad.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).map_(tl.tensor([10, 20]), lambda a, b: a + b)
     tensor([11, 22])
-
-    Same as PyTorch's method of that name.
     """
     return _write("map_", self, callable, tensor)
 
@@ -97,10 +89,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
     `x` and `y` are broadcast and have the same dtype. Raises RuntimeError for tensors that require grad.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).map2_(tl.tensor([3, 3]), tl.tensor([10, 20]), lambda a, b, c: a * b + c)
     tensor([13, 26])
-
-    Same as PyTorch's method of that name.
     """
     return _write("map2_", self, callable, x, y)

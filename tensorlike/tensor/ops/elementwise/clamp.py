@@ -7,8 +7,6 @@ from typing import Any
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["clamp", "clamp_max", "clamp_min"]
-
 
 @pointwise(None, promotion="bounds", aliases=("clip",), out="exact")
 def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
@@ -17,11 +15,8 @@ def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tenso
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound and
     NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
@@ -55,11 +50,8 @@ def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
     tensor([0., 2.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -76,11 +68,8 @@ def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
     tensor([-1.,  0.])
-
-    Same as PyTorch's function of that name.
     """
 
 

@@ -12,8 +12,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented
 
-__all__ = ["addcdiv", "addcmul", "gcd", "heaviside", "lcm", "lerp"]
-
 
 def _factor(xp: Any, value: Any, dtype: Any) -> Any:
     """Return the factor `value` converted for this dtype: truncated to an integer for integer dtypes."""
@@ -30,11 +28,8 @@ def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
 
     Raises NotImplementedError for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
     tensor([2.5000, 5.0000])
-
-    Same as PyTorch's function of that name.
     """
     product = xp.multiply(tensor1, tensor2)
     if value != 1:
@@ -57,11 +52,8 @@ def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
 
     Raises RuntimeError for integers and booleans.
 
-    >>> import tensorlike as tl
     >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
     tensor([1.5000, 2.0000])
-
-    Same as PyTorch's function of that name.
     """
     if tensor1.dtype.kind in "biu" and tensor2.dtype.kind in "biu":
         raise RuntimeError(
@@ -90,11 +82,8 @@ def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor
 
     The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
 
-    >>> import tensorlike as tl
     >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
     tensor([ 1.0000, 12.5000])
-
-    Same as PyTorch's function of that name.
     """
     dtype = input.dtype
     for name, operand in (("end", end), ("weight", weight)):
@@ -132,11 +121,8 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 
     Takes integer tensors; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
     tensor([6, 7])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -146,11 +132,8 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 
     Takes integer tensors; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
     tensor([12, 35])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -160,11 +143,8 @@ def heaviside(xp: Any, input: Tensor, values: Tensor) -> Tensor:
 
     Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
 
-    >>> import tensorlike as tl
     >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
     tensor([0.0000, 0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     if "c" in (input.dtype.kind, values.dtype.kind):
         raise RuntimeError("heaviside is not yet implemented for complex tensors: use it on the real part")

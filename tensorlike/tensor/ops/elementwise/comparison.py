@@ -18,11 +18,8 @@ __all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf"
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
-    >>> import tensorlike as tl
     >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
     (tensor([False,  True]), tensor([ True, False]))
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -30,11 +27,8 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
-    >>> import tensorlike as tl
     >>> tl.ne(tl.tensor([1, 2]), 2)
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -44,11 +38,8 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.lt(tl.tensor([1, 2]), 2)
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -65,11 +56,8 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.le(tl.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -79,11 +67,8 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.gt(tl.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -100,11 +85,8 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.ge(tl.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -116,11 +98,8 @@ for _comparison in (eq, ne, lt, le, gt, ge):
 def equal(xp: Any, input: Tensor, other: Tensor) -> bool:
     """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
 
-    >>> import tensorlike as tl
     >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     if input.shape != other.shape:
         return False
@@ -159,11 +138,8 @@ def isclose(
     Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
     different dtypes and for negative tolerances.
 
-    >>> import tensorlike as tl
     >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
     return _close(xp, "isclose", input, other, rtol, atol, equal_nan)
 
@@ -176,11 +152,8 @@ def allclose(
 
     Raises RuntimeError for tensors of different dtypes and for negative tolerances.
 
-    >>> import tensorlike as tl
     >>> tl.allclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.0]))
     True
-
-    Same as PyTorch's function of that name.
     """
     return bool(_close(xp, "allclose", input, other, rtol, atol, equal_nan).all())
 
@@ -189,11 +162,8 @@ def allclose(
 def isnan(input: Tensor) -> Tensor:
     """Return whether each element is nan; for complex ones, whether one of its parts is.
 
-    >>> import tensorlike as tl
     >>> tl.isnan(tl.tensor([1.0, tl.nan]))
     tensor([False,  True])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -201,11 +171,8 @@ def isnan(input: Tensor) -> Tensor:
 def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
-    >>> import tensorlike as tl
     >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
     tensor([False,  True])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -213,11 +180,8 @@ def isinf(input: Tensor) -> Tensor:
 def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is neither infinite nor nan.
 
-    >>> import tensorlike as tl
     >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
     tensor([ True, False, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -227,11 +191,8 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind not in "fV":
         return xp.zeros(input.shape, dtype=bool)
@@ -244,11 +205,8 @@ def isneginf(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
     tensor([False,  True])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind not in "fV":
         return xp.zeros(input.shape, dtype=bool)
@@ -259,11 +217,8 @@ def isneginf(xp: Any, input: Tensor) -> Tensor:
 def isreal(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is real: a complex one is where its imaginary part is zero.
 
-    >>> import tensorlike as tl
     >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "c":
         return xp.equal(input.imag, 0)

@@ -24,18 +24,13 @@ from tensorlike.tensor.types import Tensor
 
 from ..shared import check_tensor, real_dtype, zeros_like
 
-__all__ = ["angle", "complex", "conj", "conj_physical", "imag", "polar", "real", "view_as_complex", "view_as_real"]
-
 
 @pointwise(None, inplace=True, out="exact", linear_in=("input",))
 def conj_physical(xp: Any, input: Tensor) -> Tensor:
     """Return the complex conjugate of each element, in new memory; real elements are unchanged.
 
-    >>> import tensorlike as tl
     >>> tl.conj_physical(tl.tensor([1 + 2j]))
     tensor([1.-2.j])
-
-    Same as PyTorch's function of that name.
     """
     return xp.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
@@ -51,11 +46,8 @@ def conj(input: Tensor) -> Tensor:
 
     The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
 
-    >>> import tensorlike as tl
     >>> tl.conj(tl.tensor([1 + 2j]))
     tensor([1.-2.j])
-
-    Same as PyTorch's function of that name.
     """
     check_tensor("conj", input)
     return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
@@ -101,11 +93,8 @@ def _imaginary_part(tensor: Any) -> Any:
 def real(input: Tensor) -> Tensor:
     """Return the real parts as a view of a complex tensor; a real tensor is returned itself.
 
-    >>> import tensorlike as tl
     >>> tl.real(tl.tensor([1 + 2j]))
     tensor([1.])
-
-    Same as PyTorch's function of that name.
     """
     return _real_part(input)
 
@@ -116,11 +105,8 @@ def imag(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a real tensor.
 
-    >>> import tensorlike as tl
     >>> tl.imag(tl.tensor([1 + 2j]))
     tensor([2.])
-
-    Same as PyTorch's function of that name.
     """
     return _imaginary_part(input)
 
@@ -164,12 +150,9 @@ def view_as_real(xp: Any, input: Tensor) -> Tensor:
 
     Raises RuntimeError for a real tensor.
 
-    >>> import tensorlike as tl
     >>> tl.view_as_real(tl.tensor([1 + 2j, 3 - 4j]))
     tensor([[ 1.,  2.],
             [ 3., -4.]])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind != "c":
         raise RuntimeError(
@@ -184,11 +167,8 @@ def view_as_complex(xp: Any, input: Tensor) -> Tensor:
 
     Takes float32 and float64 with a last dimension of size 2 and stride 1; raises RuntimeError otherwise.
 
-    >>> import tensorlike as tl
     >>> tl.view_as_complex(tl.tensor([[1.0, 2.0], [3.0, -4.0]]))
     tensor([1.+2.j, 3.-4.j])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.str[1:] not in ("f4", "f8"):
         raise RuntimeError(
@@ -241,11 +221,8 @@ def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
 
-    >>> import tensorlike as tl
     >>> tl.complex(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
     tensor([1.+3.j, 2.+4.j])
-
-    Same as PyTorch's function of that name.
     """
     _check_parts("complex", real, imag)
     return _join(xp, real, imag)
@@ -260,11 +237,8 @@ def polar(xp: Any, abs: Tensor, angle: Tensor) -> Tensor:
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
 
-    >>> import tensorlike as tl
     >>> tl.polar(tl.tensor([2.0, 1.0]), tl.tensor([0.0, 1.0]))
     tensor([2.0000+0.0000j, 0.5403+0.8415j])
-
-    Same as PyTorch's function of that name.
     """
     _check_parts("polar", abs, angle)
     return _join(xp, xp.multiply(abs, xp.cos(angle)), xp.multiply(abs, xp.sin(angle)))
@@ -283,11 +257,8 @@ def angle(xp: Any, input: Tensor) -> Tensor:
 
     Complex elements give a real tensor, integers the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
     tensor([0.7854, 3.1416])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "c":
         return xp.arctan2(input.imag, input.real)

@@ -13,8 +13,6 @@ from tensorlike.tensor.fast_paths import WHERE
 from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["where"]
-
 
 @internal_pointwise(name="where", promotion=None, out="exact")
 def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
@@ -68,12 +66,9 @@ def where(
     With a condition alone, the indices of its true elements, one tensor a dimension. The condition must be boolean;
     raises RuntimeError otherwise.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([-1.0, 2.0])
     >>> tl.where(x > 0, x, 0.0), tl.where(x > 0)
     (tensor([0., 2.]), (tensor([1]),))
-
-    Same as PyTorch's function of that name.
     """
     if input is None and other is None and out is None:
         if not isinstance(condition, TensorBase):
@@ -87,10 +82,7 @@ def where(
 def _where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """Return the elements of this tensor where `condition` is true and those of `other` elsewhere.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1.0, 2.0]).where(tl.tensor([True, False]), 0)
     tensor([1., 0.])
-
-    Same as PyTorch's method of that name.
     """
     return _choose_behind(condition, self, other)

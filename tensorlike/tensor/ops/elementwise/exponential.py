@@ -25,11 +25,8 @@ def exp(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.exp(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 2.7183])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -43,11 +40,8 @@ def exp2(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.exp2(tl.tensor([0.0, 3.0]))
     tensor([1., 8.])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "c":
         return xp.exp(xp.multiply(input, input.dtype.type(_LN2)))
@@ -63,11 +57,8 @@ def expm1(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.expm1(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.7183])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -80,11 +71,8 @@ def log(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.log(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 0.6931])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -98,11 +86,8 @@ def log2(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.log2(tl.tensor([1.0, 8.0]))
     tensor([0., 3.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -115,11 +100,8 @@ def log10(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.log10(tl.tensor([1.0, 5.0]))
     tensor([0.0000, 0.6990])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -132,11 +114,8 @@ def log1p(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.log1p(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.6931])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -149,11 +128,8 @@ def logaddexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
 
     Takes floating-point and complex tensors; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
     tensor([100.6931])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind != "c":
         return xp.logaddexp(input, other)
@@ -176,11 +152,8 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
     Takes floating-point tensors; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
     tensor([101.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -197,11 +170,8 @@ def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
     tensor([0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     zero = xp.logical_and(xp.equal(input, 0), xp.logical_not(xp.isnan(other)))
     return xp.where(zero, input.dtype.type(0), xp.multiply(input, xp.log(other)))
@@ -222,11 +192,8 @@ def sigmoid(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
     tensor([0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     result = xp.exp(xp.negative(input))
     if input.ndim == 0 or input.dtype.kind not in "fc":
@@ -266,11 +233,8 @@ def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan. Integers give
     the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.logit(tl.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
-
-    Same as PyTorch's function of that name.
     """
     if eps is not None and eps >= 0:
         kind = input.dtype.type
@@ -294,11 +258,8 @@ def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
 
     Integer exponents keep a floating-point dtype of `input`; integers in both give the default one.
 
-    >>> import tensorlike as tl
     >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
     tensor([ 2., 24.])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "f" and other.dtype.kind in "iu":
         return xp.ldexp(input, other.astype(np.int32))

@@ -13,8 +13,6 @@ from tensorlike.tensor.types import Tensor
 
 from ..shared import zeros_like
 
-__all__ = ["frexp", "nan_to_num", "nextafter"]
-
 
 @pointwise("nextafter", promotion="floating")
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
@@ -22,11 +20,8 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
     Both broadcast. Raises NotImplementedError unless they are floating-point.
 
-    >>> import tensorlike as tl
     >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
     tensor([True])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -43,12 +38,9 @@ def frexp(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
 
     The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
 
-    >>> import tensorlike as tl
     >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
     >>> mantissa, exponent
     (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind not in "fV":
         raise RuntimeError(f"frexp() only supports floating-point dtypes: the input is of {dtype_name(input.dtype)}")
@@ -68,11 +60,8 @@ def nan_to_num(
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
     elements is zero.
 
-    >>> import tensorlike as tl
     >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "V":
         limits = finfo(dtype_of(input.dtype))

@@ -13,11 +13,8 @@ __all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bi
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Return whether both elements are nonzero, with broadcasting.
 
-    >>> import tensorlike as tl
     >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -25,11 +22,8 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Return whether one of the elements is nonzero, with broadcasting.
 
-    >>> import tensorlike as tl
     >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -37,11 +31,8 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Return whether exactly one of the elements is nonzero, with broadcasting.
 
-    >>> import tensorlike as tl
     >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -49,11 +40,8 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
 def logical_not(input: Tensor) -> Tensor:
     """Return whether each element is zero.
 
-    >>> import tensorlike as tl
     >>> tl.logical_not(tl.tensor([0.0, 1.5]))
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -70,11 +58,8 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for other than integers and booleans.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([6, 5]) & 3
     tensor([2, 1])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -91,11 +76,8 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for other than integers and booleans.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([6, 5]) | 3
     tensor([7, 7])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -112,11 +94,8 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     Raises NotImplementedError for other than integers and booleans.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([6, 5]) ^ 3
     tensor([5, 6])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -126,11 +105,8 @@ def bitwise_not(input: Tensor) -> Tensor:
 
     Raises NotImplementedError for other than integers and booleans; the operator `~` raises TypeError.
 
-    >>> import tensorlike as tl
     >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
     (tensor([-1, -6]), tensor([False,  True]))
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -147,11 +123,8 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
 
     Raises NotImplementedError for other than integers.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 3]) << 2
     tensor([ 4, 12])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -167,11 +140,8 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
 
     Raises NotImplementedError for other than integers.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([8, -8]) >> 2
     tensor([ 2, -2])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -179,11 +149,8 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
 def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted left by each element.
 
-    >>> import tensorlike as tl
     >>> 1 << tl.tensor([1, 2])
     tensor([2, 4])
-
-    Same as PyTorch's method of that name.
     """
     return bitwise_left_shift(other, self)
 
@@ -192,10 +159,7 @@ def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
 def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted right by each element.
 
-    >>> import tensorlike as tl
     >>> 8 >> tl.tensor([1, 2])
     tensor([4, 2])
-
-    Same as PyTorch's method of that name.
     """
     return bitwise_right_shift(other, self)

@@ -7,8 +7,6 @@ from typing import Any
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["fmax", "fmin", "maximum", "minimum"]
-
 
 def _of_larger(grad: Any, mine: Any, theirs: Any) -> Any:
     # At a tie each gets half; nan makes neither comparison true and gives both the whole gradient.
@@ -25,11 +23,8 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 
     Where both are equal each gets half of the gradient. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
     tensor([3, 5])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -46,11 +41,8 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
     Where both are equal each gets half of the gradient. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
     tensor([1, 2])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -67,11 +59,8 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 
     Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
     tensor([3., 2.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -88,11 +77,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
     Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
     tensor([1., 2.])
-
-    Same as PyTorch's function of that name.
     """
 
 

@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import zeros_like
 
-__all__ = ["float_power", "pow", "reciprocal", "rsqrt", "sqrt", "square"]
-
 
 # The array's operator, not the ufunc: it has fast cases for the exponents 2, 0.5 and -1.
 @pointwise(
@@ -31,11 +29,8 @@ def pow(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
     tensor give 0, or 1 and -1 where the base is that.
 
-    >>> import tensorlike as tl
     >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
     (tensor([1., 4., 9.]), tensor([1, 2, 4]))
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "i" and exponent.size and (negative := xp.less(exponent, 0)).any():
         zero = input.dtype.type(0)
@@ -71,11 +66,8 @@ derivatives(pow, input=_power_of_base, exponent=_power_of_exponent)
 def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other ** self`, element by element.
 
-    >>> import tensorlike as tl
     >>> 2 ** tl.tensor([1.0, 3.0])
     tensor([2., 8.])
-
-    Same as PyTorch's method of that name.
     """
     return pow(other, self)
 
@@ -84,11 +76,8 @@ def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
 def float_power(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Return `input` to the power of `exponent` in double precision: float64, or complex128 for a complex operand.
 
-    >>> import tensorlike as tl
     >>> tl.float_power(tl.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=tensorlike.float64)
-
-    Same as PyTorch's function of that name.
     """
     return xp.power(input, exponent)
 
@@ -102,11 +91,8 @@ def square(xp: Any, input: Tensor) -> Tensor:
 
     Booleans give int64; every other dtype stays.
 
-    >>> import tensorlike as tl
     >>> tl.square(tl.tensor([-2.0, 3.0]))
     tensor([4., 9.])
-
-    Same as PyTorch's function of that name.
     """
     return input.astype(np.int64) if input.dtype.kind == "b" else xp.square(input)
 
@@ -121,11 +107,8 @@ def sqrt(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.sqrt(tl.tensor([4.0, 9.0]))
     tensor([2., 3.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -139,11 +122,8 @@ def rsqrt(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
     tensor([0.5000, 2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return xp.true_divide(1, xp.sqrt(input))
 
@@ -158,11 +138,8 @@ def reciprocal(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.reciprocal(tl.tensor([2, 4]))
     tensor([0.5000, 0.2500])
-
-    Same as PyTorch's function of that name.
     """
     return xp.reciprocal(input)
 

@@ -9,8 +9,6 @@ from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented, zeros_like
 
-__all__ = ["ceil", "floor", "frac", "round", "trunc"]
-
 
 @pointwise(None, hot="floor", promotion="real numeric", out="exact")
 def floor(xp: Any, input: Tensor) -> Tensor:
@@ -18,11 +16,8 @@ def floor(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.floor(tl.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
-
-    Same as PyTorch's function of that name.
     """
     return xp.floor(input) if input.dtype.kind not in "iu" else input.copy()
 
@@ -36,11 +31,8 @@ def ceil(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.ceil(tl.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
-
-    Same as PyTorch's function of that name.
     """
     return xp.ceil(input) if input.dtype.kind not in "iu" else input.copy()
 
@@ -55,11 +47,8 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
     raise NotImplementedError with `decimals`, as boolean and complex elements always do.
 
-    >>> import tensorlike as tl
     >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind in "iu":
         if decimals != 0:
@@ -82,11 +71,8 @@ def trunc(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.trunc(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
-
-    Same as PyTorch's function of that name.
     """
     return xp.trunc(input) if input.dtype.kind not in "iu" else input.copy()
 
@@ -100,11 +86,8 @@ def frac(xp: Any, input: Tensor) -> Tensor:
 
     Takes floating-point tensors; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.frac(tl.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
-
-    Same as PyTorch's function of that name.
     """
     return xp.subtract(input, xp.trunc(input))
 

@@ -10,8 +10,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import check_tensor, zeros_like
 
-__all__ = ["abs", "copysign", "neg", "positive", "sgn", "sign", "signbit"]
-
 
 @pointwise(
     "negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact", linear_in=("input",)
@@ -21,11 +19,8 @@ def neg(input: Tensor) -> Tensor:
 
     Raises RuntimeError for booleans: use `~`.
 
-    >>> import tensorlike as tl
     >>> -tl.tensor([1.0, -2.0])
     tensor([-1.,  2.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -39,11 +34,8 @@ def positive(input: Tensor) -> Tensor:
 
     Raises RuntimeError for booleans.
 
-    >>> import tensorlike as tl
     >>> +tl.tensor([1, -2])
     tensor([ 1, -2])
-
-    Same as PyTorch's function of that name.
     """
     check_tensor("positive", input)
     if input._tl_data.dtype.kind == "b":
@@ -61,11 +53,8 @@ def abs(input: Tensor) -> Tensor:
 
     Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-    >>> import tensorlike as tl
     >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
     (tensor([1., 2.]), tensor([5.]))
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -78,11 +67,8 @@ def sign(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for complex elements: use `sgn`.
 
-    >>> import tensorlike as tl
     >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
     tensor([-1.,  0.,  1.])
-
-    Same as PyTorch's function of that name.
     """
     return _sign(xp, input)
 
@@ -105,11 +91,8 @@ derivatives(sign, input=zeros_like)
 def sgn(xp: Any, input: Tensor) -> Tensor:
     """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
-    >>> import tensorlike as tl
     >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind != "c":
         return _sign(xp, input)
@@ -137,11 +120,8 @@ def signbit(xp: Any, input: Tensor) -> Tensor:
 
     Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))
     tensor([ True,  True, False])
-
-    Same as PyTorch's function of that name.
     """
     return xp.signbit(input) if input.dtype.kind in "fV" else xp.less(input, 0)
 
@@ -152,11 +132,8 @@ def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
     tensor([-1.,  2.])
-
-    Same as PyTorch's function of that name.
     """
 
 

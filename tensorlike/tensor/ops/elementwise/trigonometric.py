@@ -21,11 +21,8 @@ def sin(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.sin(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8415])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -39,11 +36,8 @@ def cos(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.cos(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.5403])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -57,11 +51,8 @@ def tan(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.tan(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5574])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -74,11 +65,8 @@ def asin(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.asin(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5708])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -91,11 +79,8 @@ def acos(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.acos(tl.tensor([1.0, 0.0]))
     tensor([0.0000, 1.5708])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -108,11 +93,8 @@ def atan(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.atan(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -125,11 +107,8 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
     tensor([0.7854, 2.3562])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -151,11 +130,8 @@ def sinh(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.sinh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.1752])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -168,11 +144,8 @@ def cosh(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.cosh(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 1.5431])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -185,11 +158,8 @@ def tanh(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -224,11 +194,8 @@ def asinh(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.asinh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8814])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -241,11 +208,8 @@ def acosh(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.acosh(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 1.3170])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -265,11 +229,8 @@ def atanh(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.atanh(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -282,11 +243,8 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
 
     Takes floating-point tensors; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
     tensor([ 5., 13.])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -303,11 +261,8 @@ def deg2rad(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
     tensor([1.5708, 3.1416])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -320,11 +275,8 @@ def rad2deg(input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
     tensor([  0.0000, 180.0004])
-
-    Same as PyTorch's function of that name.
     """
 
 
@@ -337,11 +289,8 @@ def sinc(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
     tensor([ 1.0000,  0.6366, -0.2122])
-
-    Same as PyTorch's function of that name.
     """
     dtype = input.dtype
     if dtype.itemsize == 2:

@@ -20,8 +20,6 @@ from tensorlike.tensor.types import Tensor
 from ..indexing.basic import along, part, place, slice_view
 from ..shape.joining import cat
 
-__all__ = ["OPPOSITE", "sizes_and_axes", "to_complex", "to_real", "transform"]
-
 #: For each normalization, that of the opposite transform with the same scale, which makes it the adjoint.
 OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 

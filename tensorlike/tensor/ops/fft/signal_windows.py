@@ -19,8 +19,6 @@ from tensorlike.tensor.layouts import check_layout
 from tensorlike.tensor.runtime import run_quietly, wanted_dtype, write_out
 from tensorlike.tensor.types import Number, Tensor
 
-__all__: list[str] = []
-
 _WINDOWS = "tensorlike.signal.windows"
 
 #: The weights of the cosines whose sum is the window.
@@ -98,11 +96,8 @@ def bartlett(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _made("bartlett", _triangle, M, sym, dtype, layout, device, requires_grad)
 
@@ -117,11 +112,8 @@ def blackman(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.blackman(5, sym=False)[1:]
     tensor([0.2008, 0.8492, 0.8492, 0.2008])
-
-    Same as PyTorch's function of that name.
     """
     return _made("blackman", _cosines, M, sym, dtype, layout, device, requires_grad, _BLACKMAN)
 
@@ -136,11 +128,8 @@ def cosine(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.cosine(3)
     tensor([0.5000, 1.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return _made("cosine", _arch, M, sym, dtype, layout, device, requires_grad)
 
@@ -155,11 +144,8 @@ def exponential(
     The center is the middle unless given; a symmetric window has no other. `sym=False` gives a periodic window, for
     spectral analysis. Raises ValueError for a negative `M` and other dtypes than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
-
-    Same as PyTorch's function of that name.
     """
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -178,11 +164,8 @@ def gaussian(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
-
-    Same as PyTorch's function of that name.
     """
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -199,11 +182,8 @@ def general_cosine(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(a, (list, tuple)):
         raise TypeError(f"Coefficients must be a list/tuple, not {type(a).__name__}")
@@ -224,11 +204,8 @@ def general_hamming(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return _made("general_hamming", _cosines, M, sym, dtype, layout, device, requires_grad, (alpha, 1.0 - alpha))
 
@@ -243,11 +220,8 @@ def hamming(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
-
-    Same as PyTorch's function of that name.
     """
     return _made("hamming", _cosines, M, sym, dtype, layout, device, requires_grad, (0.54, 0.46))
 
@@ -262,11 +236,8 @@ def hann(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.hann(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _made("hann", _cosines, M, sym, dtype, layout, device, requires_grad, (0.5, 0.5))
 
@@ -281,11 +252,8 @@ def kaiser(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.kaiser(3, beta=0.0)
     tensor([1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -302,11 +270,8 @@ def nuttall(
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
     than float32 and float64.
 
-    >>> import tensorlike as tl
     >>> tl.signal.windows.nuttall(3)
     tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])
-
-    Same as PyTorch's function of that name.
     """
     return _made("nuttall", _cosines, M, sym, dtype, layout, device, requires_grad, _NUTTALL)
 
@@ -345,11 +310,8 @@ def bartlett_window(
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
     negative length and integer dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return _older("bartlett_window", _triangle, window_length, periodic, dtype, layout, device, requires_grad)
 
@@ -364,11 +326,8 @@ def blackman_window(
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
     negative length and integer dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.blackman_window(5, False)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
-
-    Same as PyTorch's function of that name.
     """
     return _older("blackman_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, _BLACKMAN)
 
@@ -384,11 +343,8 @@ def hamming_window(
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
     negative length and integer dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
-
-    Same as PyTorch's function of that name.
     """
     weights = (alpha, beta)
     return _older("hamming_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, weights)
@@ -404,11 +360,8 @@ def hann_window(
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
     negative length and integer dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return _older("hann_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, (0.5, 0.5))
 
@@ -423,11 +376,8 @@ def kaiser_window(
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
     negative length and integer dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.kaiser_window(3, beta=0.0)
     tensor([1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _older("kaiser_window", _kaiser, window_length, periodic, dtype, layout, device, requires_grad, beta)
 
@@ -453,11 +403,8 @@ def logspace(
 
     Raises RuntimeError when `steps` is negative.
 
-    >>> import tensorlike as tl
     >>> tl.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
-
-    Same as PyTorch's function of that name.
     """
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise TypeError(f"logspace(): argument 'steps' must be int, not {type(steps).__name__}")

@@ -18,8 +18,6 @@ from ..elementwise.complexes import view_as_real
 from ..shared import real_dtype
 from .fourier import to_complex, to_real, transform
 
-__all__ = ["istft", "stft"]
-
 _full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 
 
@@ -99,12 +97,9 @@ def stft(
             last dimension of size 2.
         align_to_window: whether frames begin where the window does, only without `center`.
 
-    >>> import tensorlike as tl
     >>> tl.stft(tl.tensor([1.0, 2.0, 3.0, 4.0]), 2, 2, center=False, return_complex=True)
     tensor([[ 3.+0.j,  7.+0.j],
             [-1.+0.j, -1.+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("stft", "input", 1, input)
@@ -228,12 +223,9 @@ def istft(
             is removed.
         return_complex: whether the signal is complex.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1.0, 2.0, 3.0, 4.0])
     >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
     tensor([1., 2., 3., 4.])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("istft", "input", 1, input)

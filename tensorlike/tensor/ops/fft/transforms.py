@@ -21,8 +21,6 @@ from ..elementwise.complexes import conj
 from ..shape.rearranging import roll
 from .fourier import OPPOSITE, sizes_and_axes, to_complex, to_real, transform
 
-__all__: list[str] = []
-
 _FFT = "tensorlike.fft"
 
 
@@ -71,11 +69,8 @@ def fft(
     the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
     below 1, and IndexError when `dim` is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))
     tensor([ 7.+0.0000j, -2.+1.7321j, -2.-1.7321j])
-
-    Same as PyTorch's function of that name.
     """
     return _full("fft", input, None if n is None else (n,), (dim,), norm, out, False)
 
@@ -91,11 +86,8 @@ def ifft(
     the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
     below 1, and IndexError when `dim` is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ifft(tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))).real
     tensor([1., 2., 4.])
-
-    Same as PyTorch's function of that name.
     """
     return _full("ifft", input, None if n is None else (n,), (dim,), norm, out, True)
 
@@ -111,11 +103,8 @@ def rfft(
     the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
     elements or a length below 1, and IndexError when `dim` is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.rfft(tl.tensor([1.0, 2.0, 4.0]))
     tensor([ 7.+0.0000j, -2.+1.7321j])
-
-    Same as PyTorch's function of that name.
     """
     return _half("rfft", input, None if n is None else (n,), (dim,), norm, out)
 
@@ -131,11 +120,8 @@ def irfft(
     by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
     RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.irfft(tl.tensor([1.0, 2.0, 4.0]))
     tensor([ 2.2500, -0.7500,  0.2500, -0.7500])
-
-    Same as PyTorch's function of that name.
     """
     return _from_half("irfft", input, None if n is None else (n,), (dim,), norm, out)
 
@@ -151,11 +137,8 @@ def hfft(
     by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
     RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.hfft(tl.tensor([1.0, 2.0, 4.0]))
     tensor([ 9., -3.,  1., -3.])
-
-    Same as PyTorch's function of that name.
     """
     return _mirrored("hfft", input, None if n is None else (n,), (dim,), norm, out)
 
@@ -171,11 +154,8 @@ def ihfft(
     the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
     elements or a length below 1, and IndexError when `dim` is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ihfft(tl.tensor([1.0, 2.0, 4.0]))
     tensor([ 2.3333-0.0000j, -0.6667-0.5774j])
-
-    Same as PyTorch's function of that name.
     """
     return _to_mirrored("ihfft", input, None if n is None else (n,), (dim,), norm, out)
 
@@ -194,12 +174,9 @@ def fft2(
     Over the two dimensions `dim`, in the sizes `s`, as `fft` does along one. Raises RuntimeError when `s` and `dim`
     differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.fft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     return _full("fft2", input, s, dim, norm, out, False)
 
@@ -218,12 +195,9 @@ def ifft2(
     Over the two dimensions `dim`, in the sizes `s`, as `ifft` does along one. Raises RuntimeError when `s` and `dim`
     differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ifft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500+0.j, -0.7500+0.j],
             [-1.2500+0.j,  0.2500+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     return _full("ifft2", input, s, dim, norm, out, True)
 
@@ -242,12 +216,9 @@ def rfft2(
     Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.rfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     return _half("rfft2", input, s, dim, norm, out)
 
@@ -266,12 +237,9 @@ def irfft2(
     Over the two dimensions `dim`, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.irfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500, -0.7500],
             [-1.2500,  0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     return _from_half("irfft2", input, s, dim, norm, out)
 
@@ -290,12 +258,9 @@ def hfft2(
     Over the two dimensions `dim`, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.hfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11., -3.],
             [-5.,  1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _mirrored("hfft2", input, s, dim, norm, out)
 
@@ -314,12 +279,9 @@ def ihfft2(
     Over the two dimensions `dim`, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ihfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]])).real
     tensor([[ 2.7500, -0.7500],
             [-1.2500,  0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     return _to_mirrored("ihfft2", input, s, dim, norm, out)
 
@@ -338,12 +300,9 @@ def fftn(
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `fft` does along one.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.fftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     return _full("fftn", input, s, dim, norm, out, False)
 
@@ -362,12 +321,9 @@ def ifftn(
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ifft` does along one.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ifftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500+0.j, -0.7500+0.j],
             [-1.2500+0.j,  0.2500+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     return _full("ifftn", input, s, dim, norm, out, True)
 
@@ -387,12 +343,9 @@ def rfftn(
     half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
     twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.rfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
-
-    Same as PyTorch's function of that name.
     """
     return _half("rfftn", input, s, dim, norm, out)
 
@@ -412,12 +365,9 @@ def irfftn(
     The half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
     twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.irfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500, -0.7500],
             [-1.2500,  0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     return _from_half("irfftn", input, s, dim, norm, out)
 
@@ -437,12 +387,9 @@ def hfftn(
     half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
     twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.hfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11., -3.],
             [-5.,  1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _mirrored("hfftn", input, s, dim, norm, out)
 
@@ -462,12 +409,9 @@ def ihfftn(
     The half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
     twice.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ihfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]])).real
     tensor([[ 2.7500, -0.7500],
             [-1.2500,  0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     return _to_mirrored("ihfftn", input, s, dim, norm, out)
 
@@ -502,11 +446,8 @@ def fftfreq(
 
     Raises RuntimeError for a negative `n` and for an integer dtype.
 
-    >>> import tensorlike as tl
     >>> tl.fft.fftfreq(4, 0.5)
     tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return _frequencies("fftfreq", _two_sided, n, d, out, dtype, device, requires_grad)
 
@@ -520,11 +461,8 @@ def rfftfreq(
 
     Raises RuntimeError for a negative `n` and for an integer dtype.
 
-    >>> import tensorlike as tl
     >>> tl.fft.rfftfreq(4, 0.5)
     tensor([0.0000, 0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _frequencies("rfftfreq", _one_sided, n, d, out, dtype, device, requires_grad)
 
@@ -554,11 +492,8 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
     Raises IndexError when a dimension is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.fftshift(tl.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
-
-    Same as PyTorch's function of that name.
     """
     return _shifted("fftshift", input, dim, 1)
 
@@ -569,10 +504,7 @@ def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
     Raises IndexError when a dimension is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.fft.ifftshift(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([ 0.,  1., -1.])
-
-    Same as PyTorch's function of that name.
     """
     return _shifted("ifftshift", input, dim, -1)

@@ -9,8 +9,6 @@ import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
 
-__all__ = ["accumulate", "combine_at", "grid_positions", "row_positions"]
-
 
 def _steps(shape: tuple[int, ...]) -> list[int]:
     """Return the strides of a contiguous array of that shape, in elements."""

@@ -9,18 +9,6 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
-__all__ = [
-    "alias",
-    "along",
-    "declared",
-    "part",
-    "place",
-    "select_view",
-    "slice_view",
-    "unsqueeze_view",
-    "writable",
-]
-
 
 def declared(function: Any) -> Any:
     """Return the operation of a public function."""

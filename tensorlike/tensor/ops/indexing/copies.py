@@ -25,17 +25,6 @@ from ..shape.reshaping import clone, sizes
 from .basic import along, part, slice_view
 from .values import as_written
 
-__all__ = [
-    "as_strided_scatter",
-    "narrow_copy",
-    "select_scatter",
-    "slice_scatter",
-    "unravel_index",
-    "unsafe_chunk",
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-]
-
 
 def _checked(function: str, input: Any, src: Any = None) -> None:
     for position, (argument, value) in enumerate((("input", input), ("src", input if src is None else src)), 1):
@@ -77,12 +66,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
     Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
 
-    >>> import tensorlike as tl
     >>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 0)
     tensor([[1., 1.],
             [0., 0.]])
-
-    Same as PyTorch's function of that name.
     """
     _checked("select_scatter", input, src)
     shape = input._tl_data.shape
@@ -103,11 +89,8 @@ def slice_scatter(
 
     Raises RuntimeError unless `src` has the shape of those slices.
 
-    >>> import tensorlike as tl
     >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
     tensor([0., 1., 1., 0.])
-
-    Same as PyTorch's function of that name.
     """
     _checked("slice_scatter", input, src)
     if step <= 0:
@@ -125,11 +108,8 @@ def as_strided_scatter(
 
     Raises RuntimeError unless `src` has the shape `size`.
 
-    >>> import tensorlike as tl
     >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
     tensor([1., 0., 0., 1.])
-
-    Same as PyTorch's function of that name.
     """
     _checked("as_strided_scatter", input, src)
     if src._tl_data.shape != sizes(size, "as_strided_scatter", "size"):
@@ -148,11 +128,8 @@ def as_strided_scatter(
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the `length` slices of `input` from `start` on along `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
-
-    Same as PyTorch's function of that name.
     """
     result = undispatched(clone)(undispatched(narrow)(input, dim, start, length), memory_format=contiguous_format)
     return result if out is None else write_out("narrow_copy", out, result._tl_data, input, rule="exact")
@@ -166,11 +143,8 @@ def _copies(parts: Any) -> tuple[Any, ...]:
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
-    >>> import tensorlike as tl
     >>> tl.unsafe_split(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
-
-    Same as PyTorch's function of that name.
     """
     return _copies(undispatched(split)(input, split_size, dim))
 
@@ -179,11 +153,8 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
 
-    >>> import tensorlike as tl
     >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
-
-    Same as PyTorch's function of that name.
     """
     return _copies(undispatched(split_with_sizes)(input, split_sizes, dim))
 
@@ -192,11 +163,8 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
-    >>> import tensorlike as tl
     >>> tl.unsafe_chunk(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
-
-    Same as PyTorch's function of that name.
     """
     return _copies(undispatched(chunk)(input, chunks, dim))
 
@@ -207,11 +175,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
     Raises ValueError when an index is out of range or the shape is negative, and TypeError unless they are integers.
 
-    >>> import tensorlike as tl
     >>> tl.unravel_index(tl.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(indices, TensorBase):
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")

@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Tensor
 
 from .scatter import _OUT_OF, _check_dims, _is_index, _vector, check_bounds, check_range
 
-__all__ = ["gather", "index_select", "take", "take_along_dim"]
-
 
 @primitive(out=True)
 def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -23,12 +21,9 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
 
-    >>> import tensorlike as tl
     >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
     tensor([[2, 2],
             [4, 4]])
-
-    Same as PyTorch's function of that name.
     """
     where = one_dim(dim, input.ndim)
     if not _is_index(index):
@@ -63,11 +58,8 @@ def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
 
-    >>> import tensorlike as tl
     >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
     tensor([1, 4])
-
-    Same as PyTorch's function of that name.
     """
     if index.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
@@ -90,12 +82,9 @@ def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool
     `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
     an index out of range.
 
-    >>> import tensorlike as tl
     >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
     tensor([[1],
             [4]])
-
-    Same as PyTorch's function of that name.
     """
     where = one_dim(dim, input.ndim)
     _check_dims("gather", input, index, "input")
@@ -130,13 +119,10 @@ def take_along_dim(
 
     Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[3, 1], [2, 4]])
     >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
     tensor([[3],
             [2]])
-
-    Same as PyTorch's function of that name.
     """
     from ..shape.expanding import expand
     from ..shape.reshaping import reshape

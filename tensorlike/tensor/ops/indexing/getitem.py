@@ -33,8 +33,6 @@ from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .values import as_written, converted_number
 
-__all__ = ["elements", "index_put"]
-
 _DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
 
 
@@ -242,12 +240,9 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
     Raises IndexError for an index out of range or of a type that is none, and ValueError for a slice with a negative
     step.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[1, 2], [3, 4]])
     >>> x[0], x[:, 1], x[x > 2], x[[1, 0], 0]
     (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]), tensor([3, 1]))
-
-    Same as PyTorch's method of that name.
     """
     array = self._tl_data
     view = _basic_view(array, index)
@@ -352,15 +347,12 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     Gradients go to `value`, and to this tensor where it was not overwritten. Raises IndexError as reading does, and
     RuntimeError when the shapes do not fit, or for a leaf that requires grad.
 
-    >>> import tensorlike as tl
     >>> x = tl.zeros(2, 2)
     >>> x[0] = tl.tensor([1, 2])
     >>> x[x == 0] = 9
     >>> x
     tensor([[1., 2.],
             [9., 9.]])
-
-    Same as PyTorch's method of that name.
     """
     array = self._tl_data
     value = _assigned(value, array)
@@ -452,11 +444,8 @@ def index_put(
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
     range, and RuntimeError when the shapes or the dtypes do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
     tensor([2., 0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     parts, dims, given = _named(input, indices, values, "index_put")
     return _set(input, parts, given, dims, accumulate)
@@ -470,11 +459,8 @@ def index_put_(
 
     With `accumulate` they are added, twice where an element is named twice.
 
-    >>> import tensorlike as tl
     >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
     tensor([1., 0., 1.])
-
-    Same as PyTorch's method of that name.
     """
     parts, dims, given = _named(self, indices, values, "index_put_")
     if accumulate:

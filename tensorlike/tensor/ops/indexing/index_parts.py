@@ -17,8 +17,6 @@ from tensorlike.tensor.runtime import dtype_name
 
 from .basic import alias, select_view, slice_view, unsqueeze_view
 
-__all__ = ["EVERYTHING", "Parsed", "counts", "parse", "part_of"]
-
 EVERYTHING = slice(None)
 
 

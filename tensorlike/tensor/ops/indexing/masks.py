@@ -17,8 +17,6 @@ from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
 from .values import single_value
 
-__all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "one_hot"]
-
 
 def _check_mask(function: str, mask: Any) -> None:
     if mask.dtype.kind != "b":
@@ -43,12 +41,9 @@ def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
 
     Raises RuntimeError unless the mask is boolean.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[1, 2], [3, 4]])
     >>> tl.masked_select(x, x > 1)
     tensor([2, 3, 4])
-
-    Same as PyTorch's function of that name.
     """
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {dtype_name(mask.dtype)}")
@@ -79,12 +74,9 @@ def masked_fill(xp: Any, input: Tensor, mask: Tensor, value: Tensor | Number) ->
 
     Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1, 2, 3])
     >>> tl.masked_fill(x, x > 1, 0)
     tensor([1, 0, 0])
-
-    Same as PyTorch's function of that name.
     """
     _check_mask("masked_fill", mask)
     number = xp.asarray(single_value(value, input.dtype, _VALUE), dtype=input.dtype)
@@ -122,12 +114,9 @@ def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tens
 
     Raises RuntimeError when `source` has too few, or another dtype.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1, 2, 3])
     >>> tl.masked_scatter(x, x > 1, tl.tensor([7, 8]))
     tensor([1, 7, 8])
-
-    Same as PyTorch's function of that name.
     """
     _check_mask("masked_scatter", mask)
     result = xp.broadcast_to(input, shared_shape("masked_scatter", input, mask)).copy()
@@ -175,14 +164,11 @@ def nonzero(
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
-    >>> import tensorlike as tl
     >>> tl.nonzero(tl.tensor([0, 1, 2]))
     tensor([[1],
             [2]])
     >>> tl.nonzero(tl.tensor([0, 1, 2]), as_tuple=True)
     (tensor([1, 2]),)
-
-    Same as PyTorch's function of that name.
     """
     if as_tuple:
         if isinstance(input, TensorBase) and not input._tl_data.ndim:
@@ -199,12 +185,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the elements that are not zero, one element in a row.
 
-    >>> import tensorlike as tl
     >>> tl.argwhere(tl.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
             [1, 0]])
-
-    Same as PyTorch's function of that name.
     """
     return wrap(_places(input, "argwhere"))
 
@@ -216,12 +199,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     `num_classes` is one more than the largest index unless given. Raises RuntimeError unless the indices are int64, not
     negative, and less than `num_classes`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.one_hot(tl.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         raise TypeError(f"one_hot(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -256,13 +236,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
 
     Raises RuntimeError for a negative `size`.
 
-    >>> import tensorlike as tl
     >>> tl.nonzero_static(tl.tensor([0, 1, 2]), size=3)
     tensor([[ 1],
             [ 2],
             [-1]])
-
-    Same as PyTorch's function of that name.
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")

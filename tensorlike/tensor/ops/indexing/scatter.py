@@ -15,8 +15,6 @@ from .accumulation import combine_at, grid_positions, row_positions
 from .basic import along, place
 from .values import converted_number, single_value
 
-__all__ = ["index_add", "index_copy", "index_fill", "put", "scatter_add"]
-
 
 def _is_index(array: Any, *, wide: bool = False) -> bool:
     return array.dtype == np.int64 or (not wide and array.dtype == np.int32)
@@ -96,11 +94,8 @@ def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *
     A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
     not fit.
 
-    >>> import tensorlike as tl
     >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
     tensor([0., 2.])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     _add(xp, result, dim, index, source, alpha=alpha)
@@ -148,11 +143,8 @@ def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) 
 
     Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     _copy(xp, result, dim, index, source)
@@ -191,11 +183,8 @@ def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | 
 
     Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
     tensor([7., 0., 7.])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     _fill(xp, result, dim, index, value)
@@ -249,12 +238,9 @@ def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool 
     With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
     range.
 
-    >>> import tensorlike as tl
     >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
     tensor([[5., 0.],
             [0., 6.]])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy(order="C")
     _put(xp, result, index, source, accumulate)
@@ -387,11 +373,8 @@ def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) ->
     A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
     not fit.
 
-    >>> import tensorlike as tl
     >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
     tensor([[2., 0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     _scatter_add(xp, result, dim, index, src)

@@ -17,8 +17,6 @@ from .accumulation import combine_at, row_positions
 from .basic import declared
 from .scatter import assign_at, check_bounds, into, scatter_add, scatter_tensor, scatter_value, scattered
 
-__all__ = ["index_reduce", "scatter", "scatter_reduce"]
-
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
@@ -80,12 +78,9 @@ def scatter_reduce(
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
     False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([1.0, 2.0])
     >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
     tensor([5., 2.])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     _reduce(xp, result, dim, index, src, reduce, include_self=include_self)
@@ -227,11 +222,8 @@ def scatter(
     `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
     fit.
 
-    >>> import tensorlike as tl
     >>> tl.scatter(tl.zeros(1, 3), 1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
     tensor([[5., 0., 6.]])
-
-    Same as PyTorch's function of that name.
     """
     found = _values("scatter", input, index, src, value)
     if reduce is not None:
@@ -252,11 +244,8 @@ def scatter_(
 ) -> Tensor:  # fmt: skip
     """Write the elements of `src`, or a number, at the indices `index` along `dim`, and return this tensor.
 
-    >>> import tensorlike as tl
     >>> tl.zeros(1, 3).scatter_(1, tl.tensor([[0, 2]]), 7)
     tensor([[7., 0., 7.]])
-
-    Same as PyTorch's method of that name.
     """
     found = _values("scatter_", self, index, src, value)
     if reduce is not None:
@@ -304,11 +293,8 @@ def index_reduce(
 
     `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
 
-    >>> import tensorlike as tl
     >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
     tensor([15.,  1.])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     _index_reduce(xp, result, dim, index, source, reduce, include_self=include_self)

@@ -16,8 +16,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions.common import comparable, one_axis, unsupported
 
-__all__ = ["bucketize", "isin", "searchsorted", "unique", "unique_consecutive"]
-
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 
@@ -91,11 +89,8 @@ def unique(
     Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no derivative.
     Complex tensors are refused with a NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
     (tensor([1, 2, 3]), tensor([2, 1, 1]))
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("unique", "input", 1, input)
@@ -143,11 +138,8 @@ def unique_consecutive(
     With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
     The result has no derivative. Complex tensors are refused with a NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
     tensor([1, 2, 1])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("unique_consecutive", "input", 1, input)
@@ -239,11 +231,8 @@ def searchsorted(
     `right` (or `side="right"`) inserts after equal elements. `sorter` holds the indices that sort the sequence. The
     result is int64, or int32 with `out_int32`. NaN comes after everything.
 
-    >>> import tensorlike as tl
     >>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 6]), right=True)
     tensor([2, 3])
-
-    Same as PyTorch's function of that name.
     """
     name = "searchsorted"
     where = _side(name, right, side)
@@ -287,11 +276,8 @@ def bucketize(
 
     Bucket i ends with boundary i, which belongs to it unless `right`. The result is int64, or int32 with `out_int32`.
 
-    >>> import tensorlike as tl
     >>> tl.bucketize(tl.tensor([3, 6, 9]), tl.tensor([1, 3, 5, 7, 9]))
     tensor([1, 3, 4])
-
-    Same as PyTorch's function of that name.
     """
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -315,12 +301,9 @@ def isin(
     One of the two may be a number. `assume_unique` promises that neither repeats itself, which may be faster. Boolean
     and complex tensors are refused with a RuntimeError.
 
-    >>> import tensorlike as tl
     >>> tl.isin(tl.tensor([[1, 2], [3, 4]]), tl.tensor([2, 3]))
     tensor([[False,  True],
             [ True, False]])
-
-    Same as PyTorch's function of that name.
     """
     for given in (elements, test_elements):
         if hasattr(given, "ndim") and given.dtype.kind in "bc":

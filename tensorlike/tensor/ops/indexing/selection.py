@@ -10,8 +10,6 @@ from tensorlike.tensor.types import Tensor
 
 from ..reductions.common import restored
 
-__all__ = ["pick_along", "place_along", "place_picked"]
-
 
 @internal()
 def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = False) -> Tensor:

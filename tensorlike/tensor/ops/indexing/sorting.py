@@ -13,8 +13,6 @@ from tensorlike.tensor.types import Tensor
 from ..reductions.common import comparable, nonempty, one_axis, unsupported, whole
 from .selection import place_along, place_picked
 
-__all__ = ["argsort", "kthvalue", "msort", "sort", "topk"]
-
 _INT64 = np.dtype(np.int64)
 
 
@@ -51,13 +49,10 @@ def sort(
     NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
     refused with a RuntimeError.
 
-    >>> import tensorlike as tl
     >>> tl.sort(tl.tensor([3, 1, 2]), descending=True)
     tensorlike.return_types.sort(
     values=tensor([3, 2, 1]),
     indices=tensor([0, 2, 1]))
-
-    Same as PyTorch's function of that name.
     """
     order = _order(xp, "sort", input, dim, descending)
     return _taken(xp, input, order, dim), order
@@ -77,11 +72,8 @@ derivatives(
 def argsort(xp: Any, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     """Return the indices that sort the tensor along `dim`; see `sort`.
 
-    >>> import tensorlike as tl
     >>> tl.argsort(tl.tensor([3, 1, 2]))
     tensor([1, 2, 0])
-
-    Same as PyTorch's function of that name.
     """
     return _order(xp, "argsort", input, dim, descending)
 
@@ -90,12 +82,9 @@ def argsort(xp: Any, input: Tensor, dim: int = -1, descending: bool = False, *, 
 def msort(xp: Any, input: Tensor) -> Tensor:
     """Return the tensor sorted along its first dimension; see `sort`.
 
-    >>> import tensorlike as tl
     >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
     tensor([[2, 1],
             [3, 4]])
-
-    Same as PyTorch's function of that name.
     """
     return _taken(xp, input, _order(xp, "msort", input, 0, False), 0)
 
@@ -115,13 +104,10 @@ def topk(
 
     NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
 
-    >>> import tensorlike as tl
     >>> tl.topk(tl.tensor([1.0, 4.0, 2.0, 3.0]), 2)
     tensorlike.return_types.topk(
     values=tensor([4., 3.]),
     indices=tensor([1, 3]))
-
-    Same as PyTorch's function of that name.
     """
     k = whole(k, "topk", "k")
     axis = one_axis(dim, input.ndim, "topk")
@@ -158,11 +144,8 @@ def kthvalue(xp: Any, input: Tensor, k: int, dim: int = -1, keepdim: bool = Fals
     NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
     there are fewer than `k`.
 
-    >>> import tensorlike as tl
     >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     k = whole(k, "kthvalue", "k")
     axis = one_axis(dim, input.ndim, "kthvalue")

@@ -10,8 +10,6 @@ import numpy as np
 
 from tensorlike.tensor.runtime import dtype_name
 
-__all__ = ["as_written", "converted_number", "single_value"]
-
 #: The names of the element types in PyTorch's messages.
 _C_NAMES = {
     "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",

@@ -12,15 +12,12 @@ from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
-__all__ = ["NAMESPACE", "LinAlgError"]
-
 NAMESPACE = "tensorlike.linalg"
 
 
 class LinAlgError(RuntimeError):
     """Raised by linear algebra for values without a result: a singular matrix, an iteration that does not converge.
 
-    >>> import tensorlike as tl
     >>> try:
     ...     tl.linalg.solve(tl.zeros(2, 2), tl.ones(2))
     ... except tl.linalg.LinAlgError as error:

@@ -18,9 +18,6 @@ from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["cdist", "chain_matmul", "cross", "kron", "matrix_power"]
-
-
 # --------------------------------------------------------------------------------------------------------------- kron
 
 
@@ -37,11 +34,8 @@ def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
 
     A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
 
-    >>> import tensorlike as tl
     >>> tl.kron(tl.tensor([1, 10]), tl.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
-
-    Same as PyTorch's function of that name.
     """
     left = input.reshape(_interleaved(input.shape, other.shape, first=True))
     right = other.reshape(_interleaved(other.shape, input.shape, first=False))
@@ -101,7 +95,6 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 
     Raises RuntimeError unless they are matrices of one dtype and matching sizes.
 
-    >>> import tensorlike as tl
     >>> tl.chain_matmul(tl.ones(2, 3), tl.ones(3, 4), tl.ones(4, 1))
     tensor([[12.],
             [12.]])
@@ -140,12 +133,9 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
     square, and for an inverse that does not exist.
 
-    >>> import tensorlike as tl
     >>> tl.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
     tensor([[1, 5],
             [0, 1]])
-
-    Same as PyTorch's function of that name.
     """
     try:
         exponent = operator.index(n)
@@ -211,7 +201,6 @@ def cross(xp: Any, input: Tensor, other: Tensor, dim: int | None = None) -> Tens
     The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
     and for different dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
 
@@ -296,11 +285,8 @@ def cdist(
     Euclidean distances come from one product of matrices when there are more than 25 rows, unless `compute_mode` says
     otherwise; that is faster and less exact. Raises RuntimeError for shapes that do not match and for a negative `p`.
 
-    >>> import tensorlike as tl
     >>> tl.cdist(tl.tensor([[0.0, 0.0]]), tl.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     _check_cdist(x1, x2, p, compute_mode)
     many = x1.shape[-2] > 25 or x2.shape[-2] > 25

@@ -29,7 +29,6 @@ from .solving import check_system, solve_triangles, solve_triangular
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["cholesky", "cholesky_ex", "qr"]
 
 # ------------------------------------------------------------------------------------------------------------------- QR
 
@@ -43,12 +42,9 @@ def qr(xp: Any, A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     With k = min(m, n), `mode` "reduced" gives Q (..., m, k) and R (..., k, n), "complete" (..., m, m) and (..., m, n),
     and "r" an empty Q and the reduced R. Differentiable unless Q is left out, or complete with more rows than columns.
 
-    >>> import tensorlike as tl
     >>> Q, R = tl.linalg.qr(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> tl.allclose(Q @ R, tl.tensor([[3.0, 1.0], [4.0, 2.0]]), atol=1e-6)
     True
-
-    Same as PyTorch's function of that name.
     """
     check_matrices("linalg.qr", A)
     if mode not in _MODES:
@@ -145,12 +141,9 @@ def cholesky(xp: Any, A: Tensor, *, upper: bool = False) -> Tensor:
     Only the lower triangle of A is read; with `upper` only the upper one, and the result is L^H. Raises `LinAlgError`
     for a matrix that is not positive-definite.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     return checked_factor(xp, A, upper, "linalg.cholesky")  # type: ignore[no-any-return]
 
@@ -175,11 +168,8 @@ def cholesky_ex(
     Otherwise `info` is the order of the first leading minor that is not positive, and the factor is that of the minors
     before it, with zeros; with `check_errors` such a matrix raises `LinAlgError`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.cholesky_ex(tl.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=tensorlike.int32)
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.cholesky", A)
     factor, minors = _factor(xp, A, upper)
@@ -199,7 +189,6 @@ derivatives(cholesky_ex, A=lambda grads, L, upper: cholesky_gradient(grads[0], L
 def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 
-    >>> import tensorlike as tl
     >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -219,12 +208,9 @@ def cholesky_solve(xp: Any, B: Tensor, L: Tensor, upper: bool = False) -> Tensor
     L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
     gradient of L is that of A = L L^H, not cut to the triangle that is read.
 
-    >>> import tensorlike as tl
     >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[1.0000],
             [0.5000]])
-
-    Same as PyTorch's function of that name.
     """
     for argument, matrix in (("B", B), ("L", L)):
         if matrix.ndim < 2:
@@ -270,12 +256,9 @@ def cholesky_inverse(xp: Any, L: Tensor, upper: bool = False) -> Tensor:
 
     The gradient of L is that of L L^H, not cut to the triangle that is read.
 
-    >>> import tensorlike as tl
     >>> tl.cholesky_inverse(tl.tensor([[1.0, 0.0], [0.0, 2.0]]))
     tensor([[1.0000, 0.0000],
             [0.0000, 0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     check_square("cholesky_inverse", L, "A")
     lower, _ = _both_factors(xp, L, upper)
@@ -294,7 +277,6 @@ derivatives(
 def _qr(input: Tensor, some: bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.qr:
     """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
 
-    >>> import tensorlike as tl
     >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
     tensorlike.Size([3, 3])
 

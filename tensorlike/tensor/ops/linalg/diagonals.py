@@ -21,8 +21,6 @@ from ..indexing.basic import writable
 from ..indexing.values import converted_number
 from ..shape.reshaping import clone, reshape
 
-__all__ = ["diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "trace", "tril", "triu"]
-
 
 def _checked(value: Any, function: str) -> Any:
     if not isinstance(value, TensorBase):
@@ -47,12 +45,9 @@ def tril(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
 
     Raises RuntimeError for fewer than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.tril(tl.ones(2, 2))
     tensor([[1., 0.],
             [1., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _triangle(xp, "tril", input, diagonal)
 
@@ -66,12 +61,9 @@ def triu(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
 
     Raises RuntimeError for fewer than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.triu(tl.ones(2, 2))
     tensor([[1., 1.],
             [0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _triangle(xp, "triu", input, diagonal)
 
@@ -99,12 +91,9 @@ def tril_indices(
 ) -> Tensor:  # fmt: skip
     """Return the rows and the columns of the elements on and below a diagonal of a `row` by `col` matrix.
 
-    >>> import tensorlike as tl
     >>> tl.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
-
-    Same as PyTorch's function of that name.
     """
     return _triangle_indices("tril_indices", row, col, offset, dtype, device)
 
@@ -116,12 +105,9 @@ def triu_indices(
 ) -> Tensor:  # fmt: skip
     """Return the rows and the columns of the elements on and above a diagonal of a `row` by `col` matrix.
 
-    >>> import tensorlike as tl
     >>> tl.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
-
-    Same as PyTorch's function of that name.
     """
     return _triangle_indices("triu_indices", row, col, offset, dtype, device)
 
@@ -154,11 +140,8 @@ def _diagonals(xp: Any, array: Any, offset: int, first: int, second: int) -> Any
 def diagonal(xp: Any, input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
 
-    >>> import tensorlike as tl
     >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
-
-    Same as PyTorch's function of that name.
     """
     return _diagonals(xp, input, offset, *_two_dims(input.ndim, dim1, dim2))
 
@@ -184,12 +167,9 @@ derivatives(diagonal_place, input=lambda grad, offset, dim1, dim2: grad.diagonal
 def diag_embed(xp: Any, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
 
-    >>> import tensorlike as tl
     >>> tl.diag_embed(tl.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
-
-    Same as PyTorch's function of that name.
     """
     if not input.ndim:
         one_dim(dim1, 0)
@@ -214,12 +194,9 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
     Raises RuntimeError for other than one or two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.diag(tl.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
-
-    Same as PyTorch's function of that name.
     """
     ndim = _checked(input, "diag")._tl_data.ndim
     if ndim not in (1, 2):
@@ -232,12 +209,9 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Return the matrix with the elements of `input` on a diagonal.
 
-    >>> import tensorlike as tl
     >>> tl.diagflat(tl.tensor([[1], [2]]))
     tensor([[1, 0],
             [0, 2]])
-
-    Same as PyTorch's function of that name.
     """
     return _diag_embed(undispatched(reshape)(_checked(input, "diagflat"), (input._tl_data.size,)), offset)
 
@@ -248,11 +222,8 @@ def trace(xp: Any, input: Tensor) -> Tensor:
 
     Raises RuntimeError for other than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.trace(tl.tensor([[1, 2], [3, 4]]))
     tensor(5)
-
-    Same as PyTorch's function of that name.
     """
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
@@ -275,12 +246,9 @@ def diagonal_scatter(
 
     Raises RuntimeError when `src` does not have the shape of the diagonals.
 
-    >>> import tensorlike as tl
     >>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     result = input.copy()
     target = _diagonals(xp, result, offset, *_two_dims(input.ndim, dim1, dim2))
@@ -308,12 +276,9 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
 
     With `wrap` the diagonal of a tall matrix starts again after each `columns + 1` rows.
 
-    >>> import tensorlike as tl
     >>> tl.zeros(2, 2).fill_diagonal_(1)
     tensor([[1., 0.],
             [0., 1.]])
-
-    Same as PyTorch's method of that name.
     """
     shape = self.shape
     if len(shape) < 2:

@@ -29,8 +29,6 @@ from tensorlike.tensor.ops.linalg.matrix_kernels import product
 from tensorlike.tensor.runtime import promote_arithmetic, write_out
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["einsum", "tensordot"]
-
 Labels = tuple[int, ...]
 # The parsed subscripts of one operand: labels and at most one _DOTS.
 Term = tuple[Any, ...]
@@ -435,11 +433,8 @@ def einsum(*args: Any) -> Tensor:
     with integers as labels. More than two operands are multiplied in an order that keeps the products small. Raises
     RuntimeError for an equation that is malformed or does not fit the operands.
 
-    >>> import tensorlike as tl
     >>> tl.einsum("ij,j->i", tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 10]))
     tensor([21, 43])
-
-    Same as PyTorch's function of that name.
     """
     operands, terms, output = _parse_call(args)
     for number, tensor in enumerate(operands):
@@ -495,11 +490,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     in the first are summed with those of `b` in the second, one to one. The result has the remaining dimensions of `a`,
     then those of `b`. Raises RuntimeError when sizes do not match or dtypes differ.
 
-    >>> import tensorlike as tl
     >>> tl.tensordot(tl.ones(2, 3, 4), tl.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     tensorlike.Size([2, 5])
-
-    Same as PyTorch's function of that name.
     """
     of_a, of_b = _contracted_dims(a, b, dims)
     check_products("tensordot", a._tl_data, b._tl_data, "equal")

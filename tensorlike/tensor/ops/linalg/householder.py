@@ -11,8 +11,6 @@ from tensorlike.tensor.types import Tensor
 from .common import NAMESPACE, identity_like, into, require_tensor
 from .solving import solve_triangular
 
-__all__ = ["geqrf", "householder_product", "ormqr"]
-
 
 def _check_dtype(function: str, array: Any) -> None:
     if array.dtype.kind not in "fc" or array.dtype.itemsize < 4:
@@ -30,13 +28,10 @@ def geqrf(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
     vectors of the reflections whose product is Q lie below it, without their leading ones, and `tau` has their factors.
     `linalg.householder_product` makes Q of both, and `ormqr` multiplies by it. There is no derivative.
 
-    >>> import tensorlike as tl
     >>> a, tau = tl.geqrf(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> tl.linalg.householder_product(a, tau) @ a.triu()
     tensor([[3.0000, 1.0000],
             [4.0000, 2.0000]])
-
-    Same as PyTorch's function of that name.
     """
     if input.ndim < 2:
         raise RuntimeError(
@@ -130,12 +125,9 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
     factors; the result has the shape of `input`. Raises RuntimeError for other shapes and different dtypes. Composes
     `linalg.solve_triangular`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.householder_product(tl.tensor([[5.0], [0.5]]), tl.tensor([1.6]))
     tensor([[-0.6000],
             [-0.8000]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("linalg_householder_product", "input", input, 1)
     require_tensor("linalg_householder_product", "tau", tau, 2)
@@ -148,12 +140,9 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
 
     It is `linalg.householder_product` under an older name.
 
-    >>> import tensorlike as tl
     >>> tl.orgqr(tl.tensor([[5.0], [0.5]]), tl.tensor([1.6]))
     tensor([[-0.6000],
             [-0.8000]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("orgqr", "input", input, 1)
     require_tensor("orgqr", "input2", input2, 2)
@@ -214,13 +203,10 @@ def ormqr(
     (..., m, m), is never made. `transpose` puts the conjugate transpose of Q in its place. Raises RuntimeError for
     shapes that do not fit and different dtypes. Composes `linalg.solve_triangular`.
 
-    >>> import tensorlike as tl
     >>> A = tl.tensor([[3.0, 1.0], [4.0, 2.0]])
     >>> a, tau = tl.geqrf(A)
     >>> tl.allclose(tl.ormqr(a, tau, A, transpose=True), a.triu(), atol=1e-6)
     True
-
-    Same as PyTorch's function of that name.
     """
     for index, (argument, value) in enumerate((("input", input), ("input2", input2), ("input3", input3))):
         require_tensor("ormqr", argument, value, index + 1)

@@ -22,8 +22,6 @@ from .common import (
     on_host,
 )
 
-__all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
-
 
 def _back(xp: Any, like: Any, *parts: Any) -> Any:
     """Convert NumPy arrays to arrays on the device of `like`."""
@@ -69,11 +67,8 @@ def ldl_factor_ex(
 
     Raises `LinAlgError` for a zero only with `check_errors`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.ldl_factor_ex(tl.zeros(2, 2)).info
     tensor(1, dtype=tensorlike.int32)
-
-    Same as PyTorch's function of that name.
     """
     check_square("torch.linalg.ldl_factor_ex", input)
     factors, pivots, info = _factored(xp, input, hermitian)
@@ -94,12 +89,9 @@ def ldl_factor(xp: Any, input: Tensor, *, hermitian: bool = False) -> tuple[Tens
     the row exchanges, negative for blocks of size 2. Raises `LinAlgError` for a zero on the diagonal of D.
     `linalg.ldl_solve` takes the result. There is no derivative.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.ldl_factor(tl.tensor([[4.0, 2.0], [2.0, 5.0]])).LD
     tensor([[4.0000, 0.0000],
             [0.5000, 4.0000]])
-
-    Same as PyTorch's function of that name.
     """
     check_square("torch.linalg.ldl_factor_ex", input)
     factors, pivots, info = _factored(xp, input, hermitian)
@@ -163,13 +155,10 @@ def ldl_solve(xp: Any, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool
     LD has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit and for
     pivots that are not integers. There is no derivative.
 
-    >>> import tensorlike as tl
     >>> LD, pivots = tl.linalg.ldl_factor(tl.tensor([[0.0, 2.0], [2.0, 0.0]]))
     >>> tl.linalg.ldl_solve(LD, pivots, tl.tensor([[2.0], [4.0]]))
     tensor([[2.],
             [1.]])
-
-    Same as PyTorch's function of that name.
     """
     name = "torch.linalg.ldl_solve"
     check_square(name, LD)

@@ -20,8 +20,6 @@ from .decompositions import cholesky
 from .solving import solve_triangular
 from .spectral import eigh
 
-__all__ = ["lobpcg"]
-
 # With fewer rows for each eigenpair the iteration does not work, and computing all eigenvalues is faster.
 _DENSE = 5
 
@@ -168,7 +166,6 @@ def lobpcg(
     needs all eigenvalues; B has none. Calls SciPy's function of that name; `method` and the `ortho_` parameters, which
     choose between variants in PyTorch, change nothing, and a `tracker` raises NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.lobpcg(tl.diag(tl.arange(1.0, 21.0)), 2)[0].round()
     tensor([20., 19.])
 

@@ -18,7 +18,6 @@ from .norms import check_tolerances, tolerance
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["lstsq", "pinv"]
 
 # ------------------------------------------------------------------------------------------------------- pseudoinverses
 
@@ -63,12 +62,9 @@ def pinv(
     greatest count as zero, as in `linalg.matrix_rank`. For `hermitian` matrices, of which the lower triangle is read,
     eigenvalues are faster. The gradient is right where the rank does not change.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.pinv(tl.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
-
-    Same as PyTorch's function of that name.
     """
     return _pseudoinverse(xp, A, atol, rtol, hermitian)  # type: ignore[no-any-return]
 
@@ -92,12 +88,9 @@ derivatives(pinv, A=lambda grad, A, result: _pinv_gradient(grad, A, result))
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """Return the pseudoinverse of a matrix, as `linalg.pinv` does with `rcond` as its relative tolerance.
 
-    >>> import tensorlike as tl
     >>> tl.pinverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     return pinv(input, rtol=rcond)  # type: ignore[no-any-return]
 
@@ -171,11 +164,8 @@ def lstsq(
     all but "gelsy" also return the squared residuals, for matrices of full rank with more rows than columns; all but
     "gels" the rank; "gelsd" and "gelss" the singular values. Results that a driver does not compute are empty.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.lstsq(tl.tensor([[1.0], [1.0]]), tl.tensor([[1.0], [3.0]])).solution
     tensor([[2.0000]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("lstsq", "A", A, 1)
     require_tensor("lstsq", "B", B, 2)

@@ -15,8 +15,6 @@ from .spectral import svd
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["pca_lowrank", "svd_lowrank"]
-
 
 def _shape(function: str, A: Any) -> tuple[int, int]:
     if A.ndim < 2:
@@ -61,7 +59,6 @@ def svd_lowrank(
     the singular values fall. For small matrices `linalg.svd` is faster and exact. Raises ValueError for fewer than two
     dimensions and RuntimeError for integers. Composes `linalg.qr` and `linalg.svd`.
 
-    >>> import tensorlike as tl
     >>> A = tl.arange(12.0).reshape(4, 3)
     >>> U, S, V = tl.svd_lowrank(A, q=2)
     >>> tl.allclose((U * S) @ V.mH, A, atol=1e-4)
@@ -89,7 +86,6 @@ def pca_lowrank(
     The columns of V are the principal directions of the rows of A. `q`, how many, is min(6, m, n) unless given. Raises
     ValueError when it is negative or more than min(m, n), or `niter` is negative.
 
-    >>> import tensorlike as tl
     >>> A = tl.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     >>> tl.pca_lowrank(A, q=1)[1].round(decimals=2)
     tensor([2.])

@@ -30,7 +30,6 @@ from .solving import solve_triangular
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack"]
 
 # ------------------------------------------------------------------------------------------------------------ factoring
 
@@ -135,11 +134,8 @@ def lu_factor_ex(
 
     Raises `LinAlgError` for a zero only with `check_errors`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.lu_factor_ex(tl.zeros(2, 2)).info
     tensor(1, dtype=tensorlike.int32)
-
-    Same as PyTorch's function of that name.
     """
     _check("torch.lu_factor", A, pivot)
     factors, pivots, info = _factored(xp, A)
@@ -168,11 +164,8 @@ def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor
     L without its diagonal of ones lies below U. A has shape (..., m, n), `pivots` (..., min(m, n)). Raises
     `LinAlgError` for a zero on the diagonal of U, and RuntimeError for `pivot=False`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]])).pivots
     tensor([2, 2], dtype=tensorlike.int32)
-
-    Same as PyTorch's function of that name.
     """
     _check("torch.lu_factor", A, pivot)
     factors, pivots, info = _factored(xp, A)
@@ -193,12 +186,9 @@ def lu(
     For A of shape (..., m, n) and k = min(m, n) they have shapes (..., m, m), (..., m, k) and (..., k, n). Raises
     RuntimeError for `pivot=False`. Composes `linalg.lu_factor_ex` and `lu_unpack`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.lu(tl.tensor([[0.0, 1.0], [2.0, 3.0]])).U
     tensor([[2., 3.],
             [0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("lu", "A", A)
     _check("linalg.lu", A._tl_data, pivot)
@@ -227,13 +217,10 @@ def lu_solve(
     With `left=False` the equation is X A = B, and `adjoint` puts the adjoint of A in its place. LU has shape (..., n,
     n), B (..., n, k); batches broadcast. Composes two calls of `linalg.solve_triangular`.
 
-    >>> import tensorlike as tl
     >>> LU, pivots = tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 0.0]]))
     >>> tl.linalg.lu_solve(LU, pivots, tl.tensor([[3.0], [4.0]]))
     tensor([[2.],
             [3.]])
-
-    Same as PyTorch's function of that name.
     """
     for index, (argument, value) in enumerate((("LU", LU), ("pivots", pivots), ("B", B))):
         require_tensor("lu_solve", argument, value, index + 1)
@@ -262,12 +249,9 @@ def lu_solve(
 def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
-    >>> import tensorlike as tl
     >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
     tensor([[2.],
             [3.]])
-
-    Same as PyTorch's function of that name.
     """
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
@@ -280,7 +264,6 @@ def _lu(
 
     Without `get_infos` a matrix with a zero pivot is no error either.
 
-    >>> import tensorlike as tl
     >>> tl.lu(tl.zeros(2, 2), get_infos=True)[2]
     tensor(1, dtype=tensorlike.int32)
 
@@ -303,12 +286,9 @@ def lu_unpack(
 ) -> return_types.lu_unpack:
     """Return the matrices P, L and U from the result of `linalg.lu_factor`; those not unpacked are empty.
 
-    >>> import tensorlike as tl
     >>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
     tensor([[1., 0.],
             [0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("lu_unpack", "LU_data", LU_data, 1)
     require_tensor("lu_unpack", "LU_pivots", LU_pivots, 2)

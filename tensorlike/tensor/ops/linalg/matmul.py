@@ -24,8 +24,6 @@ from .matrix_kernels import (
     wide_product,
 )
 
-__all__ = ["adjoint", "bmm", "dot", "inner", "linear", "matmul", "mm", "mv", "outer", "vdot"]
-
 _C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "int64": "long", "int32": "int",
@@ -226,11 +224,8 @@ def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
     differ (nothing is promoted), NotImplementedError for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
     tensor([3, 7])
-
-    Same as PyTorch's function of that name.
     """
     # Two matrices of matching sizes, by far the most common call, need no further checks.
     if (
@@ -258,10 +253,7 @@ raw_derivatives(
 
 @tensor_method(reflects=matmul, name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
-    """Return `other @ self`, for an `other` whose `@` does not take this tensor.
-
-    Same as PyTorch's method of that name.
-    """
+    """Return `other @ self`, for an `other` whose `@` does not take this tensor."""
     return other.matmul(self)
 
 
@@ -271,12 +263,9 @@ def mm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
 
     Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
 
-    >>> import tensorlike as tl
     >>> tl.mm(tl.ones(2, 3), tl.ones(3, 1))
     tensor([[3.],
             [3.]])
-
-    Same as PyTorch's function of that name.
     """
     if (
         input.ndim == 2 == mat2.ndim
@@ -302,11 +291,8 @@ def bmm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
 
     Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
     tensorlike.Size([4, 2, 5])
-
-    Same as PyTorch's function of that name.
     """
     check_batches("bmm", input, mat2)
     return product(xp, input, mat2)
@@ -325,11 +311,8 @@ def mv(xp: Any, input: Tensor, vec: Tensor) -> Tensor:
 
     Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.mv(tl.ones(2, 3), tl.ones(3))
     tensor([3., 3.])
-
-    Same as PyTorch's function of that name.
     """
     check_matrix_vector("mv", input, vec, 1, input.shape[0] if input.ndim else 1)
     return product(xp, input, vec)
@@ -348,11 +331,8 @@ def dot(xp: Any, input: Tensor, tensor: Tensor) -> Tensor:
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
 
-    >>> import tensorlike as tl
     >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
     tensor(11)
-
-    Same as PyTorch's function of that name.
     """
     check_vectors("dot", input, tensor)
     return product(xp, input, tensor)
@@ -371,11 +351,8 @@ def vdot(xp: Any, input: Tensor, other: Tensor) -> Tensor:
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
 
-    >>> import tensorlike as tl
     >>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))
     tensor(1.+0.j)
-
-    Same as PyTorch's function of that name.
     """
     check_vectors("vdot", input, other)
     return product(xp, xp.conj(input), other)
@@ -395,11 +372,8 @@ def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
     multiplies the other one. Raises RuntimeError when the last dimensions or the dtypes differ.
 
-    >>> import tensorlike as tl
     >>> tl.inner(tl.ones(2, 3), tl.ones(4, 3)).shape
     tensorlike.Size([2, 4])
-
-    Same as PyTorch's function of that name.
     """
     if not input.ndim or not other.ndim:
         return xp.multiply(*promote_arithmetic("inner", xp, (input, other)))
@@ -443,12 +417,9 @@ def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
 
     Raises RuntimeError for anything else than two vectors.
 
-    >>> import tensorlike as tl
     >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]])
-
-    Same as PyTorch's function of that name.
     """
     for vector, name in ((input, "self"), (vec2, "vec2")):
         if vector.ndim != 1:
@@ -471,11 +442,8 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     (..., out_features); with a `weight` of shape (in_features,) it is (...). Raises RuntimeError when sizes do not fit
     or dtypes differ.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.linear(tl.ones(1, 3), tl.ones(2, 3), tl.tensor([0.0, 1.0]))
     tensor([[3., 4.]])
-
-    Same as PyTorch's function of that name.
     """
     if not (input.ndim >= 1 and 1 <= weight.ndim <= 2):
         if weight.ndim > 2:

@@ -9,17 +9,6 @@ import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
 
-__all__ = [
-    "BLAS",
-    "is_half",
-    "product",
-    "raw_first",
-    "raw_linear_input",
-    "raw_linear_weight",
-    "raw_second",
-    "wide_product",
-]
-
 #: The dtypes that BLAS multiplies: single and double precision, real and complex.
 BLAS = "fdFD"
 

@@ -20,8 +20,6 @@ from .common import NAMESPACE, check_matrices, check_square, converging, into, r
 from .solving import inv_ex
 from .spectral import svdvals
 
-__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
-
 
 @composite(namespace=NAMESPACE)
 def vector_norm(
@@ -39,11 +37,8 @@ def vector_norm(
     many are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The
     result is real. Raises RuntimeError for integers.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("vector_norm", "x", x)
     return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)  # type: ignore[no-any-return]
@@ -111,11 +106,8 @@ def matrix_norm(
     the least singular value), 1 and -1 (of the sums of the columns' absolute values) or inf and -inf (of the rows').
     Composes `linalg.vector_norm` or `linalg.svdvals`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.matrix_norm(tl.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     tensor(6.)
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("matrix_norm", "A", A)
     return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)  # type: ignore[no-any-return]
@@ -136,11 +128,8 @@ def norm(
     Without `ord` it is the vector norm of order 2, over all dimensions unless `dim` names some. With `ord` and without
     `dim` the input itself must be a vector or a matrix. Composes `linalg.vector_norm` or `linalg.matrix_norm`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.norm(tl.tensor([3.0, 4.0]))
     tensor(5.)
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("norm", "input", input)
     dims = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
@@ -169,11 +158,8 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     `p` is one of the orders of `linalg.matrix_norm`, None the same as 2. A has shape (..., m, n), square unless `p` is
     None, 2 or -2. A singular matrix has the number infinity. Composes `linalg.svdvals` or `linalg.inv_ex`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.cond(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("cond", "A", A)
     if A.ndim < 2:
@@ -236,11 +222,8 @@ def matrix_rank(
     the matrix times the precision of its dtype, and 0 if `atol` is given. For `hermitian` matrices eigenvalues are
     faster.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.matrix_rank(tl.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
-
-    Same as PyTorch's function of that name.
     """
     (check_square if hermitian else check_matrices)("linalg.matrix_rank", A)
     check_tolerances("linalg.matrix_rank", atol, rtol)

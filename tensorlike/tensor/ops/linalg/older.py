@@ -13,8 +13,6 @@ from ..reductions.common import one_axis
 from .common import into, require_tensor
 from .norms import matrix_norm, vector_norm
 
-__all__ = ["frobenius_norm", "nuclear_norm"]
-
 
 @composite
 def frobenius_norm(
@@ -24,7 +22,6 @@ def frobenius_norm(
 
     Raises RuntimeError for integers and for more than two dimensions. It is `linalg.vector_norm` under an older name.
 
-    >>> import tensorlike as tl
     >>> tl.frobenius_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), 1)
     tensor([ 5., 10.])
 
@@ -51,7 +48,6 @@ def nuclear_norm(
     Without `dim`, `keepdim` may stand in its place. Raises RuntimeError for integers and fewer than two dimensions. It
     is `linalg.matrix_norm(input, "nuc")` under an older name.
 
-    >>> import tensorlike as tl
     >>> tl.nuclear_norm(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(7.)
 

@@ -20,9 +20,6 @@ from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
-
-
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
     "addmv": lambda a, b: (
@@ -87,11 +84,8 @@ def addmm(
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
     and for different dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
     tensor([[7., 7.]])
-
-    Same as PyTorch's function of that name.
     """
     check_matrices("addmm", mat1, mat2, ("mat1", "mat2"))
     products = wide_product(xp, mat1, mat2)
@@ -116,11 +110,8 @@ def addmv(
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
     and for different dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
     tensor([13., 13.])
-
-    Same as PyTorch's function of that name.
     """
     if input.ndim > 1:
         raise RuntimeError(
@@ -149,12 +140,9 @@ def addr(
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
     vectors and for sizes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
     tensor([[4., 5.],
             [7., 9.]])
-
-    Same as PyTorch's function of that name.
     """
     for vector, name in ((vec1, "vec1"), (vec2, "vec2")):
         if vector.ndim != 1:
@@ -189,11 +177,8 @@ def addbmm(
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
     RuntimeError for sizes that do not fit and for different dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
     tensor([[12.]])
-
-    Same as PyTorch's function of that name.
     """
     if batch1.ndim == batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(
@@ -226,11 +211,8 @@ def baddbmm(
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
     Raises RuntimeError for sizes that do not fit and for different dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
     tensorlike.Size([2, 1, 1])
-
-    Same as PyTorch's function of that name.
     """
     check_batches("baddbmm", batch1, batch2)
     products = wide_product(xp, batch1, batch2)

@@ -25,19 +25,6 @@ from tensorlike.tensor.tensor import Tensor
 from .common import NAMESPACE, check_square, flat_matrices, into, require_tensor
 from .solving import inv, solve
 
-__all__ = [
-    "cross",
-    "diagonal",
-    "matmul",
-    "matrix_exp",
-    "matrix_power",
-    "multi_dot",
-    "tensorinv",
-    "tensorsolve",
-    "vander",
-    "vecdot",
-]
-
 # ------------------------------------------------------------------------------------- functions of the main namespace
 
 
@@ -45,11 +32,8 @@ __all__ = [
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors, as `matmul` in the main namespace does.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.matmul(tl.eye(2), tl.ones(2))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _matmul(input, other) if out is None else _matmul(input, other, out=out)  # type: ignore[no-any-return]
 
@@ -58,12 +42,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """Return a square matrix, or each of a batch, multiplied `n` times by itself, as `matrix_power` does.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
     tensor([[1, 5],
             [0, 1]])
-
-    Same as PyTorch's function of that name.
     """
     return _matrix_power(A, n, out=out)  # type: ignore[no-any-return]
 
@@ -72,11 +53,8 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return a view of the diagonals of the matrices in two dimensions, by default the last, as a last dimension.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
-
-    Same as PyTorch's function of that name.
     """
     return _diagonal(A, offset, dim1, dim2)  # type: ignore[no-any-return]
 
@@ -87,11 +65,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 
     Raises RuntimeError for vectors of another size, and for different numbers of dimensions or dtypes.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]))
     tensor([0, 0, 1])
-
-    Same as PyTorch's function of that name.
     """
     return into("cross", out, _cross(input, other, dim), input, other)  # type: ignore[no-any-return]
 
@@ -102,11 +77,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 
     Composes a product and a sum.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.vecdot(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), tl.tensor([1.0, 1.0]))
     tensor([3., 7.])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("vecdot", "x", x, 1)
     require_tensor("vecdot", "y", y, 2)
@@ -134,11 +106,8 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     A vector at the beginning is a row, one at the end a column; their dimensions of size 1 are removed from the result.
     Raises RuntimeError for tensors of other dimensions, different dtypes or sizes that do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)])
     tensor([12., 12.])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(tensors, (list, tuple)):
         wrong_type("multi_dot", "tensors", 1, tensors, "tuple of Tensors")
@@ -189,11 +158,8 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     The sizes of both multiply to the same number; the result has the columns' sizes first. Raises `LinAlgError` if A
     has no inverse and RuntimeError for sizes that do not fit. Composes `linalg.inv`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.tensorinv(tl.eye(6).reshape(2, 3, 6)).shape
     tensorlike.Size([6, 2, 3])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("tensorinv", "A", A)
     if not ind > 0:
@@ -217,11 +183,8 @@ def tensorsolve(
     The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end
     before. Raises RuntimeError for sizes that do not fit. Composes `linalg.solve`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.tensorsolve(tl.eye(6).reshape(2, 3, 6), tl.ones(2, 3))
     tensor([1., 1., 1., 1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("tensorsolve", "A", A, 1)
     require_tensor("tensorsolve", "B", B, 2)
@@ -254,13 +217,10 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
     Raises RuntimeError for a tensor without dimensions, and for N below 2. Composes `cumprod`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.vander(tl.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [1, 2, 4],
             [1, 3, 9]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("vander", "x", x)
     if x.ndim == 0:
@@ -285,13 +245,10 @@ def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.vander(tl.tensor([1, 2, 3]), N=2)
     tensor([[1, 1],
             [2, 1],
             [3, 1]])
-
-    Same as PyTorch's function of that name.
     """
     require_tensor("vander", "x", x)
     if x.ndim != 1:
@@ -323,12 +280,9 @@ def matrix_exp(xp: Any, A: Tensor) -> Tensor:
 
     A has shape (..., n, n). Raises RuntimeError unless A holds square matrices of floating-point or complex numbers.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.matrix_exp(tl.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _exponential(xp, A)  # type: ignore[no-any-return]
 
@@ -348,11 +302,8 @@ derivatives(matrix_exp, A=lambda grad, A: _matrix_exp_gradient(grad, A))
 def _matrix_exp(input: Tensor) -> Tensor:
     """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 
-    >>> import tensorlike as tl
     >>> tl.matrix_exp(tl.zeros(1, 1))
     tensor([[1.]])
-
-    Same as PyTorch's function of that name.
     """
     return matrix_exp(input)  # type: ignore[no-any-return]
 
@@ -361,11 +312,8 @@ def _matrix_exp(input: Tensor) -> Tensor:
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
 
-    >>> import tensorlike as tl
     >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     return into("inverse", out, inv(input), input)  # type: ignore[no-any-return]

@@ -30,7 +30,6 @@ from .common import (
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["inv", "inv_ex", "solve", "solve_ex", "solve_triangular"]
 
 # ------------------------------------------------------------------------------------------------------------- inverses
 
@@ -67,12 +66,9 @@ def inv(xp: Any, A: Tensor) -> Tensor:
     Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and RuntimeError
     for matrices that are not square.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.inv", A)
     try:
@@ -93,11 +89,8 @@ def inv_ex(xp: Any, A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, T
     Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse
     is filled with infinities; with `check_errors` a singular matrix raises `LinAlgError`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.inv_ex(tl.tensor([[1.0, 1.0], [1.0, 1.0]])).info
     tensor(2, dtype=tensorlike.int32)
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.inv", A)
     pivots: list[int] | None = None
@@ -193,11 +186,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     A has shape (..., n, n); B (..., n, k), or one vector for each matrix; batches broadcast. Raises `LinAlgError` for a
     singular matrix and RuntimeError for shapes or dtypes that do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.solve(tl.tensor([[2.0, 0.0], [0.0, 4.0]]), tl.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return into("solve", out, _solved("solve", A, B, left, True)[0], A, B)  # type: ignore[no-any-return]
 
@@ -210,11 +200,8 @@ def solve_ex(
 
     Raises `LinAlgError` for a singular matrix only with `check_errors`.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.solve_ex(tl.zeros(2, 2), tl.ones(2)).info
     tensor(1, dtype=tensorlike.int32)
-
-    Same as PyTorch's function of that name.
     """
     results = return_type("linalg_solve_ex", ("result", "info"))(_solved("solve_ex", A, B, left, check_errors))
     return into_each("solve_ex", out, results, A, B)  # type: ignore[no-any-return]
@@ -262,12 +249,9 @@ def solve_triangular(
     Only the triangle that `upper` names is read, and with `unitriangular` the diagonal is taken to be one. A has shape
     (..., n, n), B (..., n, k); batches broadcast. A zero on the diagonal gives infinities or NaN.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.solve_triangular(tl.tensor([[1.0, 1.0], [0.0, 2.0]]), tl.tensor([[3.0], [4.0]]), upper=True)
     tensor([[1.],
             [2.]])
-
-    Same as PyTorch's function of that name.
     """
     function = "linalg.solve_triangular"
     check_square(function, A)
@@ -307,7 +291,6 @@ def triangular_solve(
 ) -> return_types.triangular_solve:  # fmt: skip
     """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
-    >>> import tensorlike as tl
     >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
     tensor([[1.],
             [2.]])

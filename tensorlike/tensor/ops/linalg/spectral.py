@@ -28,7 +28,6 @@ from .solving import solve_matrices
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 
 # ------------------------------------------------------------------------------------------------------ singular values
 
@@ -52,11 +51,8 @@ def svd(
     gradient is finite where the singular values differ; it must not depend on the phases of the vectors, which are
     arbitrary.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.svd(tl.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
-
-    Same as PyTorch's function of that name.
     """
     check_matrices("linalg.svd", A)
     _check_driver("linalg.svd", driver)
@@ -106,11 +102,8 @@ def svdvals(xp: Any, A: Tensor, *, driver: str | None = None) -> Tensor:
     A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not
     finite.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.svdvals(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
-
-    Same as PyTorch's function of that name.
     """
     check_matrices("linalg.svd", A)
     _check_driver("linalg.svd", driver)
@@ -133,7 +126,6 @@ def _svd(
 
     U and V are reduced if `some`, and zeros without `compute_uv`.
 
-    >>> import tensorlike as tl
     >>> tl.svd(tl.ones(3, 2)).V.shape
     tensorlike.Size([2, 2])
 
@@ -169,11 +161,8 @@ def eigh(xp: Any, A: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     A has shape (..., n, n). Only its lower triangle is read, or the upper one if `UPLO` is "U". The gradient is finite
     where the eigenvalues differ; it must not depend on the phases of the vectors, which are arbitrary.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.eigh(tl.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.eigh", A)
     values, vectors = converging("linalg.eigh", xp.linalg.eigh, A, UPLO=_triangle(UPLO))
@@ -202,11 +191,8 @@ def eigvalsh(xp: Any, A: Tensor, UPLO: str = "L") -> Tensor:
 
     A has shape (..., n, n), the result (..., n). Only the lower triangle is read, or the upper one if `UPLO` is "U".
 
-    >>> import tensorlike as tl
     >>> tl.linalg.eigvalsh(tl.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.eigh", A)
     return converging("linalg.eigh", xp.linalg.eigvalsh, A, UPLO=_triangle(UPLO))  # type: ignore[no-any-return]
@@ -239,11 +225,8 @@ def eig(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     A has shape (..., n, n). Raises RuntimeError for numbers that are not finite. The gradient is finite where the
     eigenvalues differ; it must not depend on the phases of the vectors, which are arbitrary.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.eig(tl.tensor([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.imag
     tensor([ 1., -1.])
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.eig", A)
     _check_finite(xp, "linalg.eig", A)
@@ -273,11 +256,8 @@ def eigvals(xp: Any, A: Tensor) -> Tensor:
 
     A has shape (..., n, n), the result (..., n). Raises RuntimeError for numbers that are not finite.
 
-    >>> import tensorlike as tl
     >>> tl.linalg.eigvals(tl.tensor([[0.0, -1.0], [1.0, 0.0]])).imag
     tensor([ 1., -1.])
-
-    Same as PyTorch's function of that name.
     """
     check_square("linalg.eigvals", A)
     _check_finite(xp, "linalg.eig", A)

@@ -31,9 +31,6 @@ from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
 
-__all__ = ["copy_into", "fill", "restructure", "zero_"]
-
-
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
@@ -51,12 +48,9 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> x.fill_(7)
     tensor([7., 7.])
-
-    Same as PyTorch's function of that name.
     """
     result = xp.empty(input.shape, input.dtype)
     _fill(xp, result, value)
@@ -75,11 +69,8 @@ derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda gra
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.fill_(tl.ones(2), 7)
     tensor([7., 7.])
-
-    Same as PyTorch's function of that name.
     """
     return declared(fill).write_in_place("fill_", _checked(input, "fill_"), value)
 
@@ -88,11 +79,8 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Write zeros to all elements of `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).zero_()
     tensor([0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     return declared(fill).write_in_place("zero_", _checked(input, "zero_"), 0)
 
@@ -132,12 +120,9 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 
     Gradients go to `src`. Raises RuntimeError when the shapes do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.zeros(2, 2).copy_(tl.tensor([1, 2]))
     tensor([[1., 2.],
             [1., 2.]])
-
-    Same as PyTorch's method of that name.
     """
     if is_number(src):
         return declared(fill).write_in_place("copy_", self, src)
@@ -185,11 +170,8 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
     requires grad.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2, 3]).resize_(2)
     tensor([1, 2])
-
-    Same as PyTorch's method of that name.
     """
     if keywords or not size:
         size = spelled("resize_", "size", size, keywords)
@@ -200,11 +182,8 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
     tensor([1, 2])
-
-    Same as PyTorch's method of that name.
     """
     template = _checked(the_template, "resize_as_")._tl_data
     if format_name(memory_format, "resize_as_") == "preserve_format":
@@ -224,12 +203,9 @@ def set_(
     the layout of the tensor `source`, or spans the whole storage. Raises RuntimeError when the dtypes differ, when the
     tensor would leave the memory, or for a leaf that requires grad.
 
-    >>> import tensorlike as tl
     >>> x, y = tl.zeros(2), tl.arange(6.0)
     >>> x.set_(y), x.set_(y, 1, (2,), (3,))
     (tensor([1., 4.]), tensor([1., 4.]))
-
-    Same as PyTorch's method of that name.
     """
     mine = self._tl_data
     check_inplace(self, "set_")
@@ -292,11 +268,8 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Remove the dimensions of size 1 (or those of them in `dim`) from this tensor, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.ones(1, 2).squeeze_()
     tensor([1., 1.])
-
-    Same as PyTorch's method of that name.
     """
     return restructure(self, "squeeze_", squeeze, dim)
 
@@ -305,11 +278,8 @@ def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 into this tensor, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).unsqueeze_(0)
     tensor([[1., 1.]])
-
-    Same as PyTorch's method of that name.
     """
     return restructure(self, "unsqueeze_", unsqueeze, dim)
 
@@ -318,11 +288,8 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 def t_(self: Tensor) -> Tensor:
     """Exchange the dimensions of this matrix, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).t_().shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
     """
     return restructure(self, "t_", t)
 
@@ -331,11 +298,8 @@ def t_(self: Tensor) -> Tensor:
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).transpose_(0, 1).shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
     """
     return restructure(self, "transpose_", transpose, dim0, dim1)
 
@@ -344,11 +308,8 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).swapaxes_(0, 1).shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
     """
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
 
@@ -357,10 +318,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).swapdims_(0, 1).shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's method of that name.
     """
     return restructure(self, "swapdims_", transpose, dim0, dim1)

@@ -18,11 +18,8 @@ __all__ = ["is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero",
 def is_complex(xp: Any, input: Tensor) -> bool:
     """Return whether the dtype is complex.
 
-    >>> import tensorlike as tl
     >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     return dtype_of(input.dtype).is_complex
 
@@ -31,11 +28,8 @@ def is_complex(xp: Any, input: Tensor) -> bool:
 def is_floating_point(xp: Any, input: Tensor) -> bool:
     """Return whether the dtype is a floating-point one, which complex ones are not.
 
-    >>> import tensorlike as tl
     >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     return dtype_of(input.dtype).is_floating_point
 
@@ -44,11 +38,8 @@ def is_floating_point(xp: Any, input: Tensor) -> bool:
 def is_signed(xp: Any, input: Tensor) -> bool:
     """Return whether the dtype holds negative numbers.
 
-    >>> import tensorlike as tl
     >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
     (True, False)
-
-    Same as PyTorch's function of that name.
     """
     return dtype_of(input.dtype).is_signed
 
@@ -59,11 +50,8 @@ def is_nonzero(xp: Any, input: Tensor) -> bool:
 
     Raises RuntimeError for a tensor of more elements or none.
 
-    >>> import tensorlike as tl
     >>> tl.is_nonzero(tl.tensor([0.0])), tl.is_nonzero(tl.tensor(True))
     (False, True)
-
-    Same as PyTorch's function of that name.
     """
     if input.size == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous: it has no elements")
@@ -79,7 +67,6 @@ def is_nonzero(xp: Any, input: Tensor) -> bool:
 def is_conj(xp: Any, input: Tensor) -> bool:
     """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
-    >>> import tensorlike as tl
     >>> tl.is_conj(tl.tensor([1j]).conj())
     False
 
@@ -92,7 +79,6 @@ def is_conj(xp: Any, input: Tensor) -> bool:
 def is_neg(xp: Any, input: Tensor) -> bool:
     """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 
-    >>> import tensorlike as tl
     >>> tl.is_neg(tl.ones(1))
     False
 
@@ -105,11 +91,8 @@ def is_neg(xp: Any, input: Tensor) -> bool:
 def resolve_conj(input: Tensor) -> Tensor:
     """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
-    >>> import tensorlike as tl
     >>> tl.resolve_conj(tl.tensor([1j]).conj())
     tensor([0.-1.j])
-
-    Same as PyTorch's function of that name.
     """
     check_tensor("resolve_conj", input)
     return input
@@ -119,11 +102,8 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
-    >>> import tensorlike as tl
     >>> tl.resolve_neg(tl.ones(2))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     check_tensor("resolve_neg", input)
     return input

@@ -10,18 +10,13 @@ from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import detached
 
-__all__ = ["detach", "get_device"]
-
 
 @composite(guard=False, differentiable=False)
 def detach(input: Tensor) -> Tensor:
     """Return a tensor that shares the memory of `input` and has no history.
 
-    >>> import tensorlike as tl
     >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
     False
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("detach", "input", 1, input)
@@ -32,11 +27,8 @@ def detach(input: Tensor) -> Tensor:
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 
-    >>> import tensorlike as tl
     >>> tl.get_device(tl.ones(2))
     -1
-
-    Same as PyTorch's function of that name.
     """
     return _get_device(input)
 
@@ -45,12 +37,9 @@ def get_device(input: Tensor) -> int:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors have the same memory, shape and strides.
 
-    >>> import tensorlike as tl
     >>> x = tl.arange(4)
     >>> x.is_set_to(x.view(4)), x.is_set_to(x[1:])
     (True, False)
-
-    Same as PyTorch's method of that name.
     """
     mine, other = self._tl_data, tensor._tl_data
     if type(mine) is not type(other) or mine.shape != other.shape or mine.strides != other.strides:

@@ -24,19 +24,14 @@ from .inplace import copy_, set_
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["is_inference"]
-
 
 @tensor_method(composite=False, differentiable=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """Return the memory behind this tensor as bytes: the same object for every tensor on that memory.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, 3)
     >>> x[1].untyped_storage() is x.untyped_storage(), x[1].untyped_storage().nbytes()
     (True, 24)
-
-    Same as PyTorch's method of that name.
     """
     return storage_of(self._tl_data)
 
@@ -45,14 +40,11 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage(self: Tensor) -> TypedStorage:
     """Return the memory behind this tensor as elements of its dtype. Deprecated: use `untyped_storage`.
 
-    >>> import tensorlike as tl
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     len(tl.ones(2, 3)[1].storage())
     6
-
-    Same as PyTorch's method of that name.
     """
     return TypedStorage(wrap_storage=storage_of(self._tl_data), dtype=dtype_of(self._tl_data.dtype))
 
@@ -61,7 +53,6 @@ def storage(self: Tensor) -> TypedStorage:
 def storage_type(self: Tensor) -> type:
     """Return the class of the result of `storage`. Deprecated like `storage`.
 
-    >>> import tensorlike as tl
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -79,7 +70,6 @@ def storage_type(self: Tensor) -> type:
 def const_data_ptr(self: Tensor) -> int:
     """Return the address of the first element, for reading only.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> x.const_data_ptr() == x.data_ptr()
     True
@@ -96,11 +86,8 @@ def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
     With `ambiguity_check`, raises RuntimeError when another order would describe the same memory; with a list of memory
     formats, the order is one of theirs.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).dim_order(), tl.ones(2, 3).t().dim_order()
     ((0, 1), (1, 0))
-
-    Same as PyTorch's method of that name.
     """
     formats = ambiguity_check if isinstance(ambiguity_check, list) else []
     if not isinstance(ambiguity_check, (bool, list)) or not all(type(f) is memory_format for f in formats):
@@ -139,7 +126,6 @@ def share_memory_(self: Tensor) -> Tensor:
 
     Other tensors on the former memory stay there. Does nothing for a tensor whose memory is shared already.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).share_memory_().is_shared()
     True
 
@@ -155,13 +141,10 @@ def share_memory_(self: Tensor) -> Tensor:
 def is_inference(input: Tensor) -> bool:
     """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
 
-    >>> import tensorlike as tl
     >>> with tl.inference_mode():
     ...     x = tl.ones(2)
     >>> x.is_inference(), x[0].is_inference(), x.clone().is_inference()
     (True, True, False)
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("is_inference", "input", 1, input)
@@ -174,11 +157,8 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
     With `assign` it is `other` itself, detached. Raises RuntimeError when the shapes do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.zeros(2).module_load(tl.ones(2))
     tensor([1., 1.])
-
-    Same as PyTorch's method of that name.
     """
     if not isinstance(other, TensorBase):
         wrong_type("module_load", "other", 1, other)
@@ -190,8 +170,6 @@ def _setstate(self: Tensor, state: Any) -> None:
     """Restore the state stored in an older pickle: (storage, storage_offset, size, stride), or a dict of attributes.
 
     Raises RuntimeError for a tensor that is no leaf.
-
-    Same as PyTorch's method of that name.
     """
     if self._tl_tracked and edge_of(self) is not None and self._tl_edge is not None:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors; detach() it first")

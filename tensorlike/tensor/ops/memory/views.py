@@ -8,8 +8,6 @@ from tensorlike.tensor.declare import derivatives, primitive, undispatched
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, read_view, scatter_view, write_view
 
-__all__ = ["read_strided", "scatter_strided", "write_strided"]
-
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
 def read_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:

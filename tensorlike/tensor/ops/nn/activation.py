@@ -25,8 +25,6 @@ from .common import (
     written_out,
 )
 
-__all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "logsigmoid", "mish", "selu", "silu", "softplus"]
-
 _SQRT_HALF = math.sqrt(0.5)
 _PDF_SCALE = 1 / math.sqrt(2 * math.pi)
 _TANH_SCALE = math.sqrt(2 / math.pi)
@@ -123,11 +121,8 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None)
     With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
     other `approximate`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.gelu(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.1587,  0.0000,  0.8413])
-
-    Same as PyTorch's function of that name.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, got {approximate!r}")
@@ -166,11 +161,8 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Takes floating-point dtypes; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.elu(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1)
 
@@ -179,11 +171,8 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `elu(input, alpha)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.elu_(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _elu_into(input, alpha, 1, 1)
 
@@ -194,11 +183,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Raises RuntimeError when `alpha` is 0.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -209,11 +195,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `celu(input, alpha)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.celu_(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return undispatched(celu)(input, alpha, True)
 
@@ -222,11 +205,8 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return the scaled elu of `input`, with the constants that preserve mean and variance through deep networks.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.selu(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
-
-    Same as PyTorch's function of that name.
     """
     return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
@@ -235,11 +215,8 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """Write `selu(input)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.selu_(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
-
-    Same as PyTorch's function of that name.
     """
     return _elu_into(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
@@ -273,11 +250,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Takes floating-point and complex dtypes; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.silu(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
-
-    Same as PyTorch's function of that name.
     """
     return (_silu_into if inplace else _silu)(input)
 
@@ -298,11 +272,8 @@ _logsigmoid = undispatched(_logsigmoid_op)
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return `log(sigmoid(input))`, element by element, without overflow.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.logsigmoid(tl.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
-
-    Same as PyTorch's function of that name.
     """
     return written_out("logsigmoid", _logsigmoid(input), out, input)
 
@@ -330,11 +301,8 @@ _softplus = undispatched(_softplus_op)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """Return `log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above `threshold`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.softplus(tl.tensor([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
-
-    Same as PyTorch's function of that name.
     """
     return written_out("softplus", _softplus(input, beta, threshold), out, input)
 
@@ -361,11 +329,8 @@ _mish_into = inplace_form(_mish_op)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return `input * tanh(softplus(input))`, element by element.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.mish(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.3034,  0.0000,  0.8651])
-
-    Same as PyTorch's function of that name.
     """
     return (_mish_into if inplace else _mish)(input)
 
@@ -377,11 +342,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """Return `input / (1 + abs(input))`, element by element.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.softsign(tl.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
-
-    Same as PyTorch's function of that name.
     """
     return input / (input.abs() + 1)
 
@@ -390,11 +352,8 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """Return `input - tanh(input)`, element by element.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.tanhshrink(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.2384])
-
-    Same as PyTorch's function of that name.
     """
     return input - input.tanh()
 
@@ -403,11 +362,8 @@ def tanhshrink(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
-
-    Same as PyTorch's function of that name.
     """
     return input.tanh()
 
@@ -416,11 +372,8 @@ def tanh(input: Tensor) -> Tensor:
 def sigmoid(input: Tensor) -> Tensor:
     """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.7311])
-
-    Same as PyTorch's function of that name.
     """
     return input.sigmoid()
 
@@ -431,11 +384,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     Raises RuntimeError when the size of `dim` is odd, or `input` has no dimension.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.glu(tl.tensor([1.0, 2.0, 0.0, 0.0]))
     tensor([0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("glu", "input", 1, input)
     if array.ndim == 0:
@@ -463,11 +413,8 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     `input` is converted to `dtype` first, if that is given. Without `dim` one is chosen, with a warning.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return input.softmax(_softmax_dim("softmax", input.dim(), dim), dtype=dtype)
 
@@ -476,11 +423,8 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return the softmax of `-input` along `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.softmin(tl.tensor([1.0, 1.0]), dim=0)
     tensor([0.5000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return (-input).softmax(_softmax_dim("softmin", input.dim(), dim), dtype=dtype)
 
@@ -489,11 +433,8 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
-
-    Same as PyTorch's function of that name.
     """
     return input.log_softmax(_softmax_dim("log_softmax", input.dim(), dim), dtype=dtype)
 
@@ -505,11 +446,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     The draw becomes one-hot as the temperature `tau` falls to 0. With `hard` it is made one-hot, with the gradient of
     the soft draw. `eps` is not used.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.gumbel_softmax(tl.zeros(2, 3), hard=True).sum(-1)
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     array_of("gumbel_softmax", "logits", 1, logits)
     noise = -logits.new_empty(logits.shape).exponential_().log()
@@ -529,11 +467,8 @@ def rrelu(
 
     When `training`, each slope is drawn between `lower` and `upper`; otherwise it is the mean of the two.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
-
-    Same as PyTorch's function of that name.
     """
     need_float("rrelu", array_of("rrelu", "input", 1, input))
     if lower > upper:
@@ -552,10 +487,7 @@ def rrelu(
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.rrelu_(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
-
-    Same as PyTorch's function of that name.
     """
     return rrelu(input, lower, upper, training, True)

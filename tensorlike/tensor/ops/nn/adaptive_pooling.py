@@ -19,15 +19,6 @@ from .pooling import pool_windows
 from .separable import apply_along_dims
 from .windows import Sizes
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-]
-
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
     """Return the output size; None stands for the input's own."""
@@ -86,11 +77,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
-
-    Same as PyTorch's function of that name.
     """
     return _average("adaptive_avg_pool1d", 1, input, output_size)
 
@@ -101,11 +89,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
     `input` has the shape (N, C, H, W) or (C, H, W); None in `output_size` stands for the input's own size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
     tensor([[[1., 2.]]])
-
-    Same as PyTorch's function of that name.
     """
     return _average("adaptive_avg_pool2d", 2, input, output_size)
 
@@ -116,11 +101,8 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); None in `output_size` stands for the input's own size.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
-
-    Same as PyTorch's function of that name.
     """
     return _average("adaptive_avg_pool3d", 3, input, output_size)
 
@@ -166,11 +148,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
     `input` has the shape (N, C, L) or (C, L). With `return_indices` also returns their indices.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
     tensor([[5., 5.]])
-
-    Same as PyTorch's function of that name.
     """
     return _maximum("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
@@ -181,11 +160,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
     `input` has the shape (N, C, H, W) or (C, H, W). With `return_indices` also returns their indices.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_max_pool2d(tl.arange(4.0).reshape(1, 2, 2), 1)
     tensor([[[3.]]])
-
-    Same as PyTorch's function of that name.
     """
     return _maximum("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
@@ -196,11 +172,8 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.adaptive_max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[7.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return _maximum("adaptive_max_pool3d", 3, input, output_size, return_indices)
 
@@ -213,13 +186,10 @@ def _with_indices(count: int) -> None:
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 
-        >>> import tensorlike as tl
         >>> x = tl.arange(4.0).reshape(1, {", ".join(["1"] * (count - 1) + ["4"])})
         >>> values, indices = tl.nn.functional.{name}_with_indices(x, 1)
         >>> indices.flatten()
         tensor([3])
-
-        Same as PyTorch's function of that name.
         """
     functional(pool_with_indices, guard=True, name=f"{name}_with_indices")
 

@@ -13,8 +13,6 @@ from .dropout import dropout
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["scaled_dot_product_attention"]
-
 
 def _check(query: Any, key: Any, value: Any) -> None:
     for position, (name, value_) in enumerate((("query", query), ("key", key), ("value", value)), 1):
@@ -74,12 +72,9 @@ def scaled_dot_product_attention(
     gives zeros. `scale` is `1 / sqrt(E)` unless given. With `enable_gqa` several heads of the query share one of the
     others. Raises RuntimeError for shapes or dtypes that do not match. Composes `matmul` and `softmax`.
 
-    >>> import tensorlike as tl
     >>> q, k, v = tl.zeros(1, 2), tl.ones(2, 2), tl.tensor([[0.0], [1.0]])
     >>> tl.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[0.5000]])
-
-    Same as PyTorch's function of that name.
     """
     _check(query, key, value)
     _check_options(query, attn_mask, dropout_p)

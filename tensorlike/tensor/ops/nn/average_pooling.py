@@ -14,8 +14,6 @@ from .common import array_of, formatted, functional, narrowed, need_float, widen
 from .pooling import Windows, check_pool_input, pool_windows
 from .windows import Sizes, crop, padded, places, positions, sizes
 
-__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"]
-
 
 def _divisors(xp: Any, dtype: Any, windows: Windows, count_include_pad: bool, override: int | None) -> Any:
     """Return the divisor of the sum over each window: a number, or an array over the windows."""
@@ -111,11 +109,8 @@ def avg_pool1d(
     `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
     False. Raises RuntimeError for other shapes and for sizes without a window.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[2., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
@@ -131,12 +126,9 @@ def avg_pool2d(
     is False; `divisor_override` stands for the number of elements. Raises RuntimeError for other shapes and for sizes
     without a window.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.avg_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
-
-    Same as PyTorch's function of that name.
     """
     found = _pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -153,11 +145,8 @@ def avg_pool3d(
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); the rest is as in `avg_pool2d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
-
-    Same as PyTorch's function of that name.
     """
     found = _pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -184,11 +173,8 @@ def lp_pool1d(
 
     `input` has the shape (N, C, L) or (C, L). Written with `avg_pool1d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.lp_pool1d(tl.tensor([[3.0, 4.0]]), 2, 2)
     tensor([[5.]])
-
-    Same as PyTorch's function of that name.
     """
     return _power_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -201,11 +187,8 @@ def lp_pool2d(
 
     `input` has the shape (N, C, H, W) or (C, H, W). Written with `avg_pool2d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.lp_pool2d(tl.ones(1, 2, 2), 2, 2)
     tensor([[[2.]]])
-
-    Same as PyTorch's function of that name.
     """
     return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -218,10 +201,7 @@ def lp_pool3d(
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). Written with `avg_pool3d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.lp_pool3d(tl.ones(1, 2, 2, 2), 3, 2)
     tensor([[[[2.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return _power_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)

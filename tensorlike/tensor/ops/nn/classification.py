@@ -15,8 +15,6 @@ from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, narrowed, need_float, reduction_of, widened
 
-__all__ = ["cross_entropy", "nll_loss"]
-
 # Note [Terms of the cross entropy]
 # With probabilities p, the gradient of the loss of one item is `(p * level - share) * upstream`, where `level` (one
 # number an item) and `share` (one for each class) depend on the target, the weights and the smoothing alone. Without
@@ -287,11 +285,8 @@ def nll_loss(
     `ignore_index` are ignored; the mean is weighted by `weight`, one number for each class. Raises IndexError for a
     class out of range, ValueError or RuntimeError for shapes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.nll_loss(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _tensors("nll_loss", weight, input=input, target=target)
@@ -311,11 +306,8 @@ def cross_entropy(
     weighted by `weight`, one number a class. `label_smoothing` mixes that part of a uniform distribution into the
     target. Raises IndexError for a class out of range, ValueError or RuntimeError where shapes do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.cross_entropy(tl.tensor([[0.0, 0.0], [3.0, 1.0]]), tl.tensor([1, 0]))
     tensor(0.4100)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _tensors("cross_entropy", weight, input=input, target=target)

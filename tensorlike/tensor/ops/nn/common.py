@@ -19,30 +19,6 @@ from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
-__all__ = [
-    "FUNCTIONAL",
-    "array_of",
-    "broadcast_shape",
-    "check_parameters",
-    "chosen",
-    "counted",
-    "functional",
-    "in_dtype_of",
-    "inplace_form",
-    "masked",
-    "masked_at_most",
-    "narrowed",
-    "need_float",
-    "other_name",
-    "overwritten",
-    "reduced",
-    "reduction_of",
-    "warn",
-    "widened",
-    "written",
-    "written_out",
-]
-
 #: The namespace of these functions, under which overriding types see them.
 FUNCTIONAL = "tensorlike.nn.functional"
 

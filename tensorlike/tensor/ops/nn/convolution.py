@@ -21,18 +21,6 @@ from tensorlike.tensor.types import Tensor
 from .common import formatted, functional, narrowed, widened
 from .windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_input_grad",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "conv_weight_grad",
-    "convolution",
-]
-
 
 class Geometry(NamedTuple):
     """The geometry of a convolution's windows: `out` is their number along each dimension."""
@@ -356,11 +344,8 @@ def conv1d(
     `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
     `padding` is an amount, "valid" or "same". Raises RuntimeError for shapes or dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
     tensor([[-1., -2.]])
-
-    Same as PyTorch's function of that name.
     """
     return plain_convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -376,12 +361,9 @@ def conv2d(
     out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError for shapes or dtypes
     that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return plain_convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -397,11 +379,8 @@ def conv3d(
     (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError for shapes
     or dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
     8.0
-
-    Same as PyTorch's function of that name.
     """
     return plain_convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -416,11 +395,8 @@ def conv_transpose1d(
     `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
     dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
     tensor([[ 1., 12., 20.]])
-
-    Same as PyTorch's function of that name.
     """
     return transposed_convolution(
         "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -437,11 +413,8 @@ def conv_transpose2d(
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
     for shapes or dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
     tensorlike.Size([1, 1, 4, 4])
-
-    Same as PyTorch's function of that name.
     """
     return transposed_convolution(
         "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
@@ -458,11 +431,8 @@ def conv_transpose3d(
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
     RuntimeError for shapes or dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape
     tensorlike.Size([1, 1, 2, 2, 2])
-
-    Same as PyTorch's function of that name.
     """
     return transposed_convolution(
         "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation

@@ -15,8 +15,6 @@ from tensorlike.tensor.types import Tensor
 
 from .common import array_of, broadcast_shape, functional
 
-__all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
-
 
 def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     common = promote_types(
@@ -47,11 +45,8 @@ def _pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
-    >>> import tensorlike as tl
     >>> tl.cosine_similarity(tl.tensor([1.0, 0.0]), tl.tensor([1.0, 1.0]), dim=0)
     tensor(0.7071)
-
-    Same as PyTorch's function of that name.
     """
     return _cosine(x1, x2, dim, eps)
 
@@ -60,11 +55,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def _functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.cosine_similarity(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
     tensor([0.7071])
-
-    Same as PyTorch's function of that name.
     """
     return _cosine(x1, x2, dim, eps)
 
@@ -73,11 +65,8 @@ def _functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: flo
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
 
-    >>> import tensorlike as tl
     >>> tl.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([5.])
-
-    Same as PyTorch's function of that name.
     """
     return _pairwise(x1, x2, p, eps, keepdim)
 
@@ -88,11 +77,8 @@ def _functional_pairwise_distance(
 ) -> Tensor:
     """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([5.])
-
-    Same as PyTorch's function of that name.
     """
     return _pairwise(x1, x2, p, eps, keepdim)
 
@@ -115,11 +101,8 @@ def _all_pairs(input: Any, p: float) -> Any:
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 
-    >>> import tensorlike as tl
     >>> tl.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
     tensor([1., 5., 4.])
-
-    Same as PyTorch's function of that name.
     """
     return _all_pairs(input, p)
 
@@ -128,11 +111,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
     """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
     tensor([1., 5., 4.])
-
-    Same as PyTorch's function of that name.
     """
     return _all_pairs(input, p)
 
@@ -144,11 +124,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     The inputs have the shapes (*, m) and (*, n), `weight` (outputs, m, n), `bias` (outputs,), the result (*, outputs).
     Raises RuntimeError for shapes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.bilinear(tl.tensor([1.0, 2.0]), tl.tensor([10.0]), tl.tensor([[[1.0], [1.0]]]))
     tensor([30.])
-
-    Same as PyTorch's function of that name.
     """
     operands = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
     arrays = [array_of("bilinear", name, position, value) for position, (name, value) in enumerate(operands.items(), 1)]

@@ -18,8 +18,6 @@ from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, narrowed, need_float, warn
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
-
 # The negative of selu's limit for large negative elements.
 _ALPHA = 1.7580993408473766
 
@@ -102,13 +100,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Returns `input` itself unless `training`. With `inplace` the result is written into `input`. Raises ValueError
     unless `p` is from 0 to 1. The random numbers come from the default generator of the tensor's device.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.dropout(tl.ones(3), training=False)
     tensor([1., 1., 1.])
     >>> sorted(set(tl.nn.functional.dropout(tl.ones(100), 0.5).tolist()))
     [0.0, 2.0]
-
-    Same as PyTorch's function of that name.
     """
     _check(p)
     return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
@@ -121,11 +116,8 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `training`. Raises
     ValueError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.alpha_dropout(tl.ones(3))
     tensor([1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     _check(p)
     return alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
@@ -138,11 +130,8 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     Channels are the second dimension. Returns `input` itself unless `training`. Raises ValueError unless `p` is from 0
     to 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.feature_alpha_dropout(tl.ones(1, 3))
     tensor([[1., 1., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     _check(p)
     return alpha_dropped(input, p, training, inplace, channels(input))
@@ -154,11 +143,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another, ValueError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.dropout1d(tl.ones(2, 3), training=False).shape
     tensorlike.Size([2, 3])
-
-    Same as PyTorch's function of that name.
     """
     _check(p)
     shape = array_of("dropout", "input", 1, input).shape
@@ -178,11 +164,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     `input` has the shape (N, C, H, W); for others the second dimension is taken for channels, with a warning. Raises
     ValueError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape
     tensorlike.Size([1, 2, 3, 3])
-
-    Same as PyTorch's function of that name.
     """
     _check(p)
     ndim = array_of("dropout2d", "input", 1, input).ndim
@@ -203,11 +186,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); for others the second dimension is taken for channels, with a
     warning. Raises ValueError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.dropout3d(tl.ones(1, 2, 3, 3, 3), training=False).shape
     tensorlike.Size([1, 2, 3, 3, 3])
-
-    Same as PyTorch's function of that name.
     """
     _check(p)
     shape = array_of("dropout", "input", 1, input).shape

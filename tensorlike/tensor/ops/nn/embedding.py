@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional
 
-__all__ = ["embedding", "embedding_bag"]
-
 # From this many numbers on a sparse matrix product adds rows up faster than one by one.
 _MANY = 1 << 14
 
@@ -154,12 +152,9 @@ def embedding(
     looked up are first scaled down to it, in place. With `scale_grad_by_freq` the gradient of a row is divided by the
     number of its look-ups. Gradients are dense, also with `sparse`. Raises IndexError for a number out of range.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.embedding(tl.tensor([1, 0]), tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     indices = array_of("embedding", "input", 1, input)
     table = array_of("embedding", "weight", 2, weight)
@@ -185,13 +180,10 @@ def embedding_bag(
     to `padding_idx` are ignored. With "sum" each number can have a weight in `per_sample_weights`. Raises ValueError
     for arguments that do not fit.
 
-    >>> import tensorlike as tl
     >>> table = tl.tensor([[1.0], [10.0], [100.0]])
     >>> tl.nn.functional.embedding_bag(tl.tensor([0, 1, 2]), table, tl.tensor([0, 2]), mode="sum")
     tensor([[ 11.],
             [100.]])
-
-    Same as PyTorch's function of that name.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")

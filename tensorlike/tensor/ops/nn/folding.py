@@ -13,8 +13,6 @@ from .common import array_of, functional
 from .convolution import Geometry
 from .windows import accumulate_windows, crop, output_size, padded, sizes, windows
 
-__all__ = ["fold", "unfold"]
-
 
 @internal()
 def windows_to_columns(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
@@ -79,11 +77,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     `input` has the shape (N, C, H, W) or (C, H, W), the result (N, C * KH * KW, windows) or without N. Raises
     RuntimeError if no window fits into the image.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.unfold(tl.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("unfold", "input", 1, input)
     shape = array.shape
@@ -112,12 +107,9 @@ def fold(
     `input` has the shape (N, C * KH * KW, windows) or without N, the result (N, C, *output_size). Raises RuntimeError
     for another number of columns.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.fold(tl.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("fold", "input", 1, input)
     shape = array.shape

@@ -15,8 +15,6 @@ from tensorlike.tensor.types import Tensor
 from .common import array_of, functional, need_float
 from .windows import Sizes, sizes
 
-__all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
-
 _DIRECTIONS = {2: ("height", "width"), 3: ("time", "height", "width")}
 #: The dimension of each of an image's random numbers: PyTorch draws the width of images first.
 _SAMPLE_OF = {2: (1, 0), 3: (0, 1, 2)}
@@ -121,13 +119,10 @@ def fractional_max_pool2d(
     input's size; `_random_samples` of the shape (N, C, 2), from 0 to 1, are their positions. With `return_indices` also
     returns the indices of the maxima. Raises ValueError when neither size nor ratio is given.
 
-    >>> import tensorlike as tl
     >>> x = tl.arange(16.0).reshape(1, 4, 4)
     >>> tl.nn.functional.fractional_max_pool2d(x, 2, 2, _random_samples=tl.zeros(1, 1, 2))
     tensor([[[ 5.,  7.],
              [13., 15.]]])
-
-    Same as PyTorch's function of that name.
     """
     found = _pool("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]
@@ -143,11 +138,8 @@ def fractional_max_pool3d(
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `_random_samples` (N, C, 3). The rest is as in
     `fractional_max_pool2d`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.fractional_max_pool3d(tl.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
     tensor([[[[26.]]]])
-
-    Same as PyTorch's function of that name.
     """
     found = _pool("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)
     return found if return_indices else found[0]
@@ -164,13 +156,10 @@ def _with_indices(count: int) -> None:
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 
-        >>> import tensorlike as tl
         >>> x = tl.arange({3**count}.0).reshape(1, {", ".join(["3"] * count)})
         >>> values, indices = tl.nn.functional.{name}_with_indices(x, 2, 1)
         >>> indices.flatten()
         tensor([{3**count - 1}])
-
-        Same as PyTorch's function of that name.
         """
     functional(pool_with_indices, guard=True, name=f"{name}_with_indices")
 

@@ -17,15 +17,6 @@ from tensorlike.tensor.types import Tensor
 
 from .common import array_of, functional, need_float, warn
 
-__all__ = [
-    "affine_grid",
-    "affine_grid_generator",
-    "grid_sample",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-]
-
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
 
@@ -215,13 +206,10 @@ def grid_sample(
     `padding_mode` is the content outside the image: "zeros", "border" (the pixel at the border) or "reflection". Raises
     ValueError for other names, RuntimeError for shapes or dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
     >>> grid = tl.tensor([[[[0.0, 0.0], [1.0, 1.0]]]])
     >>> tl.nn.functional.grid_sample(x, grid, align_corners=True)
     tensor([[[[2.5000, 4.0000]]]])
-
-    Same as PyTorch's function of that name.
     """
     if mode not in _MODES:
         raise ValueError(
@@ -272,11 +260,8 @@ def grid_sampler(
     `interpolation_mode` is 0 (bilinear), 1 (nearest) or 2 (bicubic), `padding_mode` 0 (zeros), 1 (border) or 2
     (reflection).
 
-    >>> import tensorlike as tl
     >>> tl.grid_sampler(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[1.0, 0.0]]]]), 0, 0, True)
     tensor([[[[2.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return _numbered("grid_sampler", input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -287,11 +272,8 @@ def grid_sampler_2d(
 ) -> Tensor:
     """Return images sampled at the points of `grid`: `grid_sampler` of four dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.grid_sampler_2d(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[0.8, 0.0]]]]), 1, 0, False)
     tensor([[[[2.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return _numbered("grid_sampler_2d", input, grid, interpolation_mode, padding_mode, align_corners, 4)
 
@@ -302,11 +284,8 @@ def grid_sampler_3d(
 ) -> Tensor:
     """Return volumes sampled at the points of `grid`: `grid_sampler` of five dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.grid_sampler_3d(tl.ones(1, 1, 2, 2, 2), tl.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[1.]]]]])
-
-    Same as PyTorch's function of that name.
     """
     return _numbered("grid_sampler_3d", input, grid, interpolation_mode, padding_mode, align_corners, 5)
 
@@ -351,12 +330,9 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
     `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), (N, 3, 4) for (N, C, D, H, W). Raises RuntimeError for
     other sizes.
 
-    >>> import tensorlike as tl
     >>> tl.affine_grid_generator(tl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
               [ 1.,  0.]]]])
-
-    Same as PyTorch's function of that name.
     """
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
@@ -371,12 +347,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     (N, C, D, H, W) and (N, D, H, W, 3). With `align_corners` -1 and 1 are the centers of the outer pixels. Raises
     ValueError for other shapes of `theta` and for integers, NotImplementedError for other numbers of dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.affine_grid(tl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), False)
     tensor([[[[-0.5000,  0.0000],
               [ 0.5000,  0.0000]]]])
-
-    Same as PyTorch's function of that name.
     """
     if align_corners is None:
         _warn_default()

@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Tensor
 from .classification import cross_entropy
 from .common import array_of, functional, reduction_of, warn
 
-__all__ = ["linear_cross_entropy"]
-
 _IGNORED = -100
 
 
@@ -147,12 +145,9 @@ def linear_cross_entropy(
     what that is not for (several outputs, no reduction, one item) is computed at once, with a warning. Raises
     RuntimeError where shapes do not fit.
 
-    >>> import tensorlike as tl
     >>> x, weight = tl.ones(1, 2), tl.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> tl.nn.functional.linear_cross_entropy(x, weight, tl.tensor([1]))
     tensor(0.6931)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(None, None, reduction)
     _check(input, linear_weight, linear_bias)

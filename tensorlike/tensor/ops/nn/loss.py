@@ -24,19 +24,6 @@ from .common import (
     widened,
 )
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "gaussian_nll_loss",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "mse_loss",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-]
-
 
 def _check_sizes(function: str, input: Any, target: Any) -> None:
     """Warn when the target has another size; raise when it does not broadcast."""
@@ -103,11 +90,8 @@ def mse_loss(
     With `weight`, of the same size, the mean is the weighted one. Takes floating-point dtypes. Warns when the sizes
     differ; raises RuntimeError when they do not broadcast, ValueError for an unknown reduction.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.mse_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]))
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_sizes("mse_loss", input, target)
@@ -126,11 +110,8 @@ def l1_loss(
     With `weight`, of the same size, the mean is the weighted one. Warns when the sizes differ; raises RuntimeError when
     they do not broadcast, ValueError for an unknown reduction.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.l1_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]))
     tensor(1.)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_sizes("l1_loss", input, target)
@@ -147,11 +128,8 @@ def smooth_l1_loss(
 
     Differences d below `beta` give `d * d / (2 * beta)`. Raises RuntimeError when `beta` is negative.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.smooth_l1_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
     tensor([0.1250, 1.5000])
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_sizes("smooth_l1_loss", input, target)
@@ -173,11 +151,8 @@ def huber_loss(
 
     `weight`, of the same size, multiplies them. Raises RuntimeError unless `delta` is positive.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.huber_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
     tensor([0.1250, 1.5000])
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(None, None, reduction)
     _check_sizes("huber_loss", input, target)
@@ -220,11 +195,8 @@ def binary_cross_entropy(
     Logarithms are clamped to at least -100. Raises ValueError when the sizes differ, RuntimeError when `input` is not
     between 0 and 1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.binary_cross_entropy(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
     tensor(0.6931)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     x = array_of("binary_cross_entropy", "input", 1, input)
@@ -255,11 +227,8 @@ def binary_cross_entropy_with_logits(
 
     `weight` multiplies all elements, `pos_weight` the part of the target. Raises ValueError when the sizes differ.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.binary_cross_entropy_with_logits(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
     tensor(0.4100)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     x = array_of("binary_cross_entropy_with_logits", "input", 1, input)
@@ -287,11 +256,8 @@ def soft_margin_loss(
 ) -> Tensor:
     """Return `log(1 + exp(-target * input))`, reduced, for targets of 1 and -1.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.soft_margin_loss(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor(0.4100)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("soft_margin_loss", "input", 1, input)
@@ -314,12 +280,9 @@ def kl_div(
     With `log_target` the target holds log-probabilities too. The reduction "batchmean" divides the sum by the size of
     the first dimension; "mean" divides it by the number of elements, with a warning.
 
-    >>> import tensorlike as tl
     >>> input = tl.tensor([[0.5, 0.5]]).log()
     >>> tl.nn.functional.kl_div(input, tl.tensor([[0.25, 0.75]]), reduction="batchmean")
     tensor(0.1308)
-
-    Same as PyTorch's function of that name.
     """
     batch = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(size_average, reduce, reduction)
@@ -351,11 +314,8 @@ def poisson_nll_loss(
     `input` is the mean, or its logarithm with `log_input`; otherwise `eps` keeps logarithms finite. With `full` the
     logarithm of the factorial of targets above 1 is added, by Stirling's formula.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.poisson_nll_loss(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]))
     tensor(0.8591)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("poisson_nll_loss", "input", 1, input)
@@ -376,11 +336,8 @@ def gaussian_nll_loss(
     `var` holds variances, of the size of `input`, or with the last dimension 1 or missing; those below `eps` count as
     `eps`. With `full` the constant is added. Raises ValueError for another size and for negative variances.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.gaussian_nll_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]), tl.tensor([1.0, 1.0]))
     tensor(1.)
-
-    Same as PyTorch's function of that name.
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid: use 'none', 'mean' or 'sum'")

@@ -10,8 +10,6 @@ from tensorlike.tensor.types import Tensor
 from . import convolution as functions
 from .common import array_of, functional
 
-__all__ = ["conv_tbc", "convolution"]
-
 _conv1d = undispatched(functions.conv1d)
 
 
@@ -34,11 +32,8 @@ def convolution(
     paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes
     that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.convolution(tl.ones(1, 1, 3), tl.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
-
-    Same as PyTorch's function of that name.
     """
     x = array_of("convolution", "input", 1, input)
     w = array_of("convolution", "weight", 2, weight)
@@ -72,11 +67,8 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     `weight` has the shape (K, channels, channels out), `bias` (channels out,); `pad` zeros are put before and after.
     Raises RuntimeError where shapes do not fit.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.conv_tbc(tl.ones(3, 1, 2), tl.ones(2, 2, 1), tl.zeros(1)).flatten()
     tensor([4., 4.])
-
-    Same as PyTorch's function of that name.
     """
     x = array_of("conv_tbc", "input", 1, input)
     w = array_of("conv_tbc", "weight", 2, weight)

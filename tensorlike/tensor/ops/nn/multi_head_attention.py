@@ -16,8 +16,6 @@ from .common import array_of, functional, warn
 from .dropout import dropout
 from .padding import pad
 
-__all__ = ["multi_head_attention_forward"]
-
 
 def _require(condition: Any, message: str) -> None:
     """Raise AssertionError, as PyTorch does here."""
@@ -149,7 +147,6 @@ def multi_head_attention_forward(
     The weights have the shape (N, L, S), or (N, heads, L, S) unless `average_attn_weights`. Raises AssertionError or
     RuntimeError where shapes or dtypes do not fit. Written with `linear`, `matmul` and `softmax`.
 
-    >>> import tensorlike as tl
     >>> x, one = tl.tensor([[1.0, 0.0], [0.0, 1.0]]), tl.eye(2)
     >>> output, weights = tl.nn.functional.multi_head_attention_forward(
     ...     x, x, x, 2, 1, tl.cat([one, one, one]), None, None, None, False, 0.0, one, None
@@ -157,8 +154,6 @@ def multi_head_attention_forward(
     >>> weights
     tensor([[0.6698, 0.3302],
             [0.3302, 0.6698]])
-
-    Same as PyTorch's function of that name.
     """
     for position, (name, operand) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         array_of("multi_head_attention_forward", name, position, operand)

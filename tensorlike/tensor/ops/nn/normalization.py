@@ -21,16 +21,6 @@ from tensorlike.tensor.views import bump
 from .common import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
 from .padding import pad_with
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "normalize",
-    "rms_norm",
-]
-
 # Note [Two formulas for a gradient] The gradient of a normalization is one fused kernel where it is not to be
 # differentiated itself, and written with public operations where it is (`create_graph`). The tests compare the two. The
 # formulas name the outputs that they need, never the normalized one: the user may write into it, as
@@ -197,11 +187,8 @@ def layer_norm(
     `normalized_shape` is the shape of these dimensions, and of `weight` and `bias`. Raises RuntimeError where shapes do
     not fit.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
     tensor([-1.2247,  0.0000,  1.2247])
-
-    Same as PyTorch's function of that name.
     """
     return layer_normalized(input, normalized_shape, weight, bias, eps)[0]
 
@@ -223,11 +210,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
     difference of the dtype unless given. Composes `square`, `mean` and `rsqrt`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.rms_norm(tl.tensor([3.0, 4.0]), (2,))
     tensor([0.8485, 1.1314])
-
-    Same as PyTorch's function of that name.
     """
     array_of("rms_norm", "input", 1, input)
     shape = _normalized_shape("rms_norm", input, normalized_shape, "")
@@ -379,12 +363,9 @@ def batch_norm(
     are moved towards them by the fraction `momentum`, in place; otherwise the running ones are used. Raises ValueError
     when training with one value for each channel, RuntimeError for sizes that do not match or missing statistics.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
             [ 1.0000]])
-
-    Same as PyTorch's function of that name.
     """
     shape = array_of("batch_norm", "input", 1, input).shape
     if training and len(shape) > 1 and shape[0] * math.prod(shape[2:]) == 1:
@@ -432,11 +413,8 @@ def instance_norm(
     Without `use_input_stats` mean and variance are the running ones. Raises ValueError when a channel has one element.
     Composes `batch_norm`, with the items' channels as the channels of one item.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.instance_norm(tl.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
-
-    Same as PyTorch's function of that name.
     """
     shape = array_of("instance_norm", "input", 1, input).shape
     if use_input_stats and math.prod(shape[2:]) == 1:
@@ -482,11 +460,8 @@ def group_norm(
     Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError for sizes that
     do not match. Composes `layer_norm`, with groups as rows.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
-
-    Same as PyTorch's function of that name.
     """
     shape = array_of("group_norm", "input", 1, input).shape
     if num_groups > 0 and len(shape) > 1 and shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
@@ -549,11 +524,8 @@ def local_response_norm(
     The divisor is `(k + alpha * mean) ** beta`, with zeros beyond the first and the last channel. `input` has three
     dimensions or more, channels the second. Raises ValueError for fewer.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.local_response_norm(tl.ones(1, 1, 1), 1, alpha=3.0, beta=0.5)
     tensor([[[0.5000]]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("local_response_norm", "input", 1, input)
     if array.ndim < 3:
@@ -580,11 +552,8 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
     Takes floating-point and complex dtypes. With `out` the result is written there.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.normalize(tl.tensor([3.0, 4.0]), dim=0)
     tensor([0.6000, 0.8000])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("normalize", "input", 1, input)
     if array.dtype.kind not in "fcV":

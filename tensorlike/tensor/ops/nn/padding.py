@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Number, Tensor
 from .common import array_of, functional
 from .windows import Pads, padded
 
-__all__ = ["pad", "pad_with"]
-
 
 @internal()
 def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
@@ -94,13 +92,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     dimensions of an input that has one or two more. Raises RuntimeError where amounts do not fit, NotImplementedError
     for other modes and shapes.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.pad(tl.tensor([1.0, 2.0]), (1, 2))
     tensor([0., 1., 2., 0., 0.])
     >>> tl.nn.functional.pad(tl.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
     tensor([[2., 1., 2., 3., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("pad", "input", 1, input)
     pads = _pairs(pad)
@@ -156,11 +151,8 @@ def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
 def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
     """Pad the last dimensions of `input` with `value`; see `nn.functional.pad`.
 
-    >>> import tensorlike as tl
     >>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 0), 7)
     tensor([7, 1, 2])
-
-    Same as PyTorch's function of that name.
     """
     pads = _pairs(pad)
     shape = array_of("constant_pad_nd", "input", 1, input).shape

@@ -15,8 +15,6 @@ from tensorlike.tensor.types import Tensor
 from .common import array_of, formatted, functional, masked, need_float, written
 from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
-__all__ = ["max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pool_windows"]
-
 
 class Windows(NamedTuple):
     """The geometry of a pooling's windows: `pads` extends to the end of the last window."""
@@ -215,11 +213,8 @@ def max_pool1d(
     `input` has the shape (N, C, L) or (C, L). Windows are `stride` apart, their own size when it is not given. With
     `return_indices` also returns their indices. Raises RuntimeError for other shapes and for sizes without a window.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     return pooled("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -235,12 +230,9 @@ def max_pool2d(
     With `return_indices` also returns their indices in the flattened image. Raises RuntimeError for other shapes and
     for sizes without a window.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
-
-    Same as PyTorch's function of that name.
     """
     return pooled("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -255,11 +247,8 @@ def max_pool3d(
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices in the
     flattened volume. Raises RuntimeError for other shapes and for sizes without a window.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return pooled("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -275,13 +264,10 @@ def _with_indices(count: int) -> None:
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 
-        >>> import tensorlike as tl
         >>> x = tl.arange(4.0).reshape(1, {", ".join(["1"] * (count - 1) + ["4"])})
         >>> values, indices = tl.nn.functional.{name}_with_indices(x, {(1,) * (count - 1) + (2,)})
         >>> indices.flatten()
         tensor([1, 3])
-
-        Same as PyTorch's function of that name.
         """
     functional(pool_with_indices, name=f"{name}_with_indices")
 
@@ -342,11 +328,8 @@ def max_unpool1d(
 
     Raises RuntimeError or ValueError for shapes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.max_unpool1d(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]), 2)
     tensor([[0., 3., 2., 0.]])
-
-    Same as PyTorch's function of that name.
     """
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
@@ -359,12 +342,9 @@ def max_unpool2d(
 
     Raises RuntimeError or ValueError for shapes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.max_unpool2d(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]), 2)
     tensor([[[0., 0.],
              [0., 5.]]])
-
-    Same as PyTorch's function of that name.
     """
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
@@ -377,10 +357,7 @@ def max_unpool3d(
 
     Raises RuntimeError or ValueError for shapes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.max_unpool3d(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]]), 2).sum()
     tensor(5.)
-
-    Same as PyTorch's function of that name.
     """
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -17,17 +17,6 @@ from .activation import _logsigmoid_op
 from .common import array_of, functional, need_float, reduced, reduction_of
 from .distance import pairwise_distance
 
-__all__ = [
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
-
 
 @functional(guard=True)
 def hinge_embedding_loss(
@@ -36,11 +25,8 @@ def hinge_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """Return `input` where `target` is 1 and `max(0, margin - input)` where it is -1, reduced.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.hinge_embedding_loss(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
     tensor(0.5000)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("hinge_embedding_loss", "input", 1, input)
@@ -61,11 +47,8 @@ def margin_ranking_loss(
     A target of 1 ranks the first higher, one of -1 the second. Raises RuntimeError when the numbers of dimensions
     differ.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
     tensor(1.)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _need_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
@@ -86,12 +69,9 @@ def cosine_embedding_loss(
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (). Raises RuntimeError for others.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[1.0, 0.0]])
     >>> tl.nn.functional.cosine_embedding_loss(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
     tensor(1.)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _need_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
@@ -152,12 +132,9 @@ def triplet_margin_loss(
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
     anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
 
-    >>> import tensorlike as tl
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> tl.nn.functional.triplet_margin_loss(a, b, c)
     tensor(0.5000)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_margin(margin)
@@ -175,13 +152,10 @@ def triplet_margin_with_distance_loss(
 
     The distance d is `distance_function`, `pairwise_distance` unless given; the rest is as in `triplet_margin_loss`.
 
-    >>> import tensorlike as tl
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> F = tl.nn.functional
     >>> F.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs().sum(-1))
     tensor(0.5000)
-
-    Same as PyTorch's function of that name.
     """
     distance = pairwise_distance if distance_function is None else distance_function
     reduction = reduction_of(None, None, reduction)
@@ -196,11 +170,8 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:  # fmt: skip
     """Return the mean over the last dimension of the two-class cross entropies of `input` and `target`, reduced.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.multilabel_soft_margin_loss(tl.tensor([[0.0, 2.0]]), tl.tensor([[0.0, 1.0]]))
     tensor(0.4100)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _need_tensors("multilabel_soft_margin_loss", input=input, target=target)
@@ -220,11 +191,8 @@ def multi_margin_loss(
     `input` has the shape (N, C) or (C,), `target` (N,) or (), `weight` (C,). Raises ValueError unless `p` is 1 or 2,
     RuntimeError for a class out of range.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.multi_margin_loss(tl.tensor([[0.0, 0.5]]), tl.tensor([1]))
     tensor(0.2500)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -269,11 +237,8 @@ def multilabel_margin_loss(
     `input` has the shape (N, C) or (C,), and so has `target`: the labels of each item, then -1. Raises RuntimeError
     where shapes differ or a label is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.multilabel_margin_loss(tl.tensor([[0.0, 0.5]]), tl.tensor([[1, -1]]))
     tensor(0.2500)
-
-    Same as PyTorch's function of that name.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     x = array_of("multilabel_margin_loss", "input", 1, input)

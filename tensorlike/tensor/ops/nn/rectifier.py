@@ -21,19 +21,6 @@ from .common import (
     written_out,
 )
 
-__all__ = [
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "prelu",
-    "relu",
-    "relu6",
-    "softshrink",
-    "threshold",
-]
-
 
 def _need_real(name: str, array: Any) -> None:
     if array.dtype.kind == "b":
@@ -57,11 +44,8 @@ def relu(xp: Any, input: Tensor) -> Tensor:
 
     Works on real numbers of any dtype; raises RuntimeError for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
     tensor([0., 0., 2.])
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind in "bc":
         _need_real("relu", input)
@@ -78,12 +62,9 @@ _relu_into = undispatched(TensorType.relu_)
 def _relu_inplace(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([-1.0, 2.0])
     >>> tl.relu_(x)
     tensor([0., 2.])
-
-    Same as PyTorch's function of that name.
     """
     return _relu_into(input)
 
@@ -94,11 +75,8 @@ def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     With `inplace` they are written into `input`. Raises RuntimeError for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.relu(tl.tensor([-1.0, 0.0, 2.0]))
     tensor([0., 0., 2.])
-
-    Same as PyTorch's function of that name.
     """
     return _relu_into(input) if inplace else _relu(input)
 
@@ -107,11 +85,8 @@ def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
 def _functional_relu_(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.relu_(tl.tensor([-1.0, 2.0]))
     tensor([0., 2.])
-
-    Same as PyTorch's function of that name.
     """
     return _relu_into(input)
 
@@ -136,11 +111,8 @@ _threshold_into = inplace_form(_threshold_op)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
     tensor([20.,  2.,  3.])
-
-    Same as PyTorch's function of that name.
     """
     return (_threshold_into if inplace else _threshold)(input, threshold, value)
 
@@ -149,11 +121,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """Write `threshold(input, threshold, value)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.threshold_(tl.tensor([1.0, 2.0]), 1.5, 0)
     tensor([0., 2.])
-
-    Same as PyTorch's function of that name.
     """
     return _threshold_into(input, threshold, value)
 
@@ -202,11 +171,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
     Raises ValueError when `min_val` is the larger, RuntimeError for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.hardtanh(tl.tensor([-3.0, 0.5, 2.0]))
     tensor([-1.0000,  0.5000,  1.0000])
-
-    Same as PyTorch's function of that name.
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val: got min_val={min_val}, max_val={max_val}")
@@ -217,11 +183,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.hardtanh_(tl.tensor([-3.0, 2.0]))
     tensor([-1.,  1.])
-
-    Same as PyTorch's function of that name.
     """
     return undispatched(hardtanh)(input, min_val, max_val, True)
 
@@ -230,11 +193,8 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Clamp the elements of `input` to the range from 0 to 6.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.relu6(tl.tensor([-1.0, 3.0, 8.0]))
     tensor([0., 3., 6.])
-
-    Same as PyTorch's function of that name.
     """
     return (_hardtanh_into if inplace else _hardtanh)(input, 0, 6)
 
@@ -274,11 +234,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
     Takes floating-point dtypes; raises NotImplementedError for others.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.leaky_relu(tl.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)
 
@@ -287,11 +244,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.leaky_relu_(tl.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _leaky_relu_into(input, negative_slope)
 
@@ -321,11 +275,8 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.hardsigmoid(tl.tensor([-4.0, 0.0, 4.0]))
     tensor([0.0000, 0.5000, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     return (_hardsigmoid_into if inplace else _hardsigmoid)(input)
 
@@ -360,11 +311,8 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.hardswish(tl.tensor([-4.0, 0.0, 4.0]))
     tensor([-0.,  0.,  4.])
-
-    Same as PyTorch's function of that name.
     """
     return (_hardswish_into if inplace else _hardswish)(input)
 
@@ -394,11 +342,8 @@ _hardshrink = undispatched(_hardshrink_op)
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.hardshrink(tl.tensor([-1.0, 0.3, 2.0]))
     tensor([-1.,  0.,  2.])
-
-    Same as PyTorch's function of that name.
     """
     return written_out("hardshrink", _hardshrink(input, lambd), out, input)
 
@@ -421,11 +366,8 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 
     Raises RuntimeError when `lambd` is negative.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.softshrink(tl.tensor([-1.0, 0.3, 2.0]))
     tensor([-0.5000,  0.0000,  1.5000])
-
-    Same as PyTorch's function of that name.
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
@@ -469,11 +411,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
     Composes `where`.
 
-    >>> import tensorlike as tl
     >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
     tensor([-1.,  4.])
-
-    Same as PyTorch's function of that name.
     """
     slope = _prelu_weight(input, weight)
     need_float("prelu", input._tl_data)
@@ -484,10 +423,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def _functional_prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.prelu(tl.tensor([[-2.0, -4.0]]), tl.tensor([0.5, 0.25]))
     tensor([[-1., -1.]])
-
-    Same as PyTorch's function of that name.
     """
     return prelu(input, weight)

@@ -24,17 +24,6 @@ from .dropout import dropout as dropout_function
 from .recurrent_kernels import CELL, FORWARD, GATES, Weights, backward
 from .recurrent_steps import cell_by_operations, layer_by_operations
 
-__all__ = [
-    "gru",
-    "gru_cell",
-    "lstm",
-    "lstm_cell",
-    "rnn_relu",
-    "rnn_relu_cell",
-    "rnn_tanh",
-    "rnn_tanh_cell",
-]
-
 # Note [Two ways back through time]
 # A layer is one operation with one kernel for all its gradients. Where these are to be differentiated themselves
 # (`create_graph`) the layer is computed once more with public operations, and differentiated through them: slower, and
@@ -358,13 +347,10 @@ def rnn_tanh(
     The form for packed sequences takes, by position, (data, batch_sizes, hx, params, has_biases, num_layers, dropout,
     train, bidirectional): `data` are the rows of all steps, `batch_sizes` are the numbers of rows of the steps.
 
-    >>> import tensorlike as tl
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
     >>> output, last = tl.rnn_tanh(x, h, params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
     tensor([0.9640, 0.9947, 0.9950])
-
-    Same as PyTorch's function of that name.
     """
     arguments = (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
     return _run("rnn_tanh", "rnn_tanh", arguments)
@@ -377,13 +363,10 @@ def rnn_relu(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Run the recurrence h' = max(0, W x + b + V h + c) over sequences; the arguments are those of `rnn_tanh`.
 
-    >>> import tensorlike as tl
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
     >>> output, last = tl.rnn_relu(x, h, params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
     tensor([2., 4., 6.])
-
-    Same as PyTorch's function of that name.
     """
     arguments = (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
     return _run("rnn_relu", "rnn_relu", arguments)
@@ -399,13 +382,10 @@ def gru(
     The rows of the weights are those of the reset gate r, the update gate z and the new state n; h' = (1 - z) n + z h,
     where n = tanh(W x + b + r (V h + c)).
 
-    >>> import tensorlike as tl
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(3, 2), tl.ones(3, 1)]
     >>> output, last = tl.gru(x, h, params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
     tensor([0.1149, 0.2070, 0.2832])
-
-    Same as PyTorch's function of that name.
     """
     arguments = (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
     return _run("gru", "gru", arguments)
@@ -423,13 +403,10 @@ def lstm(
     and h' = o tanh(c'). Where h is narrower than c, each layer has one more weight, which multiplies h'. Returns the
     output and the last h and c.
 
-    >>> import tensorlike as tl
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(4, 2), tl.ones(4, 1)]
     >>> output, h, c = tl.lstm(x, (h, h), params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
     tensor([0.6083, 0.8726, 0.9353])
-
-    Same as PyTorch's function of that name.
     """
     arguments = (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
     return _run("lstm", "lstm", arguments)
@@ -513,11 +490,8 @@ def rnn_tanh_cell(
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
     match.
 
-    >>> import tensorlike as tl
     >>> tl.rnn_tanh_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[0.9640]])
-
-    Same as PyTorch's function of that name.
     """
     return _run_cell("rnn_tanh", input, [_need_tensor("rnn_tanh_cell", "hx", 2, hx)], w_ih, w_hh, b_ih, b_hh)[0]
 
@@ -531,11 +505,8 @@ def rnn_relu_cell(
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
     match.
 
-    >>> import tensorlike as tl
     >>> tl.rnn_relu_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[2.]])
-
-    Same as PyTorch's function of that name.
     """
     return _run_cell("rnn_relu", input, [_need_tensor("rnn_relu_cell", "hx", 2, hx)], w_ih, w_hh, b_ih, b_hh)[0]
 
@@ -549,11 +520,8 @@ def gru_cell(
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
     match.
 
-    >>> import tensorlike as tl
     >>> tl.gru_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(3, 2), tl.ones(3, 1))
     tensor([[0.1149]])
-
-    Same as PyTorch's function of that name.
     """
     return _run_cell("gru", input, [_need_tensor("gru_cell", "hx", 2, hx)], w_ih, w_hh, b_ih, b_hh)[0]
 
@@ -568,11 +536,8 @@ def lstm_cell(
     `input` has the shape (batch, features), `hx` are the two states of the shape (batch, hidden). Raises RuntimeError
     for numbers, shapes or dtypes that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.lstm_cell(tl.ones(1, 2), (tl.zeros(1, 1), tl.zeros(1, 1)), tl.ones(4, 2), tl.ones(4, 1))
     (tensor([[0.6083]]), tensor([[0.8491]]))
-
-    Same as PyTorch's function of that name.
     """
     states = _need_tensors("lstm_cell", "hx", 2, hx)
     if len(states) != 2:

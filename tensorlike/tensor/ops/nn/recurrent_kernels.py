@@ -22,8 +22,6 @@ from tensorlike.tensor.dtypes import default_float
 
 from .common import widened
 
-__all__ = ["CELL", "FORWARD", "GATES", "Weights", "backward"]
-
 #: The number of gates of each kind of network: its weights have that many rows for each element of the state.
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 

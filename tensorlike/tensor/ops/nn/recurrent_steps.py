@@ -10,8 +10,6 @@ from tensorlike.tensor.ops.shape.joining import cat
 
 from .recurrent_kernels import Weights
 
-__all__ = ["cell_by_operations", "layer_by_operations"]
-
 
 def _step(kind: str, w: Weights, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the states after a step from those before it and `projected`, the projection of the input."""

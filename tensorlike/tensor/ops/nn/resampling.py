@@ -18,8 +18,6 @@ from .adaptive_pooling import _average
 from .common import array_of, functional, need_float, other_name
 from .separable import along_dims
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle"]
-
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
 # The slope of the cubic kernel at distance 1.
 _CUBIC = -0.75
@@ -155,13 +153,10 @@ def interpolate(
     first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") downsampling averages. Raises
     ValueError or NotImplementedError for arguments that do not match.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), scale_factor=2)
     tensor([[[0., 0., 1., 1.]]])
     >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), size=3, mode="linear", align_corners=True)
     tensor([[[0.0000, 0.5000, 1.0000]]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("interpolate", "input", 1, input)
     plain = mode in ("nearest", "nearest-exact", "area")
@@ -215,11 +210,8 @@ def upsample(
 
     Types receive `interpolate`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.upsample(tl.tensor([[[0.0, 1.0]]]), 3)
     tensor([[[0., 0., 1.]]])
-
-    Same as PyTorch's function of that name.
     """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -230,11 +222,8 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
     Types receive `interpolate`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.upsample_nearest(tl.tensor([[[0.0, 1.0]]]), 3)
     tensor([[[0., 0., 1.]]])
-
-    Same as PyTorch's function of that name.
     """
     return interpolate(input, size, scale_factor, mode="nearest")
 
@@ -245,11 +234,8 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
     Types receive `interpolate`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.upsample_bilinear(tl.tensor([[[[0.0, 1.0]]]]), (1, 3))
     tensor([[[[0.0000, 0.5000, 1.0000]]]])
-
-    Same as PyTorch's function of that name.
     """
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -306,12 +292,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     The shape (*, C * r * r, H, W) becomes (*, C, H * r, W * r). Raises RuntimeError if the sizes do not divide.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.pixel_shuffle(tl.arange(4.0).reshape(4, 1, 1), 2)
     tensor([[[0., 1.],
              [2., 3.]]])
-
-    Same as PyTorch's function of that name.
     """
     return _shuffled(input, upscale_factor)
 
@@ -322,11 +305,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     The shape (*, C, H * r, W * r) becomes (*, C * r * r, H, W). Raises RuntimeError if the sizes do not divide.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.pixel_unshuffle(tl.arange(4.0).reshape(1, 2, 2), 2).shape
     tensorlike.Size([4, 1, 1])
-
-    Same as PyTorch's function of that name.
     """
     return _unshuffled(input, downscale_factor)
 
@@ -335,11 +315,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
-    >>> import tensorlike as tl
     >>> tl.pixel_shuffle(tl.ones(4, 1, 1), 2).shape
     tensorlike.Size([1, 2, 2])
-
-    Same as PyTorch's function of that name.
     """
     return _shuffled(input, upscale_factor)
 
@@ -348,11 +325,8 @@ def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 
-    >>> import tensorlike as tl
     >>> tl.pixel_unshuffle(tl.ones(1, 2, 2), 2).shape
     tensorlike.Size([4, 1, 1])
-
-    Same as PyTorch's function of that name.
     """
     return _unshuffled(input, downscale_factor)
 
@@ -363,11 +337,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
     Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
-
-    Same as PyTorch's function of that name.
     """
     return _channels_shuffled(input, groups)
 
@@ -376,11 +347,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Return `channel_shuffle(input, groups)`.
 
-    >>> import tensorlike as tl
     >>> tl.nn.functional.native_channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
-
-    Same as PyTorch's function of that name.
     """
     return _channels_shuffled(input, groups)
 

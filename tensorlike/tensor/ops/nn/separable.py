@@ -11,8 +11,6 @@ from tensorlike.tensor.types import Tensor
 
 from .common import narrowed, widened
 
-__all__ = ["along_dims", "apply_along_dims"]
-
 Matrices = tuple[Any, ...]
 
 

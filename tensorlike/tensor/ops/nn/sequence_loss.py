@@ -16,8 +16,6 @@ from tensorlike.tensor.types import Tensor
 from .common import array_of, functional, reduction_of
 from .toplevel_losses import reduction_named
 
-__all__ = ["ctc_loss"]
-
 # Note [States of an alignment]
 # The labels of a target with blanks around them are 2 * length + 1 states. A path stays in a state or goes to the next,
 # or past a blank between different labels. `alpha[t, n, s]` is the logarithm of the probability of all beginnings of
@@ -246,12 +244,9 @@ def _functional_ctc_loss(
     of targets too long for the input, are 0. The gradient is that of log-probabilities that `log_softmax` returned.
     Raises RuntimeError for sizes that do not match, ValueError for an unknown reduction.
 
-    >>> import tensorlike as tl
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
     >>> tl.nn.functional.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,), reduction="sum")
     tensor(1.6864)
-
-    Same as PyTorch's function of that name.
     """
     return _loss(
         log_probs, targets, input_lengths, target_lengths, blank, reduction_of(None, None, reduction), zero_infinity
@@ -267,12 +262,9 @@ def ctc_loss(
 
     `nn.functional.ctc_loss` with a number for the reduction: 0 (none), 1 (mean) or 2 (sum).
 
-    >>> import tensorlike as tl
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
     >>> tl.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,))
     tensor([1.6864])
-
-    Same as PyTorch's function of that name.
     """
     name = reduction_named("ctc_loss", 6, reduction)
     return _loss(

@@ -20,8 +20,6 @@ from . import (
 )
 from .common import written_out
 
-__all__ = ["celu", "rrelu", "selu", "threshold"]
-
 
 def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any:
     """Publish `function` in `tensorlike`, as a function of its own; return that."""
@@ -49,11 +47,8 @@ for _function in (
 def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
-    >>> import tensorlike as tl
     >>> tl.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
     tensor([20.,  2.,  3.])
-
-    Same as PyTorch's function of that name.
     """
     found = undispatched(rectifier.threshold)(input, threshold, value)
     return written_out("threshold", found, out, input, exact=False)
@@ -63,11 +58,8 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
 def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     """Return the elements of this tensor, zero in place of those from `-lambd` to `lambd`.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([-1.0, 0.3, 2.0]).hardshrink()
     tensor([-1.,  0.,  2.])
-
-    Same as PyTorch's method of that name.
     """
     return undispatched(rectifier.hardshrink)(self, lambd)
 
@@ -76,11 +68,8 @@ def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
 
-    >>> import tensorlike as tl
     >>> tl.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
-
-    Same as PyTorch's function of that name.
     """
     return undispatched(activation.celu)(input, alpha)
 
@@ -89,11 +78,8 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 def selu(input: Tensor) -> Tensor:
     """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
 
-    >>> import tensorlike as tl
     >>> tl.selu(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
-
-    Same as PyTorch's function of that name.
     """
     return undispatched(activation.selu)(input)
 
@@ -102,11 +88,8 @@ def selu(input: Tensor) -> Tensor:
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
 
-    >>> import tensorlike as tl
     >>> tl.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
-
-    Same as PyTorch's function of that name.
     """
     return undispatched(activation.rrelu)(input, lower, upper, training)
 

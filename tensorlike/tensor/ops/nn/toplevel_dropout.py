@@ -13,8 +13,6 @@ from tensorlike.tensor.types import Tensor
 from . import dropout as functions
 from .common import array_of
 
-__all__: list[str] = []
-
 
 def _check(p: float) -> None:
     if not 0.0 <= p <= 1.0:
@@ -39,11 +37,8 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
     Returns `input` itself unless `train`. Raises RuntimeError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> sorted(set(tl.dropout(tl.ones(100), 0.5, True).tolist()))
     [0.0, 2.0]
-
-    Same as PyTorch's function of that name.
     """
     return functions.dropped(input, p, train, False, _elements("dropout", input, p))
 
@@ -52,11 +47,8 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `dropout(input, p, train)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.dropout_(tl.ones(2), 1.0, True)
     tensor([0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     return functions.dropped(input, p, train, True, _elements("dropout_", input, p))
 
@@ -68,11 +60,8 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
     dimensions, and unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.feature_dropout(tl.ones(1, 3), 0.5, False)
     tensor([[1., 1., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
 
@@ -81,11 +70,8 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `feature_dropout(input, p, train)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.feature_dropout_(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
-
-    Same as PyTorch's function of that name.
     """
     return functions.dropped(input, p, train, True, _channels("feature_dropout_", input, p))
 
@@ -97,11 +83,8 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `train`. Raises
     RuntimeError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.alpha_dropout(tl.ones(3), 0.5, False)
     tensor([1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
 
@@ -110,11 +93,8 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `alpha_dropout(input, p, train)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.alpha_dropout_(tl.ones(3), 1.0, True)
     tensor([0., 0., 0.])
-
-    Same as PyTorch's function of that name.
     """
     return functions.alpha_dropped(input, p, train, True, _elements("alpha_dropout_", input, p))
 
@@ -126,11 +106,8 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
     dimensions, and unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.feature_alpha_dropout(tl.ones(1, 3), 0.5, False)
     tensor([[1., 1., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return functions.alpha_dropped(input, p, train, False, _channels("feature_alpha_dropout", input, p))
 
@@ -139,11 +116,8 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.feature_alpha_dropout_(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
-
-    Same as PyTorch's function of that name.
     """
     return functions.alpha_dropped(input, p, train, True, _channels("feature_alpha_dropout_", input, p))
 
@@ -154,11 +128,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
 
     `train=None` stands for True. Raises RuntimeError unless `p` is from 0 to 1.
 
-    >>> import tensorlike as tl
     >>> tl.native_dropout(tl.ones(2), 1.0, True)
     (tensor([0., 0.]), tensor([False, False]))
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("native_dropout", "input", 1, input)
     p = float(p)

@@ -15,8 +15,6 @@ from tensorlike.tensor.views import check_inplace
 from . import embedding as functions
 from .common import array_of
 
-__all__ = ["embedding", "embedding_bag", "embedding_renorm_"]
-
 _MODES = ("sum", "mean", "max")
 
 
@@ -34,12 +32,9 @@ def embedding(
     `nn.functional.embedding` with the table first; a `padding_idx` out of range names no row. Raises IndexError for an
     index out of range, RuntimeError unless `weight` is a matrix.
 
-    >>> import tensorlike as tl
     >>> tl.embedding(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), tl.tensor([1, 0]))
     tensor([[3., 4.],
             [1., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     table = array_of("embedding", "weight", 1, weight)
     functions.check_indices("embedding", array_of("embedding", "indices", 2, indices))
@@ -55,12 +50,9 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     Raises RuntimeError unless the table is a matrix of floating-point numbers and the indices are integers, IndexError
     for one out of range.
 
-    >>> import tensorlike as tl
     >>> tl.embedding_renorm_(tl.tensor([[3.0, 4.0], [3.0, 4.0]]), tl.tensor([1]), 1.0, 2.0)
     tensor([[3.0000, 4.0000],
             [0.6000, 0.8000]])
-
-    Same as PyTorch's function of that name.
     """
     table = array_of("embedding_renorm_", "input", 1, input)
     functions.check_indices("embedding_renorm_", array_of("embedding_renorm_", "indices", 2, indices))
@@ -121,14 +113,11 @@ def embedding_bag(
     sizes, for other modes). The first is empty for sums in single precision or less without `padding_idx`. The rest is
     as in `nn.functional.embedding_bag`.
 
-    >>> import tensorlike as tl
     >>> table = tl.tensor([[1.0], [10.0], [100.0]])
     >>> tl.embedding_bag(table, tl.tensor([0, 1, 2]), tl.tensor([0, 2]), mode=2)
     (tensor([[ 10.],
             [100.]]), tensor([0, 0, 1]), tensor([2, 1]), tensor([[1],
             [2]]))
-
-    Same as PyTorch's function of that name.
     """
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
     rows = weight.shape[0]

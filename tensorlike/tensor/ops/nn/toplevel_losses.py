@@ -15,17 +15,6 @@ from . import loss, ranking
 from .common import array_of, broadcast_shape, reduced
 from .distance import pairwise_distance
 
-__all__ = [
-    "binary_cross_entropy_with_logits",
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "kl_div",
-    "margin_ranking_loss",
-    "poisson_nll_loss",
-    "reduction_named",
-    "triplet_margin_loss",
-]
-
 _hinge = undispatched(ranking.hinge_embedding_loss)
 _margin = undispatched(ranking.margin_ranking_loss)
 _cosine = undispatched(ranking.cosine_embedding_loss)
@@ -49,11 +38,8 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
     `reduction` is 0 (none), 1 (the mean over all elements) or 2 (the sum). With `log_target` the target holds
     log-probabilities too. Raises RuntimeError for integers and complex numbers.
 
-    >>> import tensorlike as tl
     >>> tl.kl_div(tl.tensor([0.5, 0.5]).log(), tl.tensor([0.25, 0.75]), 2)
     tensor(0.1308)
-
-    Same as PyTorch's function of that name.
     """
     return reduced(loss.divergences(input, target, log_target), reduction_named("kl_div", 3, reduction))
 
@@ -67,11 +53,8 @@ def binary_cross_entropy_with_logits(
     `weight` multiplies all elements, `pos_weight` the part of the target; `reduction` is 0 (none), 1 (mean) or 2 (sum).
     Raises RuntimeError unless `input` broadcasts to the size of `target`.
 
-    >>> import tensorlike as tl
     >>> tl.binary_cross_entropy_with_logits(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]), reduction=1)
     tensor(0.4100)
-
-    Same as PyTorch's function of that name.
     """
     name = "binary_cross_entropy_with_logits"
     shapes = [array_of(name, argument, at, value).shape for at, (argument, value) in enumerate(
@@ -99,11 +82,8 @@ def poisson_nll_loss(
 
     The arguments are those of `nn.functional.poisson_nll_loss`; `reduction` is 0 (none), 1 (mean) or 2 (sum).
 
-    >>> import tensorlike as tl
     >>> tl.poisson_nll_loss(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]), True, False, 1e-8, 1)
     tensor(0.8591)
-
-    Same as PyTorch's function of that name.
     """
     name = reduction_named("poisson_nll_loss", 6, reduction)
     return _poisson(input, target, log_input, full, None, eps, None, name)
@@ -115,11 +95,8 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
     `reduction` is 0 (none), 1 (mean) or 2 (sum).
 
-    >>> import tensorlike as tl
     >>> tl.hinge_embedding_loss(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]), reduction=2)
     tensor(1.)
-
-    Same as PyTorch's function of that name.
     """
     name = reduction_named("hinge_embedding_loss", 4, reduction)
     return _hinge(input, target, margin, reduction=name)
@@ -133,11 +110,8 @@ def margin_ranking_loss(
 
     `reduction` is 0 (none), 1 (mean) or 2 (sum). Raises RuntimeError when the numbers of dimensions differ.
 
-    >>> import tensorlike as tl
     >>> tl.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]), 0.5)
     tensor([1.5000])
-
-    Same as PyTorch's function of that name.
     """
     name = reduction_named("margin_ranking_loss", 5, reduction)
     return _margin(input1, input2, target, margin, reduction=name)
@@ -151,12 +125,9 @@ def cosine_embedding_loss(
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (); `reduction` is 0 (none), 1 (mean) or 2 (sum).
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([[1.0, 0.0]])
     >>> tl.cosine_embedding_loss(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
     tensor([1.])
-
-    Same as PyTorch's function of that name.
     """
     name = reduction_named("cosine_embedding_loss", 5, reduction)
     return _cosine(input1, input2, target, margin, reduction=name)
@@ -172,12 +143,9 @@ def triplet_margin_loss(
     The arguments are those of `nn.functional.triplet_margin_loss`, but `margin` may have any sign; `reduction` is 0
     (none), 1 (mean) or 2 (sum).
 
-    >>> import tensorlike as tl
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> tl.triplet_margin_loss(a, b, c, reduction=1)
     tensor(0.5000)
-
-    Same as PyTorch's function of that name.
     """
     name = reduction_named("triplet_margin_loss", 8, reduction)
     return ranking.triplets(

@@ -12,17 +12,6 @@ from tensorlike.tensor.types import Tensor
 from . import normalization
 from .common import array_of, check_parameters, need_float, written_out
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "native_batch_norm",
-    "native_group_norm",
-    "native_layer_norm",
-    "norm_except_dim",
-]
-
 
 @composite(guard=False)
 def layer_norm(
@@ -33,11 +22,8 @@ def layer_norm(
 
     `nn.functional.layer_norm`; `cudnn_enable` is accepted and makes no difference.
 
-    >>> import tensorlike as tl
     >>> tl.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
     tensor([-1.2247,  0.0000,  1.2247])
-
-    Same as PyTorch's function of that name.
     """
     return normalization.layer_normalized(input, normalized_shape, weight, bias, eps)[0]
 
@@ -48,11 +34,8 @@ def native_layer_norm(
 ) -> Any:
     """Return `layer_norm` of `input`, the means, and the inverse standard deviations.
 
-    >>> import tensorlike as tl
     >>> tl.native_layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,), None, None, 1e-5)
     (tensor([-1.2247,  0.0000,  1.2247]), tensor([2.]), tensor([1.2247]))
-
-    Same as PyTorch's function of that name.
     """
     output, mean, rstd = normalization.layer_normalized(input, normalized_shape, weight, bias, eps)
     mean, rstd = (found.detach().type_as(output.detach()) for found in (mean, rstd))
@@ -72,11 +55,8 @@ def group_norm(
 
     `nn.functional.group_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
 
-    >>> import tensorlike as tl
     >>> tl.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
-
-    Same as PyTorch's function of that name.
     """
     return normalization.group_normalized(input, num_groups, weight, bias, eps)
 
@@ -90,12 +70,9 @@ def native_group_norm(
     `N`, `C` and `HxW` are the sizes of batch, channels and the rest. Raises RuntimeError unless these are all elements
     of `input` and `group` divides `C`.
 
-    >>> import tensorlike as tl
     >>> output, mean, rstd = tl.native_group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), None, None, 1, 4, 1, 2, 1e-5)
     >>> mean
     tensor([[2., 7.]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("native_group_norm", "input", 1, input)
     if group <= 0 or C % group:
@@ -136,12 +113,9 @@ def batch_norm(
 
     `nn.functional.batch_norm`, also of one value for each channel; `cudnn_enabled` is accepted and makes no difference.
 
-    >>> import tensorlike as tl
     >>> tl.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
     tensor([[-1.0000],
             [ 1.0000]])
-
-    Same as PyTorch's function of that name.
     """
     return normalization.batch_normalized(
         input, running_mean, running_var, weight, bias, training, momentum, eps
@@ -157,11 +131,8 @@ def native_batch_norm(
 
     Raises RuntimeError for an input without elements.
 
-    >>> import tensorlike as tl
     >>> tl.native_batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[1:]
     (tensor([2.]), tensor([1.0000]))
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("native_batch_norm", "input", 1, input)
     if array.size == 0:
@@ -192,11 +163,8 @@ def instance_norm(
 
     `nn.functional.instance_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
 
-    >>> import tensorlike as tl
     >>> tl.instance_norm(tl.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, True)
     tensor([[[-1.0000,  1.0000]]])
-
-    Same as PyTorch's function of that name.
     """
     return normalization.instance_normalized(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
@@ -209,12 +177,9 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
     Raises IndexError for a dimension out of range, RuntimeError for integers.
 
-    >>> import tensorlike as tl
     >>> tl.norm_except_dim(tl.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],
             [10.]])
-
-    Same as PyTorch's function of that name.
     """
     array = array_of("norm_except_dim", "v", 1, v)
     if isinstance(pow, bool) or not isinstance(pow, int):

@@ -9,8 +9,6 @@ from tensorlike.tensor.types import Tensor
 
 from . import adaptive_pooling, pooling
 
-__all__ = ["adaptive_max_pool1d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"]
-
 _adaptive = undispatched(adaptive_pooling.adaptive_max_pool1d)
 
 
@@ -22,11 +20,8 @@ def max_pool1d(
 
     `nn.functional.max_pool1d`, without the indices.
 
-    >>> import tensorlike as tl
     >>> tl.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     return pooling.pooled(
         "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, False
@@ -39,11 +34,8 @@ def max_pool1d_with_indices(
 ) -> Any:
     """Return the maximum of every window along the last dimension, and its index.
 
-    >>> import tensorlike as tl
     >>> tl.max_pool1d_with_indices(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
-
-    Same as PyTorch's function of that name.
     """
     return pooling.pooled(
         "max_pool1d_with_indices", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True
@@ -58,12 +50,9 @@ def max_pool2d(
 
     `nn.functional.max_pool2d`, without the indices.
 
-    >>> import tensorlike as tl
     >>> tl.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
-
-    Same as PyTorch's function of that name.
     """
     return pooling.pooled(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, False
@@ -78,11 +67,8 @@ def max_pool3d(
 
     `nn.functional.max_pool3d`, without the indices.
 
-    >>> import tensorlike as tl
     >>> tl.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
-
-    Same as PyTorch's function of that name.
     """
     return pooling.pooled(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, False
@@ -94,11 +80,8 @@ def max_pool3d(
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """Return the maxima of `output_size` windows along the last dimension, and their indices.
 
-    >>> import tensorlike as tl
     >>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
     (tensor([[5., 5.]]), tensor([[1, 1]]))
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(output_size, (int, tuple, list)):
         raise TypeError(

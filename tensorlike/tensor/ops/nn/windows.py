@@ -10,17 +10,6 @@ from typing import Any
 
 from tensorlike.tensor.dims import first_that_is_no_integer
 
-__all__ = [
-    "accumulate_windows",
-    "crop",
-    "output_size",
-    "padded",
-    "places",
-    "positions",
-    "sizes",
-    "windows",
-]
-
 Sizes = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 

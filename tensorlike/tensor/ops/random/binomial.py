@@ -14,8 +14,6 @@ from tensorlike.tensor.random import no_gradient
 from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["binomial"]
-
 
 @primitive(method=False, random=True)
 def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
@@ -24,7 +22,6 @@ def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None =
     Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;
     NaN gives NaN. Raises ValueError for integer counts and RuntimeError for different dtypes. The gradient is zero.
 
-    >>> import tensorlike as tl
     >>> tl.binomial(tl.tensor([10.0, 5.0]), tl.tensor([1.0, 0.0]))
     tensor([10.,  0.])
 

@@ -26,8 +26,6 @@ from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace
 
-__all__ = ["bernoulli_"]
-
 
 def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any], *parameters: Any) -> Any:
     """Draw an array like `array` by `sample`."""
@@ -62,7 +60,6 @@ def uniform_kernel(
     Raises RuntimeError for a range that is empty, too wide for the dtype or not finite, NotImplementedError for an
     integer or boolean tensor.
 
-    >>> import tensorlike as tl
     >>> tl.empty(2).uniform_(3, 3)
     tensor([3., 3.])
 
@@ -95,7 +92,6 @@ def normal_kernel(
 
     Raises RuntimeError for a negative `std`, NotImplementedError for an integer or boolean tensor.
 
-    >>> import tensorlike as tl
     >>> tl.empty(2).normal_(3, 0)
     tensor([3., 3.])
 
@@ -117,7 +113,6 @@ def random_kernel(
     floating-point dtype, up to where every integer is exact.
     Raises RuntimeError for a range that is empty or not within the dtype, NotImplementedError for a complex tensor.
 
-    >>> import tensorlike as tl
     >>> tl.empty(2).random_(3, 4)
     tensor([3., 3.])
 
@@ -142,7 +137,6 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     `p` is a number or a tensor of probabilities that broadcasts to this tensor. Raises RuntimeError for a probability
     outside [0, 1], NotImplementedError for a complex tensor.
 
-    >>> import tensorlike as tl
     >>> tl.empty(2).bernoulli_(tl.tensor([0.0, 1.0]))
     tensor([0., 1.])
 
@@ -181,7 +175,6 @@ def exponential_kernel(
 
     Raises RuntimeError for a rate that is not positive and for a tensor that is not floating-point.
 
-    >>> import tensorlike as tl
     >>> bool((tl.empty(5).exponential_(2.0) >= 0).all())
     True
 
@@ -200,7 +193,6 @@ def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | 
 
     Raises RuntimeError for a probability outside (0, 1), NotImplementedError for a boolean or complex tensor.
 
-    >>> import tensorlike as tl
     >>> bool((tl.empty(5).geometric_(0.5) >= 1).all())
     True
 
@@ -225,7 +217,6 @@ def cauchy_kernel(
 
     Raises RuntimeError for a `sigma` that is not positive and for a tensor that is not floating-point.
 
-    >>> import tensorlike as tl
     >>> tl.empty(2, 3).cauchy_(median=1, sigma=2).shape
     tensorlike.Size([2, 3])
 
@@ -246,7 +237,6 @@ def log_normal_kernel(
 
     Raises RuntimeError for a `std` that is not positive, NotImplementedError for a tensor that is not floating-point.
 
-    >>> import tensorlike as tl
     >>> bool((tl.empty(5).log_normal_() > 0).all())
     True
 

@@ -13,21 +13,6 @@ from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
 
-__all__ = [
-    "comparable",
-    "converted",
-    "count_of",
-    "expanded",
-    "is_half",
-    "nonempty",
-    "one_axis",
-    "raw_expanded",
-    "reduced_axes",
-    "restored",
-    "unsupported",
-    "whole",
-]
-
 
 def is_half(dtype: Any) -> bool:
     """Return whether a dtype is summed in float32: float16, or bfloat16, which NumPy knows as a type of kind V."""

@@ -10,8 +10,6 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["corrcoef", "cov"]
-
 
 def _check_weights(argument: str, weights: Any, count: int, kinds: str, what: str) -> None:
     if weights is None:
@@ -45,12 +43,9 @@ def cov(
     made; `aweights` are its weight. Raises RuntimeError for more than two dimensions, booleans, and weights of another
     size.
 
-    >>> import tensorlike as tl
     >>> tl.cov(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
-
-    Same as PyTorch's function of that name.
     """
     if input.dim() > 2:
         raise RuntimeError(
@@ -92,12 +87,9 @@ def corrcoef(input: Tensor) -> Tensor:
 
     Raises RuntimeError for more than two dimensions and for booleans.
 
-    >>> import tensorlike as tl
     >>> tl.corrcoef(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
-
-    Same as PyTorch's function of that name.
     """
     if input.dim() > 2:
         raise RuntimeError(

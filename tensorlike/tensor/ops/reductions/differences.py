@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Number, Tensor
 from ..shape.joining import cat
 from .common import one_axis, whole
 
-__all__ = ["diff", "gradient"]
-
 
 def _dims(input: Any, dim: Any) -> list[int]:
     ndim = input.dim()
@@ -139,11 +137,8 @@ def gradient(
     between values, one for all dimensions or one for each, or a tensor of coordinates for each. Raises RuntimeError for
     uint8 and bool, and for dimensions with fewer than `edge_order + 1` elements.
 
-    >>> import tensorlike as tl
     >>> tl.gradient(tl.tensor([1.0, 2.0, 4.0, 8.0]))
     (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("gradient", "input", 1, input)
@@ -178,11 +173,8 @@ def diff(
 
     `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
 
-    >>> import tensorlike as tl
     >>> tl.diff(tl.tensor([1, 4, 9, 16]))
     tensor([3, 5, 7])
-
-    Same as PyTorch's function of that name.
     """
     n = whole(n, "diff", "n")
     if not input.ndim:

@@ -13,8 +13,6 @@ from tensorlike.tensor.types import Tensor
 from ..shared import not_implemented
 from .common import nonempty, reduced_axes
 
-__all__ = ["hash_tensor"]
-
 
 @primitive(out=True, differentiable=False)
 def hash_tensor(
@@ -25,11 +23,8 @@ def hash_tensor(
     Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
     and where there is nothing to reduce, NotImplementedError for complex numbers and uint16 to uint64.
 
-    >>> import tensorlike as tl
     >>> tl.hash_tensor(tl.tensor([1, 2, 7]))
     tensor(4, dtype=tensorlike.uint64)
-
-    Same as PyTorch's function of that name.
     """
     if mode != 0:
         raise RuntimeError(f"hash_tensor(): Unknown hash_tensor mode: {mode}; use mode=0")

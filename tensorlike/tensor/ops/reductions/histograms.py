@@ -20,7 +20,6 @@ from .common import is_half, unsupported, whole
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["bincount", "histc", "histogram", "histogramdd"]
 
 _FLOATS = ("float32", "float64")
 _INT64 = np.dtype(np.int64)
@@ -162,11 +161,8 @@ def histogram(
     and the widths. Raises RuntimeError for a range that is not finite, NotImplementedError for dtypes other than
     float32 and float64. There is no derivative.
 
-    >>> import tensorlike as tl
     >>> tl.histogram(tl.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
     tensor([0., 2., 1., 0.])
-
-    Same as PyTorch's function of that name.
     """
     points: Any = input.reshape(-1, 1)
     given: Any = bins
@@ -240,12 +236,9 @@ def histogramdd(
     `input` without the last dimension. The result has one dimension for each coordinate. Raises RuntimeError for fewer
     than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.histogramdd(tl.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
             [1., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(input, TensorBase):
         wrong_type("histogramdd", "input", 1, input)
@@ -288,11 +281,8 @@ def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: i
     Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
     `input` is one-dimensional and not negative.
 
-    >>> import tensorlike as tl
     >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
     tensor([1, 2, 0, 0, 1])
-
-    Same as PyTorch's function of that name.
     """
     minlength = whole(minlength, "bincount", "minlength")
     if input.dtype.kind not in "iu":
@@ -325,11 +315,8 @@ def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number 
     With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
     of the input, which must be floating-point.
 
-    >>> import tensorlike as tl
     >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
-
-    Same as PyTorch's function of that name.
     """
     bins = whole(bins, "histc", "bins")
     if input.dtype.kind in "biuc":

@@ -11,8 +11,6 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["cumulative_trapezoid", "trapezoid"]
-
 
 def _areas(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     """Return the areas between neighbours along a dimension, and that dimension."""
@@ -54,11 +52,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
     of points than values.
 
-    >>> import tensorlike as tl
     >>> tl.trapezoid(tl.tensor([1.0, 2.0, 4.0])), tl.trapezoid(tl.tensor([1.0, 2.0]), tl.tensor([0.0, 4.0]))
     (tensor(4.5000), tensor(6.))
-
-    Same as PyTorch's function of that name.
     """
     areas, where = _areas("trapezoid", y, x, dx, dim)
     return areas.sum(where)
@@ -70,11 +65,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
 
     Raises RuntimeError for booleans and for another number of points than values.
 
-    >>> import tensorlike as tl
     >>> tl.cumulative_trapezoid(tl.tensor([1.0, 2.0, 4.0]))
     tensor([1.5000, 4.5000])
-
-    Same as PyTorch's function of that name.
     """
     areas, where = _areas("cumulative_trapezoid", y, x, dx, dim)
     return areas.cumsum(where)

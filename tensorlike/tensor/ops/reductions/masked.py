@@ -28,8 +28,6 @@ from .softmax import logsumexp as _logsumexp
 from .softmax import softmax as _softmax
 from .statistics import nanmedian as _nanmedian
 
-__all__: list[str] = []
-
 _MASKED = "tensorlike.masked"
 
 
@@ -103,11 +101,8 @@ def sum(
     `mask` broadcasts to `input`. Integers are summed in int64, and where nothing is left the sum is 0. Raises
     IndexError for a mask of more dimensions. Composes `sum` of the input with zeros in it.
 
-    >>> import tensorlike as tl
     >>> tl.masked.sum(tl.tensor([1.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(5.)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("sum", input, mask)
     return _sum(input, _all_dims("sum", input, dim), keepdim, dtype, mask)
@@ -123,11 +118,8 @@ def prod(
     `mask` broadcasts to `input`. Integers are multiplied in int64, and where nothing is left the product is 1. Raises
     IndexError for a mask of more dimensions. Composes `prod` of the input with ones in it.
 
-    >>> import tensorlike as tl
     >>> tl.masked.prod(tl.tensor([3.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(12.)
-
-    Same as PyTorch's function of that name.
     """
     found = _kept(input, _mask_of("prod", input, mask), 1)
     axes = _all_dims("prod", input, dim)
@@ -149,11 +141,8 @@ def amax(
     `mask` broadcasts to `input`; where nothing is left the result is the least number of the dtype. Raises
     NotImplementedError for booleans and TypeError for complex numbers. Composes `amax`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.amax(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(4.)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("amax", input, mask)
     axes = _all_dims("amax", input, dim)
@@ -170,11 +159,8 @@ def amin(
     `mask` broadcasts to `input`; where nothing is left the result is the greatest number of the dtype. Raises
     NotImplementedError for booleans and TypeError for complex numbers. Composes `amin`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.amin(tl.tensor([3.0, 1.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("amin", input, mask)
     axes = _all_dims("amin", input, dim)
@@ -191,11 +177,8 @@ def argmax(
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
     booleans and TypeError for complex numbers. Composes `argmax`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.argmax(tl.tensor([3, 7, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
     tensor(2)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("argmax", input, mask)
     return _to(_kept(input, mask, lambda: _lowest("argmax", input)).argmax(dim, bool(keepdim)), dtype, input)
@@ -211,11 +194,8 @@ def argmin(
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
     booleans and TypeError for complex numbers. Composes `argmin`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.argmin(tl.tensor([3, 1, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
     tensor(0)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("argmin", input, mask)
     return _to(_kept(input, mask, lambda: _highest("argmin", input)).argmin(dim, bool(keepdim)), dtype, input)
@@ -231,11 +211,8 @@ def logsumexp(
     `mask` broadcasts to `input`; where nothing is left the result is -inf. It has the dtype of `input`, or `dtype`.
     Raises NotImplementedError for booleans. Composes `logsumexp`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.logsumexp(tl.tensor([0.0, 7.0, 0.0]), mask=tl.tensor([True, False, True]))
     tensor(0.6931)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("logsumexp", input, mask)
     lowest = -float("inf") if input._tl_data.dtype.kind == "c" else lambda: _lowest("logsumexp", input)
@@ -280,11 +257,8 @@ def mean(
     `mask` broadcasts to `input`; where nothing is left the mean is NaN. Raises ValueError for integers without a
     `dtype`. Composes `masked.sum` and a quotient.
 
-    >>> import tensorlike as tl
     >>> tl.masked.mean(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.5000)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("mean", input, mask)
     _mean_dtype(input, dtype)
@@ -324,11 +298,8 @@ def var(
     `mask` broadcasts to `input`. Divided by their number less `correction`, which is 1 unless given, or 0 with
     `unbiased=False`. Raises AssertionError when both are given.
 
-    >>> import tensorlike as tl
     >>> tl.masked.var(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]))
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     return _deviations("var", input, dim, unbiased, correction, keepdim, dtype, mask)
 
@@ -343,11 +314,8 @@ def std(
 
     `mask` broadcasts to `input`. It is the root of `masked.var`, with the same parameters.
 
-    >>> import tensorlike as tl
     >>> tl.masked.std(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]), unbiased=False)
     tensor(1.)
-
-    Same as PyTorch's function of that name.
     """
     return _deviations("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
@@ -369,11 +337,8 @@ def norm(
     `mask` broadcasts to `input`. Raises RuntimeError for integers. Composes the vector norm of the input with zeros in
     it, or infinities for the order -inf.
 
-    >>> import tensorlike as tl
     >>> tl.masked.norm(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(5.)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("norm", input, mask)
     return _norm(input, ord, _all_dims("norm", input, dim), keepdim, dtype, mask)
@@ -388,11 +353,8 @@ def median(
     `mask` broadcasts to `input`. NaN is left out too, and where nothing is left the median is NaN; raises ValueError
     where that is so for integers. `dtype` is for these; floating-point numbers keep theirs. Composes `nanmedian`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.median(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.)
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("median", input, mask)
     kind = input._tl_data.dtype.kind
@@ -424,11 +386,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor 
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumsum`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.cumsum(tl.tensor([1.0, 2.0, 4.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([1., 1., 5.])
-
-    Same as PyTorch's function of that name.
     """
     return _scanned("cumsum", input, dim, dtype, mask, 0)
 
@@ -439,11 +398,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumprod`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.cumprod(tl.tensor([3.0, 2.0, 4.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
-
-    Same as PyTorch's function of that name.
     """
     return _scanned("cumprod", input, dim, dtype, mask, 1)
 
@@ -454,11 +410,8 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("softmax", input, mask)
     return _softmax(_kept(input, mask, lambda: _lowest("softmax", input)), dim, dtype)
@@ -470,11 +423,8 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Te
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `log_softmax`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.log_softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("log_softmax", input, mask)
     return _log_softmax(_kept(input, mask, lambda: _lowest("log_softmax", input)), dim, dtype)
@@ -486,11 +436,8 @@ def softmin(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
 
-    >>> import tensorlike as tl
     >>> tl.masked.softmin(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("softmin", input, mask)
     return _softmax(-_kept(input, mask, lambda: _highest("softmin", input)), dim, dtype)
@@ -504,11 +451,8 @@ def normalize(
 
     `mask` broadcasts to `input`, and where it is False the result is 0. Raises RuntimeError for integers.
 
-    >>> import tensorlike as tl
     >>> tl.masked.normalize(tl.tensor([3.0, 7.0, 4.0]), 2.0, 0, mask=tl.tensor([True, False, True]))
     tensor([0.6000, 0.0000, 0.8000])
-
-    Same as PyTorch's function of that name.
     """
     mask = _mask_of("normalize", input, mask)
     where = one_dim(dim, input.dim())
@@ -526,12 +470,9 @@ def logaddexp(
     The masks broadcast to their tensors, and these to each other. The result has the dtype of `input`, or `dtype`.
     Composes `logaddexp`.
 
-    >>> import tensorlike as tl
     >>> x = tl.tensor([0.0, 1.0])
     >>> tl.masked.logaddexp(x, x, other_mask=tl.tensor([True, False]))
     tensor([0.6931, 1.0000])
-
-    Same as PyTorch's function of that name.
     """
     one = _mask_of("logaddexp", input, input_mask)
     two = _mask_of("logaddexp", other, other_mask)

@@ -18,7 +18,6 @@ from .common import nonempty, one_axis, reduced_axes, restored, unsupported
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 
 _INT64 = np.dtype(np.int64)
 
@@ -69,11 +68,8 @@ def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
     dimension.
 
-    >>> import tensorlike as tl
     >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([4., 3.])
-
-    Same as PyTorch's function of that name.
     """
     return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)
 
@@ -85,11 +81,8 @@ def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
     dimension.
 
-    >>> import tensorlike as tl
     >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([1., 2.])
-
-    Same as PyTorch's function of that name.
     """
     return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)
 
@@ -105,13 +98,10 @@ def aminmax(xp: Any, input: Tensor, *, dim: int | None = None, keepdim: bool = F
     Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
     tensor or dimension.
 
-    >>> import tensorlike as tl
     >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
     tensorlike.return_types.aminmax(
     min=tensor(1.),
     max=tensor(3.))
-
-    Same as PyTorch's function of that name.
     """
     if dim is None:
         if not input.size:
@@ -256,13 +246,10 @@ def max(
     NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
     share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
-    >>> import tensorlike as tl
     >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
     tensor(3.)
     >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
     tensor(1)
-
-    Same as PyTorch's function of that name.
     """
     return _overloaded("max", input, dim, keepdim, other, out)
 
@@ -290,13 +277,10 @@ def min(
     NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
     share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
-    >>> import tensorlike as tl
     >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
     tensor(1.)
     >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
     tensor(1)
-
-    Same as PyTorch's function of that name.
     """
     return _overloaded("min", input, dim, keepdim, other, out)
 
@@ -315,11 +299,8 @@ def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False
     NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
     tensors.
 
-    >>> import tensorlike as tl
     >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([1, 0])
-
-    Same as PyTorch's function of that name.
     """
     return _argument(xp, "argmax", input, dim, keepdim)
 
@@ -331,10 +312,7 @@ def argmin(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False
     NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
     tensors.
 
-    >>> import tensorlike as tl
     >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([0, 1])
-
-    Same as PyTorch's function of that name.
     """
     return _argument(xp, "argmin", input, dim, keepdim)

@@ -27,8 +27,6 @@ from tensorlike.tensor.types import Number, Tensor
 from .common import converted, is_half, reduced_axes, restored
 from .minmax import ties
 
-__all__ = ["dist", "norm", "renorm", "vector_norm"]
-
 _FLOAT32 = np.dtype(np.float32)
 
 # --------------------------------------------------------------------------------------------------------- norms
@@ -155,11 +153,8 @@ def norm(
     "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
     RuntimeError for integers and for other strings. Composes the vector norm, and `linalg.svdvals` for "nuc".
 
-    >>> import tensorlike as tl
     >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
-
-    Same as PyTorch's function of that name.
     """
     if p == "nuc":
         result = _nuclear(input if dtype is None else input.to(dtype), dim, keepdim)
@@ -190,11 +185,8 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
 
     Raises RuntimeError unless the difference is floating-point or complex.
 
-    >>> import tensorlike as tl
     >>> tl.dist(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 6.0]))
     tensor(5.)
-
-    Same as PyTorch's function of that name.
     """
     difference = input - other
     if difference._tl_data.dtype.kind not in "fcV":
@@ -229,12 +221,9 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
 
     Raises RuntimeError for fewer than two dimensions, integers, `p` not positive and `maxnorm` negative.
 
-    >>> import tensorlike as tl
     >>> tl.renorm(tl.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
-
-    Same as PyTorch's function of that name.
     """
     found = _renormed(input, p, dim, maxnorm)
     return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
@@ -244,12 +233,9 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
 def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm_(2, 0, 1)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
-
-    Same as PyTorch's method of that name.
     """
     # Values saved for backward must not be overwritten.
     original = self.clone() if self._tl_tracked and grad_enabled() else self
@@ -260,11 +246,8 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
 def _renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
-
-    Same as PyTorch's method of that name.
     """
     return renorm(self, p, dim, maxnorm)

@@ -17,8 +17,6 @@ import numpy as np
 
 from tensorlike.tensor.threads import in_parts
 
-__all__ = ["column_sums", "row_sums", "rows_of_last", "softmax_rows", "softmax_rows_grad", "summed"]
-
 #: The longest sum done here; longer ones are left to NumPy, which adds pairwise.
 _LONGEST = 4096
 _ONES = {char: np.ones(_LONGEST, char) for char in "fd"}

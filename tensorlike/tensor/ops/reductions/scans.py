@@ -18,8 +18,6 @@ from tensorlike.tensor.types import Tensor
 from ..indexing.selection import place_along
 from .common import converted, is_half, one_axis, unsupported
 
-__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
-
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
 
@@ -48,11 +46,8 @@ def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> T
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-    >>> import tensorlike as tl
     >>> tl.cumsum(tl.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
-
-    Same as PyTorch's function of that name.
     """
     return _scanned(xp, "cumsum", input, dim, dtype)
 
@@ -78,11 +73,8 @@ def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> 
 
     Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
 
-    >>> import tensorlike as tl
     >>> tl.cumprod(tl.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
-
-    Same as PyTorch's function of that name.
     """
     return _scanned(xp, "cumprod", input, dim, dtype)
 
@@ -150,13 +142,10 @@ def _running(xp: Any, ufunc: Any, function: str, input: Any, dim: Any) -> tuple[
 def cummax(xp: Any, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
-    >>> import tensorlike as tl
     >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
     tensorlike.return_types.cummax(
     values=tensor([1, 3, 3, 3]),
     indices=tensor([0, 1, 1, 3]))
-
-    Same as PyTorch's function of that name.
     """
     return _running(xp, xp.maximum, "cummax", input, dim)
 
@@ -165,13 +154,10 @@ def cummax(xp: Any, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def cummin(xp: Any, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 
-    >>> import tensorlike as tl
     >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
     tensorlike.return_types.cummin(
     values=tensor([3, 1, 1, 1]),
     indices=tensor([0, 1, 1, 3]))
-
-    Same as PyTorch's function of that name.
     """
     return _running(xp, xp.minimum, "cummin", input, dim)
 
@@ -201,11 +187,8 @@ def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
 def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
     """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 
-    >>> import tensorlike as tl
     >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
-
-    Same as PyTorch's function of that name.
     """
     axis = one_axis(dim, input.ndim, "logcumsumexp")
     if input.dtype.kind in "biu":

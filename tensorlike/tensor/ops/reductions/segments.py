@@ -16,8 +16,6 @@ from tensorlike.tensor.types import Number, Tensor
 from ..indexing.scatter_reduce import scatter_reduce
 from ..shared import not_implemented
 
-__all__ = ["segment_reduce"]
-
 _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}
 _OF_SCATTER = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
 
@@ -104,11 +102,8 @@ def segment_reduce(
     otherwise give 0, NaN, -inf, inf and 1. Raises RuntimeError for lengths and offsets that do not fit,
     NotImplementedError for integers.
 
-    >>> import tensorlike as tl
     >>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), "sum", lengths=tl.tensor([2, 1]))
     tensor([3., 3.])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(data, TensorBase):
         wrong_type("segment_reduce", "data", 1, data)

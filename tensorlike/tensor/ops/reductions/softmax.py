@@ -18,8 +18,6 @@ from tensorlike.tensor.types import Tensor
 from .common import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
 
-__all__ = ["log_softmax", "logsumexp", "softmax"]
-
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -29,11 +27,8 @@ def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = 
 
     Integers are converted to the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
     tensor(100.6931)
-
-    Same as PyTorch's function of that name.
     """
     wanted = default_float() if input.dtype.kind in "biu" else input.dtype
     array = converted(xp, input, _FLOAT32 if is_half(wanted) else wanted)
@@ -77,11 +72,8 @@ def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Ten
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     rows = rows_of_last(input) if dtype is None and type(dim) is int and dim in (-1, input.ndim - 1) else None
     if rows is not None:
@@ -122,11 +114,8 @@ def log_softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) ->
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
-
-    Same as PyTorch's function of that name.
     """
     shifted, axis, wanted = _shifted(xp, "log_softmax", input, dim, dtype)
     if shifted.ndim:

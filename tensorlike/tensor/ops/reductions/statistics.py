@@ -34,7 +34,6 @@ from .minmax import evenly
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-__all__ = ["median", "mode", "nanmedian", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
@@ -133,11 +132,8 @@ def var(
     `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
     False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
 
-    >>> import tensorlike as tl
     >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
     tensor(1.2500)
-
-    Same as PyTorch's function of that name.
     """
     variance, _ = _variance(xp, "var", input, dim, unbiased, keepdim, correction)
     return converted(xp, variance, _real_like(input.dtype))
@@ -158,11 +154,8 @@ def std(
 ) -> Tensor:
     """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
 
-    >>> import tensorlike as tl
     >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
     tensor([1.4142, 0.0000])
-
-    Same as PyTorch's function of that name.
     """
     variance, _ = _variance(xp, "std", input, dim, unbiased, keepdim, correction)
     return converted(xp, xp.sqrt(variance, out=variance), _real_like(input.dtype))
@@ -183,11 +176,8 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean over the dimensions `dim`, or over all; see `var`.
 
-    >>> import tensorlike as tl
     >>> tl.var_mean(tl.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
-
-    Same as PyTorch's function of that name.
     """
     variance, mean = _variance(xp, "var_mean", input, dim, unbiased, keepdim, correction)
     return converted(xp, variance, _real_like(input.dtype)), converted(xp, mean, input.dtype)
@@ -214,11 +204,8 @@ def std_mean(
 ) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean over the dimensions `dim`, or over all; see `std`.
 
-    >>> import tensorlike as tl
     >>> tl.std_mean(tl.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
-
-    Same as PyTorch's function of that name.
     """
     variance, mean = _variance(xp, "std_mean", input, dim, unbiased, keepdim, correction)
     deviation = converted(xp, xp.sqrt(variance, out=variance), _real_like(input.dtype))
@@ -352,11 +339,8 @@ def median(
     Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
     The median of an empty tensor is NaN without `dim`, an IndexError with it.
 
-    >>> import tensorlike as tl
     >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     return _overloaded("median", input, dim, keepdim, out)
 
@@ -377,11 +361,8 @@ def nanmedian(
 ) -> Any:
     """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
-    >>> import tensorlike as tl
     >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     return _overloaded("nanmedian", input, dim, keepdim, out)
 
@@ -416,13 +397,10 @@ def mode(xp: Any, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[
     come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
     where PyTorch's order is not defined, they come last.
 
-    >>> import tensorlike as tl
     >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
     tensorlike.return_types.mode(
     values=tensor(1),
     indices=tensor(3))
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "c":
         unsupported("mode", input.dtype)
@@ -543,11 +521,8 @@ def quantile(
     Composes `sort` with picking and interpolating. Raises RuntimeError unless the input is float32 or float64 and `q`
     of the same dtype, between 0 and 1.
 
-    >>> import tensorlike as tl
     >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
-
-    Same as PyTorch's function of that name.
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out, False)
 
@@ -564,10 +539,7 @@ def nanquantile(
 ) -> Tensor:
     """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
 
-    >>> import tensorlike as tl
     >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
     tensor(2.)
-
-    Same as PyTorch's function of that name.
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, True)

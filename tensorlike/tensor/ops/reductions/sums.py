@@ -37,8 +37,6 @@ from .common import (
 )
 from .row_kernels import summed
 
-__all__ = ["all", "any", "count_nonzero", "mean", "nanmean", "nansum", "prod", "sum", "sum_to_size"]
-
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
 _BOOL = np.dtype(bool)
@@ -82,11 +80,8 @@ def sum(
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-    >>> import tensorlike as tl
     >>> tl.sum(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
-
-    Same as PyTorch's function of that name.
     """
     if dtype is None and input.dtype.char in _SUMMED and input.size < _LARGE:
         if dim is None and not keepdim:
@@ -126,11 +121,8 @@ def nansum(
 
     Complex tensors are refused with a RuntimeError.
 
-    >>> import tensorlike as tl
     >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
     tensor(3.)
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.kind == "c":
         raise RuntimeError(
@@ -165,12 +157,9 @@ def mean(
 
     Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
 
-    >>> import tensorlike as tl
     >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
     tensor([[1.5000],
             [3.5000]])
-
-    Same as PyTorch's function of that name.
     """
     if dtype is None and input.dtype.char in _SUMMED and input.size < _LARGE:
         if dim is None and not keepdim:
@@ -215,11 +204,8 @@ def nanmean(
 
     Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
 
-    >>> import tensorlike as tl
     >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
     tensor(1.5000)
-
-    Same as PyTorch's function of that name.
     """
     if input.dtype.numpy_dtype.kind in "biu":
         raise RuntimeError(
@@ -243,11 +229,8 @@ def prod(
 
     Integers and booleans are multiplied in int64; `dtype` converts the input first.
 
-    >>> import tensorlike as tl
     >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
     tensor([ 2, 12])
-
-    Same as PyTorch's function of that name.
     """
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "prod")
     axis: int | tuple[()] | None = None
@@ -313,11 +296,8 @@ def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
-    >>> import tensorlike as tl
     >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
-
-    Same as PyTorch's function of that name.
     """
     return _truth(xp, xp.logical_and, "all", input, dim, keepdim)
 
@@ -328,11 +308,8 @@ def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
-    >>> import tensorlike as tl
     >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
-
-    Same as PyTorch's function of that name.
     """
     return _truth(xp, xp.logical_or, "any", input, dim, keepdim)
 
@@ -341,11 +318,8 @@ def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
 def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
 
-    >>> import tensorlike as tl
     >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
     tensor([2, 1])
-
-    Same as PyTorch's function of that name.
     """
     return xp.add.reduce(input != 0, reduced_axes(dim, input.ndim, "count_nonzero"), _INT64)
 
@@ -391,11 +365,8 @@ def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
 
     Raises RuntimeError unless `size` broadcasts to its shape. A tensor that has that shape already is returned itself.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
-
-    Same as PyTorch's method of that name.
     """
     if keywords:
         shape = spelled("sum_to_size", "size", size, keywords)

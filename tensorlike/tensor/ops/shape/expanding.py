@@ -19,17 +19,6 @@ from tensorlike.tensor.types import Tensor
 from ..indexing.basic import writable
 from .reshaping import reshape, sizes
 
-__all__ = [
-    "broadcast_tensors",
-    "broadcast_to",
-    "cartesian_prod",
-    "combinations",
-    "expand",
-    "meshgrid",
-    "repeat_interleave",
-    "tile",
-]
-
 _reshape = undispatched(reshape)
 
 
@@ -67,12 +56,9 @@ def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
 
     -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not match.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
-
-    Same as PyTorch's method of that name.
     """
     return writable(xp.broadcast_to(input, expanded_shape(input.shape, sizes(size, "expand", "size"))), input)
 
@@ -86,12 +72,9 @@ _expand = undispatched(expand)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor expanded to the shape of `other`.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).expand_as(tl.ones(2, 2))
     tensor([[1, 2],
             [1, 2]])
-
-    Same as PyTorch's method of that name.
     """
     if not isinstance(other, TensorBase):
         raise TypeError(f"expand_as(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
@@ -102,12 +85,9 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of `input` expanded to the shape `size`.
 
-    >>> import tensorlike as tl
     >>> tl.broadcast_to(tl.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
-
-    Same as PyTorch's function of that name.
     """
     return _expand(input, size)
 
@@ -130,13 +110,10 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
     Raises RuntimeError when there is no such shape.
 
-    >>> import tensorlike as tl
     >>> tl.broadcast_tensors(tl.tensor([1, 2]), tl.tensor([[3], [4]]))
     (tensor([[1, 2],
             [1, 2]]), tensor([[3, 3],
             [4, 4]]))
-
-    Same as PyTorch's function of that name.
     """
     found = _all_of(tensors, "broadcast_tensors")
     shape = shared_shape("broadcast_tensors", *(x._tl_data for x in found))
@@ -160,12 +137,9 @@ def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
 
     Raises RuntimeError for fewer numbers than dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
-
-    Same as PyTorch's method of that name.
     """
     counts = sizes(repeats, "repeat", "repeats")
     if len(counts) < input.ndim:
@@ -202,11 +176,8 @@ def _tiled(input: Any, dims: Any) -> Any:
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `dims` copies of `input` side by side along its last dimensions, one along the others.
 
-    >>> import tensorlike as tl
     >>> tl.tile(tl.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
-
-    Same as PyTorch's function of that name.
     """
     return _tiled(input, dims)
 
@@ -215,12 +186,9 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     """Return `dims` copies of this tensor side by side along its last dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[1, 2]]).tile(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
-
-    Same as PyTorch's method of that name.
     """
     if keywords:
         dims = spelled("tile", "dims", dims, keywords)
@@ -237,13 +205,10 @@ def repeat_interleave(
     RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when `output_size`
     is not the size of the result along `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
     tensor([5, 6, 6])
-
-    Same as PyTorch's function of that name.
     """
     from ..indexing.gather import index_select
 
@@ -320,14 +285,11 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     `indexing` is "ij", the default, or "xy", which exchanges the first two dimensions. Raises RuntimeError for tensors
     of more than one dimension, or of different dtypes.
 
-    >>> import tensorlike as tl
     >>> rows, columns = tl.meshgrid(tl.tensor([1, 2]), tl.tensor([3, 4]), indexing="ij")
     >>> rows, columns
     (tensor([[1, 1],
             [2, 2]]), tensor([[3, 4],
             [3, 4]]))
-
-    Same as PyTorch's function of that name.
     """
     found = _all_of(tensors, "meshgrid")
     if not found:
@@ -362,14 +324,11 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every combination of one element of each of the one-dimensional tensors, one in a row.
 
-    >>> import tensorlike as tl
     >>> tl.cartesian_prod(tl.tensor([1, 2]), tl.tensor([3, 4]))
     tensor([[1, 3],
             [1, 4],
             [2, 3],
             [2, 4]])
-
-    Same as PyTorch's function of that name.
     """
     from .joining import stack
 
@@ -387,13 +346,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Return the combinations of `r` elements of a one-dimensional tensor, in order, one in a row.
 
-    >>> import tensorlike as tl
     >>> tl.combinations(tl.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],
             [2, 3]])
-
-    Same as PyTorch's function of that name.
     """
     from ..indexing.getitem import elements
 
@@ -426,11 +382,8 @@ def atleast_1d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 def atleast_1d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least one dimension.
 
-    >>> import tensorlike as tl
     >>> tl.atleast_1d(tl.tensor(1))
     tensor([1])
-
-    Same as PyTorch's function of that name.
     """
     return _at_least(tensors, "atleast_1d", lambda x, shape: x if shape else _reshape(x, (1,)))
 
@@ -443,11 +396,8 @@ def atleast_2d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 def atleast_2d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least two dimensions; new ones come first.
 
-    >>> import tensorlike as tl
     >>> tl.atleast_2d(tl.tensor([1, 2]))
     tensor([[1, 2]])
-
-    Same as PyTorch's function of that name.
     """
     return _at_least(
         tensors,
@@ -465,11 +415,8 @@ def atleast_3d(*tensors: Tensor) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector becomes the second of the
     three.
 
-    >>> import tensorlike as tl
     >>> tl.atleast_3d(tl.tensor([1, 2])).shape
     tensorlike.Size([1, 2, 1])
-
-    Same as PyTorch's function of that name.
     """
 
     def shaped(x: Any, shape: tuple[int, ...]) -> Any:

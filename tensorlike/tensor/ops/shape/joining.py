@@ -18,8 +18,6 @@ from ..indexing.basic import along, part, slice_view
 from .expanding import atleast_1d, atleast_2d, atleast_3d
 from .reshaping import reshape
 
-__all__ = ["block_diag", "cat", "chunk", "column_stack", "dstack", "hstack", "split", "stack", "unbind", "vstack"]
-
 _reshape = undispatched(reshape)
 
 
@@ -38,11 +36,8 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
     no tensors at all.
 
-    >>> import tensorlike as tl
     >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
     tensor([1, 2, 3])
-
-    Same as PyTorch's function of that name.
     """
     if type(dim) is int and len({a.dtype for a in tensors}) == 1:
         try:
@@ -104,12 +99,9 @@ def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
     Raises RuntimeError when the shapes differ, or for no tensors at all.
 
-    >>> import tensorlike as tl
     >>> tl.stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
-
-    Same as PyTorch's function of that name.
     """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -138,11 +130,8 @@ def _arranged(tensors: Any, function: str, at_least: Any) -> list[Any]:
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their second dimension, one-dimensional ones along their first.
 
-    >>> import tensorlike as tl
     >>> tl.hstack([tl.tensor([1]), tl.tensor([2])])
     tensor([1, 2])
-
-    Same as PyTorch's function of that name.
     """
     found = _arranged(tensors, "hstack", atleast_1d)
     return _cat(found, 0 if found[0]._tl_data.ndim == 1 else 1, out=out)
@@ -152,12 +141,9 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their first dimension; one-dimensional ones are rows.
 
-    >>> import tensorlike as tl
     >>> tl.vstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
-
-    Same as PyTorch's function of that name.
     """
     return _cat(_arranged(tensors, "vstack", atleast_2d), 0, out=out)
 
@@ -166,12 +152,9 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their third dimension.
 
-    >>> import tensorlike as tl
     >>> tl.dstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[[1, 3],
              [2, 4]]])
-
-    Same as PyTorch's function of that name.
     """
     return _cat(_arranged(tensors, "dstack", atleast_3d), 2, out=out)
 
@@ -180,12 +163,9 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the tensors joined along their second dimension; one-dimensional ones are columns.
 
-    >>> import tensorlike as tl
     >>> tl.column_stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[1, 3],
             [2, 4]])
-
-    Same as PyTorch's function of that name.
     """
     many("column_stack", "tensors", 1, tensors)
     if not tensors:
@@ -225,12 +205,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
     Raises RuntimeError for tensors of more than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.block_diag(tl.tensor([[1, 2]]), tl.tensor([3]))
     tensor([[1, 2, 0],
             [0, 0, 3]])
-
-    Same as PyTorch's function of that name.
     """
     many("block_diag", "tensors", 1, tensors)
     for position, x in enumerate(tensors):
@@ -323,11 +300,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
 
-    >>> import tensorlike as tl
     >>> tl.split(tl.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-
-    Same as PyTorch's function of that name.
     """
     return _parts(_checked(tensor, "split", "tensor"), split_size_or_sections, dim)
 
@@ -336,11 +310,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
-    >>> import tensorlike as tl
     >>> tl.arange(5).split([1, 4])
     (tensor([0]), tensor([1, 2, 3, 4]))
-
-    Same as PyTorch's method of that name.
     """
     return _parts(self, split_size, dim)
 
@@ -351,11 +322,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
     Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
-    >>> import tensorlike as tl
     >>> tl.split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
-
-    Same as PyTorch's function of that name.
     """
     return _with_sizes(_checked(input, "split_with_sizes"), split_sizes, dim, "split_with_sizes")
 
@@ -364,11 +332,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
-    >>> import tensorlike as tl
     >>> tl.chunk(tl.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
-
-    Same as PyTorch's function of that name.
     """
     shape = _checked(input, "chunk")._tl_data.shape
     if not shape:
@@ -389,11 +354,8 @@ def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
     Raises IndexError for a tensor without dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.unbind(tl.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
-
-    Same as PyTorch's function of that name.
     """
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -449,13 +411,10 @@ def tensor_split(
 
     Raises RuntimeError for fewer than one part.
 
-    >>> import tensorlike as tl
     >>> tl.tensor_split(tl.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     >>> tl.tensor_split(tl.arange(5), (1, 4))
     (tensor([0]), tensor([1, 2, 3]), tensor([4]))
-
-    Same as PyTorch's function of that name.
     """
     given = [v for v in (indices_or_sections, indices, sections) if v is not None]
     if len(given) != 1:
@@ -492,11 +451,8 @@ def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tupl
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
 
-    >>> import tensorlike as tl
     >>> tl.hsplit(tl.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
-
-    Same as PyTorch's function of that name.
     """
     return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._tl_data.ndim == 1 else 1)
 
@@ -505,11 +461,8 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Split `input` along its first dimension: evenly, or at given indices.
 
-    >>> import tensorlike as tl
     >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
-
-    Same as PyTorch's function of that name.
     """
     return _evenly(input, indices_or_sections, "vsplit", 2, 0)
 
@@ -518,10 +471,7 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Split `input` along its third dimension: evenly, or at given indices.
 
-    >>> import tensorlike as tl
     >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
     [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
-
-    Same as PyTorch's function of that name.
     """
     return _evenly(input, indices_or_sections, "dsplit", 3, 2)

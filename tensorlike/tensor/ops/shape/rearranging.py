@@ -21,8 +21,6 @@ from ..indexing.basic import along, part, select_view, slice_view, writable
 from ..memory.views import scatter_strided
 from .reshaping import sizes
 
-__all__ = ["as_strided", "flip", "fliplr", "flipud", "narrow", "roll", "rot90", "select", "unfold"]
-
 
 def _checked(value: Any, function: str) -> Any:
     if not isinstance(value, TensorBase):
@@ -39,11 +37,8 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
     Raises IndexError when the index is out of range.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([[1, 2], [3, 4]]).select(1, 0)
     tensor([1, 3])
-
-    Same as PyTorch's function of that name.
     """
     shape = _checked(input, "select")._tl_data.shape
     if not shape:
@@ -82,11 +77,8 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
     Raises RuntimeError or IndexError when there are not that many.
 
-    >>> import tensorlike as tl
     >>> tl.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
-
-    Same as PyTorch's function of that name.
     """
     return part(slice_view, input, _narrowed(_checked(input, "narrow")._tl_data, dim, start, length))
 
@@ -97,13 +89,10 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
 
     Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).unfold(0, 2, 1)
     tensor([[0, 1],
             [1, 2],
             [2, 3]])
-
-    Same as PyTorch's method of that name.
     """
     where = one_dim(dimension, input.ndim)
     array = input if input.ndim else input.reshape(1)
@@ -167,12 +156,9 @@ def as_strided(
 
     The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).as_strided((2, 2), (1, 2))
     tensor([[0, 2],
             [1, 3]])
-
-    Same as PyTorch's function of that name.
     """
     tensor = _checked(input, "as_strided")
     shape, steps = sizes(size, "as_strided", "size"), sizes(stride, "as_strided", "stride")
@@ -208,11 +194,8 @@ def as_strided_(
 ) -> Tensor:
     """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).as_strided_((2,), (2,))
     tensor([0, 2])
-
-    Same as PyTorch's method of that name.
     """
     from ..memory.inplace import restructure
 
@@ -228,12 +211,9 @@ def as_strided_(
 def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
-    >>> import tensorlike as tl
     >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
     tensor([[2, 1],
             [4, 3]])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
@@ -253,11 +233,8 @@ def fliplr(input: Tensor) -> Tensor:
 
     Raises RuntimeError for fewer than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.fliplr(tl.tensor([[1, 2]]))
     tensor([[2, 1]])
-
-    Same as PyTorch's function of that name.
     """
     ndim = _checked(input, "fliplr")._tl_data.ndim
     if ndim < 2:
@@ -271,11 +248,8 @@ def flipud(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a tensor without dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.flipud(tl.tensor([1, 2]))
     tensor([2, 1])
-
-    Same as PyTorch's function of that name.
     """
     if not _checked(input, "flipud")._tl_data.ndim:
         raise RuntimeError("flipud(): Input must be >= 1-d, got 0-d.")
@@ -305,11 +279,8 @@ def roll(
     Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
     dimensions differ.
 
-    >>> import tensorlike as tl
     >>> tl.roll(tl.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
-
-    Same as PyTorch's function of that name.
     """
     by, where = _pairs(input, shifts, dims)
     if not where:
@@ -331,12 +302,9 @@ def rot90(xp: Any, input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> T
 
     Raises RuntimeError unless `dims` names two different dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.rot90(tl.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
             [1, 3]])
-
-    Same as PyTorch's function of that name.
     """
     if not isinstance(k, (int, np.integer)):
         raise TypeError(f"rot90(): argument 'k' (position 2) must be int, not {type(k).__name__}")

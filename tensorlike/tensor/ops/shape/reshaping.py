@@ -29,8 +29,6 @@ from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import along
 
-__all__ = ["clone", "flatten", "movedim", "permute", "reshape", "squeeze", "t", "transpose", "unflatten", "unsqueeze"]
-
 
 @primitive(own_layout=True, linear_in=("input",))
 def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -38,13 +36,10 @@ def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
 
     The order of the dimensions in memory is kept unless a `memory_format` asks for another.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2)
     >>> y = x.clone()
     >>> y is x, y
     (False, tensor([1., 1.]))
-
-    Same as PyTorch's function of that name.
     """
     return arranged(input, format_name(memory_format, "clone"))
 
@@ -60,12 +55,9 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
     With `memory_format`, contiguous in that format.
 
-    >>> import tensorlike as tl
     >>> x = tl.ones(2, 3)
     >>> x.contiguous() is x, x.t().contiguous().stride()
     (True, (2, 1))
-
-    Same as PyTorch's method of that name.
     """
     wanted = format_name(memory_format, "contiguous")
     if is_arranged(self._tl_data, wanted):
@@ -117,12 +109,9 @@ def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
 
     One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).reshape(2, -1)
     tensor([[0, 1],
             [2, 3]])
-
-    Same as PyTorch's function of that name.
     """
     return input.reshape(inferred(sizes(shape, "reshape", "shape"), input.size))
 
@@ -183,14 +172,11 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
     One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match, or when no view
     of that shape exists; `reshape` makes a copy then.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).view(2, -1)
     tensor([[0, 1],
             [2, 3]])
     >>> tl.ones(1).view(tl.int32)
     tensor([1065353216], dtype=tensorlike.int32)
-
-    Same as PyTorch's method of that name.
     """
     if len(shape) == 1:
         if isinstance(shape[0], Dtype):
@@ -213,12 +199,9 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor in the shape of `other`.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).view_as(tl.ones(2, 2))
     tensor([[0, 1],
             [2, 3]])
-
-    Same as PyTorch's method of that name.
     """
     return _view_as_shape(self, inferred(_tensor(other, "view_as")._tl_data.shape, self._tl_data.size))
 
@@ -227,12 +210,9 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Return the elements of this tensor in the shape of `other`: a view where possible, else a copy.
 
-    >>> import tensorlike as tl
     >>> tl.arange(4).reshape_as(tl.ones(2, 2))
     tensor([[0, 1],
             [2, 3]])
-
-    Same as PyTorch's method of that name.
     """
     return _reshape(self, _tensor(other, "reshape_as")._tl_data.shape)
 
@@ -251,11 +231,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
     Raises RuntimeError when `start_dim` comes after `end_dim`.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3, 4).flatten(1).shape
     tensorlike.Size([2, 12])
-
-    Same as PyTorch's function of that name.
     """
     shape = _tensor(input, "flatten", "input")._tl_data.shape
     first, last = one_dim(start_dim, len(shape)), one_dim(end_dim, len(shape))
@@ -281,11 +258,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
     The method is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 6).unflatten(1, (-1, 2)).shape
     tensorlike.Size([2, 3, 2])
-
-    Same as PyTorch's function of that name.
     """
     shape = _tensor(input, "unflatten", "input")._tl_data.shape
     where = one_dim(dim, len(shape))
@@ -311,11 +285,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _reshape(_tensor(input, "ravel", "input"), (-1,) if input._tl_data.size else (0,))
 
@@ -337,11 +308,8 @@ def permute(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
 
     Raises RuntimeError unless `dims` names every dimension once.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3, 4).permute(2, 0, 1).shape
     tensorlike.Size([4, 2, 3])
-
-    Same as PyTorch's function of that name.
     """
     wanted = sizes(dims, "permute", "dims")
     if len(wanted) != input.ndim:
@@ -364,11 +332,8 @@ _permute = undispatched(permute)
 def transpose(xp: Any, input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).transpose(0, 1).shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's function of that name.
     """
     first, second = one_dim(dim0, input.ndim), one_dim(dim1, input.ndim)
     return input.swapaxes(first, second) if input.ndim else input.reshape(())
@@ -383,11 +348,8 @@ _transpose = undispatched(transpose)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).swapaxes(0, 1).shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's function of that name.
     """
     return _transpose(input, axis0, axis1)
 
@@ -396,11 +358,8 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).swapdims(0, 1).shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's function of that name.
     """
     return _transpose(input, dim0, dim1)
 
@@ -411,11 +370,8 @@ def t(xp: Any, input: Tensor) -> Tensor:
 
     Raises RuntimeError for more than two dimensions.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).t().shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's function of that name.
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -490,11 +446,8 @@ def adjoint(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a tensor of one dimension.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).adjoint().shape
     tensorlike.Size([3, 2])
-
-    Same as PyTorch's function of that name.
     """
     return _conj(_matrices(_tensor(input, "adjoint", "input"), "adjoint()"))
 
@@ -505,11 +458,8 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
 
     Raises RuntimeError when the two differ in length or name a dimension twice.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3, 4).movedim(0, -1).shape
     tensorlike.Size([3, 4, 2])
-
-    Same as PyTorch's function of that name.
     """
     ndim = _tensor(input, "movedim", "input")._tl_data.ndim
     given = [[d] if isinstance(d, int) else list(d) for d in (source, destination)]
@@ -543,11 +493,8 @@ def _squeezed(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 def squeeze(xp: Any, input: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
     (tensorlike.Size([2]), tensorlike.Size([2, 1]))
-
-    Same as PyTorch's function of that name.
     """
     return input.squeeze(_squeezed(input.shape, dim))
 
@@ -559,11 +506,8 @@ derivatives(squeeze, input=lambda grad, input_shape: grad.reshape(input_shape))
 def unsqueeze(xp: Any, input: Tensor, dim: int) -> Tensor:
     """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
     (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
-
-    Same as PyTorch's function of that name.
     """
     return input[along(one_dim(dim, input.ndim + 1), None)]
 

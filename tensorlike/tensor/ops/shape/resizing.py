@@ -15,8 +15,6 @@ from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.types import Indices, Tensor
 
-__all__ = ["broadcast_shapes", "slice_inverse"]
-
 
 @factory(reason="works on shapes; only a mode can intercept it")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
@@ -24,11 +22,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
     Raises RuntimeError for shapes that do not broadcast and ValueError for negative sizes.
 
-    >>> import tensorlike as tl
     >>> tl.broadcast_shapes((2, 1), (3,))
     tensorlike.Size([2, 3])
-
-    Same as PyTorch's function of that name.
     """
     wanted = []
     for shape in shapes:
@@ -66,7 +61,6 @@ def _resized(tensor: Any, shape: tuple[int, ...]) -> Any:
 def resize(self: Tensor, *sizes: int) -> Tensor:
     """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
 
-    >>> import tensorlike as tl
     >>> tl.arange(6).resize(2, 3)
     tensor([[0, 1, 2],
             [3, 4, 5]])
@@ -80,7 +74,6 @@ def resize(self: Tensor, *sizes: int) -> Tensor:
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """Return this tensor in the shape of another with as many elements; raises RuntimeError for another number of them.
 
-    >>> import tensorlike as tl
     >>> tl.arange(2).resize_as(tl.ones(2, 1))
     tensor([[0],
             [1]])
@@ -99,12 +92,9 @@ def slice_inverse(
     `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
     `input` is too small.
 
-    >>> import tensorlike as tl
     >>> x = tl.arange(4)
     >>> x[1:3].slice_inverse(x, 0, 1, 3)
     tensor([0, 1, 2, 3])
-
-    Same as PyTorch's function of that name.
     """
     for position, (argument, value) in enumerate((("input", input), ("src", src))):
         if not isinstance(value, TensorBase):
@@ -119,7 +109,6 @@ def index(self: Tensor, positions: int | Sequence[int], dims: Indices) -> Tensor
     Each is one value or a sequence: raises TypeError when they differ in length, IndexError when a position is out of
     range.
 
-    >>> import tensorlike as tl
     >>> tl.arange(6).reshape(2, 3).index(1, 2)
     tensor([2, 5])
 

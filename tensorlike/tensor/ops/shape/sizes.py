@@ -10,8 +10,6 @@ from tensorlike.tensor.declare import composite, tensor_method
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["is_same_size", "numel"]
-
 
 def _checked(value: Any, function: str, argument: str = "input", position: int = 1) -> Any:
     if not isinstance(value, TensorBase):
@@ -25,11 +23,8 @@ def _checked(value: Any, function: str, argument: str = "input", position: int =
 def numel(input: Tensor) -> int:
     """Return the number of elements.
 
-    >>> import tensorlike as tl
     >>> tl.numel(tl.ones(2, 3))
     6
-
-    Same as PyTorch's function of that name.
     """
     return int(_checked(input, "numel")._tl_data.size)
 
@@ -38,11 +33,8 @@ def numel(input: Tensor) -> int:
 def nelement(self: Tensor) -> int:
     """Return the number of elements, as `numel` does.
 
-    >>> import tensorlike as tl
     >>> tl.ones(2, 3).nelement()
     6
-
-    Same as PyTorch's method of that name.
     """
     return int(self._tl_data.size)
 
@@ -51,11 +43,8 @@ def nelement(self: Tensor) -> int:
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Return whether two tensors have the same shape.
 
-    >>> import tensorlike as tl
     >>> tl.is_same_size(tl.ones(2), tl.ones(3))
     False
-
-    Same as PyTorch's function of that name.
     """
     shape = _checked(input, "is_same_size")._tl_data.shape
     return bool(shape == _checked(other, "is_same_size", "other", 2)._tl_data.shape)

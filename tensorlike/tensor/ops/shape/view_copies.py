@@ -14,8 +14,6 @@ from tensorlike.tensor.types import Tensor
 from ..elementwise.complexes import view_as_complex as _view_as_complex
 from ..elementwise.complexes import view_as_real as _view_as_real
 
-__all__: list[str] = []
-
 
 def _copied(name: str, shown: Any, out: Any, input: Any) -> Any:
     if out is None:
@@ -38,11 +36,8 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.alias_copy(tl.ones(2))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("alias_copy", input, out, input)
 
@@ -56,11 +51,8 @@ def as_strided_copy(
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.as_strided_copy(tl.arange(4), (2,), (2,))
     tensor([0, 2])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("as_strided_copy", input.as_strided(size, stride, storage_offset), out, input)
 
@@ -71,11 +63,8 @@ def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, 
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.diagonal_copy(tl.eye(2))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("diagonal_copy", input.diagonal(offset, dim1, dim2), out, input)
 
@@ -86,11 +75,8 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, o
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.expand_copy(tl.ones(1), (3,))
     tensor([1., 1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("expand_copy", input.expand(size), out, input)
 
@@ -101,12 +87,9 @@ def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = Non
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.permute_copy(tl.ones(1, 2), (1, 0))
     tensor([[1.],
             [1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("permute_copy", input.permute(dims), out, input)
 
@@ -117,11 +100,8 @@ def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = Non
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.select_copy(tl.arange(3), 0, 1)
     tensor(1)
-
-    Same as PyTorch's function of that name.
     """
     return _copied("select_copy", input.select(dim, index), out, input)
 
@@ -135,11 +115,8 @@ def slice_copy(
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.slice_copy(tl.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("slice_copy", _sliced(input, dim, start, end, step), out, input)
 
@@ -150,11 +127,8 @@ def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.squeeze_copy(tl.ones(1, 2))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input)
 
@@ -165,12 +139,9 @@ def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.t_copy(tl.ones(1, 2))
     tensor([[1.],
             [1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("t_copy", input.t(), out, input)
 
@@ -181,12 +152,9 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = 
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.transpose_copy(tl.ones(1, 2), 0, 1)
     tensor([[1.],
             [1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("transpose_copy", input.transpose(dim0, dim1), out, input)
 
@@ -197,13 +165,10 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Ten
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.unfold_copy(tl.arange(4), 0, 2, 1)
     tensor([[0, 1],
             [1, 2],
             [2, 3]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("unfold_copy", input.unfold(dimension, size, step), out, input)
 
@@ -214,11 +179,8 @@ def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Ten
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.unsqueeze_copy(tl.ones(2), 0)
     tensor([[1., 1.]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("unsqueeze_copy", input.unsqueeze(dim), out, input)
 
@@ -229,12 +191,9 @@ def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) 
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.view_copy(tl.arange(4), (2, 2))
     tensor([[0, 1],
             [2, 3]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("view_copy", input.view(size), out, input)
 
@@ -245,11 +204,8 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.view_as_real_copy(tl.tensor([1 + 2j]))
     tensor([[1., 2.]])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("view_as_real_copy", _view_as_real(input), out, input)
 
@@ -260,11 +216,8 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.view_as_complex_copy(tl.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
-
-    Same as PyTorch's function of that name.
     """
     return _copied("view_as_complex_copy", _view_as_complex(input), out, input)
 
@@ -275,11 +228,8 @@ def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ..
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.split_copy(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
-
-    Same as PyTorch's function of that name.
     """
     return tuple([part.clone(memory_format=contiguous_format) for part in input.split(split_size, dim)])
 
@@ -302,11 +252,8 @@ def split_with_sizes_copy(
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.split_with_sizes_copy(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
-
-    Same as PyTorch's function of that name.
     """
     parts = input.split_with_sizes(split_sizes, dim)
     return _copied_each("split_with_sizes_copy", parts, out, input)  # type: ignore[no-any-return]
@@ -318,11 +265,8 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None =
 
     Raises the errors of the function without `_copy`.
 
-    >>> import tensorlike as tl
     >>> tl.unbind_copy(tl.arange(2))
     (tensor(0), tensor(1))
-
-    Same as PyTorch's function of that name.
     """
     return _copied_each("unbind_copy", input.unbind(dim), out, input)  # type: ignore[no-any-return]
 
@@ -331,7 +275,6 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None =
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of `input` without its history.
 
-    >>> import tensorlike as tl
     >>> tl.detach_copy(tl.ones(2, requires_grad=True))
     tensor([1., 1.])
 

@@ -10,8 +10,6 @@ from tensorlike.tensor.types import Tensor
 
 from ..reductions import softmax as functions
 
-__all__: list[str] = []
-
 
 @composite(namespace="tensorlike.special")
 def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
@@ -19,11 +17,8 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.special.softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
-
-    Same as PyTorch's function of that name.
     """
     return functions.softmax(input, dim, dtype=dtype)
 
@@ -34,11 +29,8 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tenso
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-    >>> import tensorlike as tl
     >>> tl.special.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
-
-    Same as PyTorch's function of that name.
     """
     return functions.log_softmax(input, dim, dtype=dtype)
 
@@ -51,10 +43,7 @@ def logsumexp(
 
     Integers are converted to the default floating-point dtype.
 
-    >>> import tensorlike as tl
     >>> tl.special.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
     tensor(100.6931)
-
-    Same as PyTorch's function of that name.
     """
     return functions.logsumexp(input, dim, keepdim, out=out)

@@ -10,8 +10,6 @@ from tensorlike.tensor.types import Tensor
 
 from .error_and_gamma import compute
 
-__all__: list[str] = []
-
 
 @pointwise(None, promotion="real float", aliases=("special.i0",))
 def i0(xp: Any, input: Tensor) -> Tensor:
@@ -19,11 +17,8 @@ def i0(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.i0(tl.tensor([0.5, 2.0]))
     tensor([1.0635, 2.2796])
-
-    Same as PyTorch's function of that name.
     """
     return compute("i0", input)
 
@@ -37,11 +32,8 @@ def i0e(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.i0e(tl.tensor([0.5, 2.0]))
     tensor([0.6450, 0.3085])
-
-    Same as PyTorch's function of that name.
     """
     return compute("i0e", input)
 
@@ -55,11 +47,8 @@ def i1(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.i1(tl.tensor([0.5, 2.0]))
     tensor([0.2579, 1.5906])
-
-    Same as PyTorch's function of that name.
     """
     return compute("i1", input)
 
@@ -73,11 +62,8 @@ def i1e(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.i1e(tl.tensor([0.5, 2.0]))
     tensor([0.1564, 0.2153])
-
-    Same as PyTorch's function of that name.
     """
     return compute("i1e", input)
 
@@ -100,11 +86,8 @@ def bessel_j0(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.bessel_j0(tl.tensor([0.5, 2.0]))
     tensor([0.9385, 0.2239])
-
-    Same as PyTorch's function of that name.
     """
     return compute("j0", input)
 
@@ -118,11 +101,8 @@ def bessel_j1(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.bessel_j1(tl.tensor([0.5, 2.0]))
     tensor([0.2423, 0.5767])
-
-    Same as PyTorch's function of that name.
     """
     return compute("j1", input)
 
@@ -136,11 +116,8 @@ def bessel_y0(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.bessel_y0(tl.tensor([0.5, 2.0]))
     tensor([-0.4445,  0.5104])
-
-    Same as PyTorch's function of that name.
     """
     return compute("y0", input)
 
@@ -154,11 +131,8 @@ def bessel_y1(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.bessel_y1(tl.tensor([0.5, 2.0]))
     tensor([-1.4715, -0.1070])
-
-    Same as PyTorch's function of that name.
     """
     return compute("y1", input)
 
@@ -172,11 +146,8 @@ def modified_bessel_i0(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.modified_bessel_i0(tl.tensor([0.5, 2.0]))
     tensor([1.0635, 2.2796])
-
-    Same as PyTorch's function of that name.
     """
     return compute("i0", input)
 
@@ -190,11 +161,8 @@ def modified_bessel_i1(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.modified_bessel_i1(tl.tensor([0.5, 2.0]))
     tensor([0.2579, 1.5906])
-
-    Same as PyTorch's function of that name.
     """
     return compute("i1", input)
 
@@ -208,11 +176,8 @@ def modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.modified_bessel_k0(tl.tensor([0.5, 2.0]))
     tensor([0.9244, 0.1139])
-
-    Same as PyTorch's function of that name.
     """
     return compute("k0", input)
 
@@ -226,11 +191,8 @@ def modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.modified_bessel_k1(tl.tensor([0.5, 2.0]))
     tensor([1.6564, 0.1399])
-
-    Same as PyTorch's function of that name.
     """
     return compute("k1", input)
 
@@ -244,11 +206,8 @@ def scaled_modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.scaled_modified_bessel_k0(tl.tensor([0.5, 2.0]))
     tensor([1.5241, 0.8416])
-
-    Same as PyTorch's function of that name.
     """
     return compute("k0e", input)
 
@@ -262,11 +221,8 @@ def scaled_modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.scaled_modified_bessel_k1(tl.tensor([0.5, 2.0]))
     tensor([2.7310, 1.0335])
-
-    Same as PyTorch's function of that name.
     """
     return compute("k1e", input)
 
@@ -280,11 +236,8 @@ def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.spherical_bessel_j0(tl.tensor([0.5, 2.0]))
     tensor([0.9589, 0.4546])
-
-    Same as PyTorch's function of that name.
     """
     result = xp.true_divide(xp.sin(input), input)
     at_zero = xp.where(xp.equal(input, 0), input.dtype.type(1), result)
@@ -300,10 +253,7 @@ def airy_ai(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
     derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.airy_ai(tl.tensor([0.5, 2.0]))
     tensor([0.2317, 0.0349])
-
-    Same as PyTorch's function of that name.
     """
     return special(input).airy(input)[0].astype(input.dtype, copy=False)

@@ -10,8 +10,6 @@ from tensorlike.tensor.backends import special
 from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["compute", "digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
-
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -27,11 +25,8 @@ def erf(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.erf(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
-
-    Same as PyTorch's function of that name.
     """
     return compute("erf", input)
 
@@ -45,11 +40,8 @@ def erfc(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.erfc(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.1573])
-
-    Same as PyTorch's function of that name.
     """
     return compute("erfc", input)
 
@@ -63,11 +55,8 @@ def erfinv(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.erfinv(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.4769])
-
-    Same as PyTorch's function of that name.
     """
     return compute("erfinv", input)
 
@@ -81,11 +70,8 @@ def lgamma(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.lgamma(tl.tensor([1.0, 4.0]))
     tensor([0.0000, 1.7918])
-
-    Same as PyTorch's function of that name.
     """
     # At -inf, where the poles accumulate, SciPy returns -inf, PyTorch and C inf.
     return compute("gammaln", xp.where(xp.isinf(input), xp.absolute(input), input))
@@ -100,11 +86,8 @@ def digamma(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.digamma(tl.tensor([1.0, 0.5]))
     tensor([-0.5772, -1.9635])
-
-    Same as PyTorch's function of that name.
     """
     return _digamma(xp, input)
 
@@ -127,11 +110,8 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
 
     Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.tensor([1.0]).polygamma(2)
     tensor([-2.4041])
-
-    Same as PyTorch's method of that name.
     """
     order = _order(n)
     if order == 0:
@@ -167,10 +147,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.polygamma(1, tl.tensor([1.0, 0.5]))
     tensor([1.6449, 4.9348])
-
-    Same as PyTorch's function of that name.
     """
     return undispatched(_polygamma)(input, n, out=out)

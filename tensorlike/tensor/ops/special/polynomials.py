@@ -9,9 +9,6 @@ from tensorlike.tensor.backends import special
 from tensorlike.tensor.declare import pointwise
 from tensorlike.tensor.types import Number, Tensor
 
-__all__: list[str] = []
-
-
 #: Degrees from which on polynomials are computed by closed forms: SciPy takes n steps for degree n.
 _LARGE = 100_000
 #: The largest degrees of Hermite polynomials by the bytes of an element; PyTorch returns NaN for larger ones.
@@ -130,11 +127,8 @@ def chebyshev_polynomial_t(xp: Any, input: Tensor | Number, n: Tensor | Number) 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.chebyshev_polynomial_t(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-0.8750, -1.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _first(xp, input, n).astype(input.dtype, copy=False)
 
@@ -148,11 +142,8 @@ def chebyshev_polynomial_u(xp: Any, input: Tensor | Number, n: Tensor | Number) 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.chebyshev_polynomial_u(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-0.7500, -1.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _second(xp, input, n).astype(input.dtype, copy=False)
 
@@ -166,11 +157,8 @@ def chebyshev_polynomial_v(xp: Any, input: Tensor | Number, n: Tensor | Number) 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.chebyshev_polynomial_v(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-1.2500, -1.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _third(xp, input, n).astype(input.dtype, copy=False)
 
@@ -184,11 +172,8 @@ def chebyshev_polynomial_w(xp: Any, input: Tensor | Number, n: Tensor | Number) 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.chebyshev_polynomial_w(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-0.2500, -1.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _fourth(xp, input, n).astype(input.dtype, copy=False)
 
@@ -202,11 +187,8 @@ def shifted_chebyshev_polynomial_t(xp: Any, input: Tensor | Number, n: Tensor | 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.shifted_chebyshev_polynomial_t(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-0.5000, -0.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _first(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
 
@@ -220,11 +202,8 @@ def shifted_chebyshev_polynomial_u(xp: Any, input: Tensor | Number, n: Tensor | 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.shifted_chebyshev_polynomial_u(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([0., -0.])
-
-    Same as PyTorch's function of that name.
     """
     return _second(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
 
@@ -238,11 +217,8 @@ def shifted_chebyshev_polynomial_v(xp: Any, input: Tensor | Number, n: Tensor | 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.shifted_chebyshev_polynomial_v(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([1., 1.])
-
-    Same as PyTorch's function of that name.
     """
     return _third(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
 
@@ -256,11 +232,8 @@ def shifted_chebyshev_polynomial_w(xp: Any, input: Tensor | Number, n: Tensor | 
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.shifted_chebyshev_polynomial_w(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-1., -1.])
-
-    Same as PyTorch's function of that name.
     """
     return _fourth(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
 
@@ -274,11 +247,8 @@ def hermite_polynomial_h(xp: Any, input: Tensor | Number, n: Tensor | Number) ->
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.hermite_polynomial_h(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-1.7500, -5.0000])
-
-    Same as PyTorch's function of that name.
     """
     return _hermite(xp, "eval_hermite", input, n).astype(input.dtype, copy=False)
 
@@ -292,11 +262,8 @@ def hermite_polynomial_he(xp: Any, input: Tensor | Number, n: Tensor | Number) -
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.hermite_polynomial_he(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-0.9375, -1.3750])
-
-    Same as PyTorch's function of that name.
     """
     return _hermite(xp, "eval_hermitenorm", input, n).astype(input.dtype, copy=False)
 
@@ -310,11 +277,8 @@ def laguerre_polynomial_l(xp: Any, input: Tensor | Number, n: Tensor | Number) -
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.laguerre_polynomial_l(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([ 0.5312, -0.1458])
-
-    Same as PyTorch's function of that name.
     """
     return _evaluate(xp, "eval_laguerre", _laguerre_closed, input, n).astype(input.dtype, copy=False)
 
@@ -328,10 +292,7 @@ def legendre_polynomial_p(xp: Any, input: Tensor | Number, n: Tensor | Number) -
     Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
     NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.legendre_polynomial_p(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([-0.4062, -0.4375])
-
-    Same as PyTorch's function of that name.
     """
     return _evaluate(xp, "eval_legendre", _legendre_closed, input, n).astype(input.dtype, copy=False)

@@ -12,8 +12,6 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .error_and_gamma import compute, lgamma
 
-__all__ = ["igamma", "igammac", "mvlgamma"]
-
 _SPECIAL = "tensorlike.special"
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -25,11 +23,8 @@ def ndtr(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.ndtr(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
-
-    Same as PyTorch's function of that name.
     """
     return compute("ndtr", input)
 
@@ -44,11 +39,8 @@ def ndtri(xp: Any, input: Tensor) -> Tensor:
     Integers give the default floating-point dtype; elements outside [0, 1] give nan. Raises NotImplementedError for
     complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.ndtri(tl.tensor([0.5, 0.9]))
     tensor([0.0000, 1.2816])
-
-    Same as PyTorch's function of that name.
     """
     return compute("ndtri", input)
 
@@ -62,11 +54,8 @@ def log_ndtr(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.log_ndtr(tl.tensor([0.0, -10.0]))
     tensor([ -0.6931, -53.2313])
-
-    Same as PyTorch's function of that name.
     """
     return compute("log_ndtr", input)
 
@@ -82,11 +71,8 @@ def erfcx(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.erfcx(tl.tensor([0.0, 10.0]))
     tensor([1.0000, 0.0561])
-
-    Same as PyTorch's function of that name.
     """
     return compute("erfcx", input)
 
@@ -100,11 +86,8 @@ def entr(xp: Any, input: Tensor) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.special.entr(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.3466])
-
-    Same as PyTorch's function of that name.
     """
     kind = input.dtype.type
     inside = xp.multiply(input, xp.negative(xp.log(xp.where(xp.greater(input, 0), input, kind(1)))))
@@ -121,11 +104,8 @@ def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> import tensorlike as tl
     >>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
-
-    Same as PyTorch's function of that name.
     """
     zero = xp.logical_and(xp.equal(input, 0), xp.logical_not(xp.isnan(other)))
     return xp.where(zero, input.dtype.type(0), xp.multiply(input, xp.log1p(other)))
@@ -155,11 +135,8 @@ def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     Integers give the default floating-point dtype. The result is nan unless `input` is greater than 1; only `other` has
     a derivative. Raises NotImplementedError for complex elements. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
     tensor([1.6449, 1.0823])
-
-    Same as PyTorch's function of that name.
     """
     return compute("zeta", input, other)
 
@@ -182,11 +159,8 @@ def igamma(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
     floating-point. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.6321, 0.5940])
-
-    Same as PyTorch's function of that name.
     """
     return compute("gammainc", input, other)
 
@@ -201,11 +175,8 @@ def igammac(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
     floating-point. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.3679, 0.4060])
-
-    Same as PyTorch's function of that name.
     """
     return compute("gammaincc", input, other)
 
@@ -242,11 +213,8 @@ def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
     `p` is less than 1, and for a boolean tensor. Needs SciPy.
 
-    >>> import tensorlike as tl
     >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
     tensor([0.4516, 1.5502])
-
-    Same as PyTorch's function of that name.
     """
     order = _order(p)
     if input.dtype.kind == "b":

@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 from .operands import in_floats, pairs, with_numbers
 
-__all__: list[str] = []
-
 
 def _factor(make: Make) -> float:
     return True if make.dtype.kind == "b" else 2 if make.dtype.kind in "iu" else 2.5

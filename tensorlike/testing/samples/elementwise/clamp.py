@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from ..base import REAL, Make, SampleInput, samples
 from .operands import pairs, with_numbers
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.clamp", dtypes=REAL)
 def _clamp(make: Make) -> Iterator[SampleInput]:

@@ -9,8 +9,6 @@ import numpy as np
 from ..base import BITS, COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
 from .operands import pairs
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.addcmul", dtypes=NUMERIC)
 def _addcmul(make: Make) -> Iterator[SampleInput]:

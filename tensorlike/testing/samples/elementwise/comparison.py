@@ -12,8 +12,6 @@ from tensorlike.autograd.base import wrap
 from ..base import ALL, BITS, FLOATING, REAL, Make, SampleInput, samples
 from .operands import pairs, singles, with_numbers
 
-__all__: list[str] = []
-
 _ORDERED = (*REAL, "bool")
 
 

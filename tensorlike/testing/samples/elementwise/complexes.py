@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 from .operands import pairs, singles
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.conj", dtypes=(*COMPLEX, "float64", "int64", "bool"), reference=np.conjugate)
 def _conj(make: Make) -> Iterator[SampleInput]:

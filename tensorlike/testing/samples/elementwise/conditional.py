@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import ALL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.where", dtypes=ALL)
 def _where(make: Make) -> Iterator[SampleInput]:

@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, BITS, COMPLEX, FLOATING, Make, SampleInput, samples
 from .operands import in_floats, pairs, singles, with_numbers
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.exp", dtypes=ALL, reference=in_floats(np.exp))
 def _exp(make: Make) -> Iterator[SampleInput]:

@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, Make, SampleInput, samples
 from .operands import singles
 
-__all__: list[str] = []
-
 _NONE = "PyTorch gives it no derivative"
 _SHAPES = (((2, 3), (2, 3), False), ((2, 3), (3,), False), ((), (2,), True), ((0, 3), (3,), False))
 

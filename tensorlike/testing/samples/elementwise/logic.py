@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, BITS, INTEGERS, Make, SampleInput, samples
 from .operands import pairs, singles, with_numbers
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.logical_and", dtypes=ALL, reference=np.logical_and)
 def _logical_and(make: Make) -> Iterator[SampleInput]:

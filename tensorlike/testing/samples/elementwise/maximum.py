@@ -9,8 +9,6 @@ import numpy as np
 from ..base import REAL, Make, SampleInput, samples
 from .operands import pairs
 
-__all__: list[str] = []
-
 _ORDERED = (*REAL, "bool")
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..base import Make, SampleInput
 
-__all__ = ["in_floats", "pairs", "singles", "with_numbers"]
-
 
 def in_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a NumPy function as a reference for small integers too, for which NumPy answers in half precision."""

@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, NUMERIC, Make, SampleInput, samples
 from .operands import in_floats, pairs, singles, with_numbers
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.pow", dtypes=NUMERIC)
 def _pow(make: Make) -> Iterator[SampleInput]:

@@ -11,8 +11,6 @@ from tensorlike.autograd.base import wrap
 from ..base import FLOATING, REAL, Make, SampleInput, samples
 from .operands import singles
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.floor", dtypes=REAL, reference=np.floor)
 def _floor(make: Make) -> Iterator[SampleInput]:

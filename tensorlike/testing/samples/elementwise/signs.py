@@ -11,8 +11,6 @@ from tensorlike.autograd.base import wrap
 from ..base import ALL, BITS, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
 from .operands import pairs, singles, with_numbers
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.neg", dtypes=NUMERIC, reference=np.negative)
 def _neg(make: Make) -> Iterator[SampleInput]:

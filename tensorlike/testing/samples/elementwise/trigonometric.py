@@ -9,8 +9,6 @@ import numpy as np
 from ..base import ALL, BITS, FLOATING, Make, SampleInput, samples
 from .operands import in_floats, pairs, singles
 
-__all__: list[str] = []
-
 for _name, _reference in {
     "sin": np.sin,
     "cos": np.cos,

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.stft", dtypes=(*FLOATING, *COMPLEX))
 def _stft(make: Make) -> Iterator[SampleInput]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import ALL, FLOATING, INTEGERS, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _REAL = (*FLOATING, *INTEGERS, "bool")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from ..base import ALL, Make, SampleInput, samples
 from .scatter import _index
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.index_select", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import REAL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _NO_DERIVATIVE = "what is found depends on the input in steps"
 
 

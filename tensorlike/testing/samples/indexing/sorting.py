@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import REAL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.sort", "tensorlike.argsort", dtypes=(*REAL, "bool"))
 def _sort(make: Make) -> Iterator[SampleInput]:

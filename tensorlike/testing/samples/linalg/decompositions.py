@@ -9,8 +9,6 @@ import numpy as np
 
 from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__ = ["well_conditioned"]
-
 INEXACT = (*FLOATING, *COMPLEX)
 
 

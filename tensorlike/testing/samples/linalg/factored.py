@@ -10,8 +10,6 @@ import numpy as np
 from ..base import Make, SampleInput, samples
 from .decompositions import INEXACT, hermitian, spread
 
-__all__ = ["symmetric"]
-
 _NO_DERIVATIVE = "There is no derivative, as in PyTorch: backward says so."
 
 

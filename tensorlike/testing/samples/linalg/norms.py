@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from ..base import ALL, COMPLEX, FLOATING, NUMERIC, Make, SampleInput, samples
 from .decompositions import spread, well_conditioned
 
-__all__: list[str] = []
-
 INEXACT = (*FLOATING, *COMPLEX)
 
 

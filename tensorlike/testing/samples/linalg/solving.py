@@ -9,8 +9,6 @@ import numpy as np
 from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
 from .decompositions import hermitian, spread, well_conditioned
 
-__all__: list[str] = []
-
 INEXACT = (*FLOATING, *COMPLEX)
 
 

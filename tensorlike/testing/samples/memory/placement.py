@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import ALL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.detach", dtypes=ALL, gradcheck=False, reason="the result has no history")
 def _detach(make: Make) -> Iterator[SampleInput]:

@@ -11,8 +11,6 @@ from tensorlike.tensor import dtypes
 
 from ..base import FLOATING, REAL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _F = "tensorlike.nn.functional"
 
 

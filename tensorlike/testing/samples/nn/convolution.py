@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _F = "tensorlike.nn.functional"
 _DTYPES = (*FLOATING, "complex128", "int64")
 

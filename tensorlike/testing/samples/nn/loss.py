@@ -10,8 +10,6 @@ import numpy as np
 
 from ..base import FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _F = "tensorlike.nn.functional"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..base import FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _F = "tensorlike.nn.functional"
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..base import ALL, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _F = "tensorlike.nn.functional"
 _RANDOM = "which elements are dropped is random; the values are tested by themselves"
 

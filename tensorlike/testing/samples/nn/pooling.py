@@ -9,8 +9,6 @@ import numpy as np
 
 from ..base import FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _F = "tensorlike.nn.functional"
 _MAX = (*FLOATING, "int32", "int64", "uint8")
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 def _small(make: Make, *shape: int) -> Any:
     return make(*shape, low=-1, high=1)

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..base import FLOATING, REAL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 def _signs(make: Make, *shape: int) -> Any:
     """Return a tensor of 1 and -1."""

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from ..base import Make, SampleInput, samples
 
-__all__: list[str] = []
-
-
 _RANDOM = "which elements are dropped is random; the values are tested by themselves"
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.binomial", gradcheck=False, deterministic=False, reason="Each call draws other numbers.")
 def _binomial(make: Make) -> Iterator[SampleInput]:

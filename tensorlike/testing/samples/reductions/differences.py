@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.gradient", dtypes=(*FLOATING, *COMPLEX, "int32", "int64"))
 def _gradient(make: Make) -> Iterator[SampleInput]:

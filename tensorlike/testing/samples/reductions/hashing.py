@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import FLOATING, INTEGERS, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples(
     "tensorlike.hash_tensor", dtypes=(*FLOATING, *INTEGERS, "bool"), gradcheck=False,

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import FLOATING, INTEGERS, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _NO_DERIVATIVE = "There is no derivative, as in PyTorch: backward says so."
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import COMPLEX, NUMERIC, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.trapezoid", "tensorlike.cumulative_trapezoid", dtypes=NUMERIC[:4] + COMPLEX, tolerance=1e-5)
 def _trapezoid(make: Make) -> Iterator[SampleInput]:

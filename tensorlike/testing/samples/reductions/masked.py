@@ -7,8 +7,6 @@ from typing import Any
 
 from ..base import COMPLEX, FLOATING, INTEGERS, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _NUMBERS = (*FLOATING, *COMPLEX, "int32", "int64")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.norm", dtypes=(*FLOATING, *COMPLEX))
 def _norm(make: Make) -> Iterator[SampleInput]:

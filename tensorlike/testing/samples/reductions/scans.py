@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 def _along(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 4), 0)

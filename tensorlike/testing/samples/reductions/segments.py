@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ..base import Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.segment_reduce")
 def _segment_reduce(make: Make) -> Iterator[SampleInput]:

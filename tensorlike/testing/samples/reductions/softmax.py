@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import ALL, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.logsumexp", dtypes=ALL)
 def _logsumexp(make: Make) -> Iterator[SampleInput]:

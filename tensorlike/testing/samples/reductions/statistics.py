@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import COMPLEX, FLOATING, REAL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.var", "tensorlike.std", "tensorlike.var_mean", "tensorlike.std_mean", dtypes=(*FLOATING, *COMPLEX))
 def _var(make: Make) -> Iterator[SampleInput]:

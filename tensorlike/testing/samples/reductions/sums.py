@@ -8,8 +8,6 @@ import numpy as np
 
 from ..base import ALL, COMPLEX, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 def _over_dims(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import ALL, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.numel", "tensorlike.Tensor.nelement", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..base import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.alias_copy", dtypes=ALL)
 def _alias_copy(make: Make) -> Iterator[SampleInput]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import Make, SampleInput, samples
 
-__all__: list[str] = []
-
 
 @samples("tensorlike.special.softmax", "tensorlike.special.log_softmax")
 def _softmax(make: Make) -> Iterator[SampleInput]:

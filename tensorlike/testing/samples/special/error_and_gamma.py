@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from ..base import BITS, FLOATING, Make, SampleInput, samples
 from ..elementwise.operands import singles
 
-__all__: list[str] = []
-
 _REAL = (*FLOATING, *BITS)
 
 

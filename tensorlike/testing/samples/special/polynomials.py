@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..base import FLOATING, Make, SampleInput, samples
 
-__all__: list[str] = []
-
 _NONE = "PyTorch gives it no derivative"
 
 
