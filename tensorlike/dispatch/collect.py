@@ -70,7 +70,7 @@ def plain_indices(value: Any) -> bool:
     if kind is tuple or kind is list:
         return bool(PLAIN) and all(map(plain_indices, value))
     # Numbers and arrays of NumPy, ranges and the like: nothing with a protocol of ours.
-    return bool(PLAIN) and not hasattr(kind, "__torch_function__")
+    return bool(PLAIN) and value is not MISSING and not hasattr(kind, "__torch_function__")
 
 
 _SEQUENCES = frozenset((list, tuple))

@@ -48,7 +48,7 @@ def volatile(self: Tensor) -> bool:
     return False
 
 
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, differentiable=False)
 def is_distributed(input: Tensor) -> bool:
     """Return whether the elements are spread over several processes: False for every tensor.
 
@@ -58,7 +58,7 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Return whether the elements lie in memory that is locked for copies to a device: False for every tensor.
 
@@ -90,7 +90,7 @@ def is_coalesced(self: Tensor) -> bool:
     raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def dense_dim(self: Tensor) -> int:
     """Return how many dimensions are stored whole: all of them.
 
@@ -101,7 +101,7 @@ def dense_dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, differentiable=False)
 def sparse_dim(self: Tensor) -> int:
     """Return how many dimensions are stored by their indices: none.
 

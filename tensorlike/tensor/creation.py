@@ -394,7 +394,7 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
 
 
-@tensor_method
+@tensor_method(differentiable=False)
 def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
     """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
 

@@ -415,15 +415,14 @@ def test_batches(fast_mode: bool) -> None:
 
 
 def test_a_wrong_batching_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensorlike.transforms.batched import RULES
-
-    right = RULES["transpose"]
+    operation: Any = tl.transpose.operation  # type: ignore[attr-defined]
+    right = operation.batching
 
     def wrong(level: Any, row: Any, args: Any, kwargs: Any) -> Any:
         result = right(level, row, args, kwargs)
         return result * 2
 
-    monkeypatch.setitem(RULES, "transpose", wrong)
+    monkeypatch.setattr(operation, "batching", wrong)
     function = lambda x: x.transpose(0, 1)
     assert gradcheck(function, leaf(2, 3), check_forward_ad=True)
     assert "For output 0 and input 0: gradcheck or gradgradcheck failed" in message(

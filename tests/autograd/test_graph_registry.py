@@ -31,7 +31,10 @@ def _call(row: Any, sample: Any, values: list[Any]) -> list[Any]:
     if mutates(row):
         args = [args[0].clone(), *args[1:]]
     tl.manual_seed(0)
-    return [o for o in outputs_of(row.function(*args, **kwargs)) if isinstance(o, tl.Tensor)]
+    result = row.function(*args, **kwargs)
+    # `__setitem__` returns nothing.
+    outputs = outputs_of(args[0] if result is None and mutates(row) else result)
+    return [o for o in outputs if isinstance(o, tl.Tensor)]
 
 
 def _first_sample(name: str) -> tuple[Any, Any, list[Any]]:

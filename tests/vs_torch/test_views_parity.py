@@ -111,7 +111,7 @@ def test_what_is_contiguous_in_pytorch_is_contiguous():
     for name, members in families().items():
         primary, samples = members[0], SAMPLES[name]
         theirs = torch_function(f"torch.{samples.torch_name}" if samples.torch_name else name)
-        if mutates(primary) or theirs is None or primary.form == "property" or "_to_csr" in name:
+        if mutates(primary) or theirs is None or primary.kind == "property" or "_to_csr" in name:
             continue
         for sample in samples.generate("float32" if "float32" in samples.dtypes else samples.dtypes[0])[:2]:
             if sample.name.startswith("not in PyTorch"):
