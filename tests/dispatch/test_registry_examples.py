@@ -1,4 +1,4 @@
-"""The examples in the docstrings of everything registered.
+"""The examples in the docstrings of everything registered, which find `tl`.
 
 Pytest collects docstrings from functions that belong to the module they are found in; generated ones belong to none.
 """
@@ -9,6 +9,7 @@ import doctest
 
 import pytest
 
+import tensorlike as tl
 from tensorlike.dispatch.registry import IGNORED
 from tests.helpers.rows import rows
 
@@ -36,7 +37,7 @@ def run(name, text):
     """Run the examples of a docstring and return what went wrong."""
     said = []
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
-    runner.run(PARSER.get_doctest(text, {}, name, None, None), out=said.append)
+    runner.run(PARSER.get_doctest(text, {"tl": tl}, name, None, None), out=said.append)
     return "".join(said)
 
 
