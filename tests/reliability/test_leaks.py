@@ -28,7 +28,7 @@ from tests.helpers.values import array, mapped, tensors_in, wrapped
 
 #: Calls whose allocated blocks are counted: a leak of one object a call is as many blocks. Tables that fill up, NumPy's
 #: and Python's, grow by less and less over some hundred calls, so that what looks like a leak is measured with more.
-FEW, MANY = 8, 64
+FEW, MANY, MORE = 8, 64, 1024
 
 Work = Callable[[Watched], object]
 
@@ -60,6 +60,8 @@ def left_by(work: Work) -> str:
         return f"alive: {alive}; objects in cycles: {left}, of {described(lambda: work(Watched()))}"
     if growth(work, FEW) < FEW or any(growth(work, MANY) < MANY for _ in range(6)):
         return ""
+    if growth(work, MORE) < MORE // 2:
+        return ""  # `istft` on CPython 3.12: 66 blocks with each 64 calls for some hundred calls, then 97 with 4096.
     return f"{growth(work, MANY)} more blocks with each {MANY} calls"
 
 
