@@ -71,6 +71,12 @@ class TensorLike(TensorLikeOperators):
     _torch_function_policy: ClassVar[Any] = None
 
     def __init_subclass__(cls, *, unhandled: Callable[..., Any] | None = None, **options: Any) -> None:
+        after = cls.__mro__[cls.__mro__.index(TensorLike) + 1 :]
+        if options and not any("__init_subclass__" in base.__dict__ for base in after if base is not object):
+            raise TypeError(
+                f"{cls.__name__}: no base takes the class keyword {next(iter(options))!r}; the policy for functions "
+                "without an implementation is given as unhandled=, e.g. unhandled=tensorlike.overrides.refuse"
+            )
         super().__init_subclass__(**options)
         for base in cls.__mro__:
             if base is TensorLike:

@@ -551,3 +551,17 @@ class TestMethods:
         x = tl.ones(2).as_subclass(Sub)
         assert (x + 1, x.add(1), tl.add(x, 1)) == ("added",) * 3
         assert Sub.__mul__ is tl.Tensor.__mul__
+
+
+def test_an_unknown_class_keyword_is_named():
+    with pytest.raises(TypeError, match=r"Wrong: no base takes the class keyword 'policy'.*unhandled="):
+
+        class Wrong(tl.overrides.TensorLike, policy="refuse"):
+            pass
+
+    class Base:
+        def __init_subclass__(cls, *, policy, **options):
+            super().__init_subclass__(**options)
+
+    class Right(tl.overrides.TensorLike, Base, policy="refuse"):
+        pass
