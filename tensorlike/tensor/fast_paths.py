@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import AutogradMeta, new_tensor_source, no_history
 from tensorlike.autograd.grad_mode import get_state
+from tensorlike.autograd.tensor_base import AutogradMeta, new_tensor_source, no_history
 from tensorlike.dispatch.signature import Parameter
 
 from .size import Size

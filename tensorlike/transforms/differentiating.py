@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring

@@ -23,10 +23,10 @@ from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Pa
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.overrides.trace_torch import dummies, watching_mode
 
+from .answering import Trace
 from .api import AuditedFunction, Call, TensorlikeApi, _optional
 from .foreign import let_through
 from .making import AuditError
-from .trace import Trace
 
 __all__ = ["TorchApi"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import broadcast_error, dtype_name

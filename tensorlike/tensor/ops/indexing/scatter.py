@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
 from .basic import along, place
-from .values import converted_number, single_value
+from .written_values import converted_number, single_value
 
 
 def _is_index(array: Any, *, wide: bool = False) -> bool:

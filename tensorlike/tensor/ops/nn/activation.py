@@ -11,7 +11,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import (
+from .declaring import (
     array_of,
     chosen,
     functional,

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .average_pooling import _average_pool
-from .common import array_of, functional, need_float
+from .declaring import array_of, functional, need_float
 from .pooling import pool_windows
 from .separable import apply_along_dims
-from .windows import Sizes
+from .sliding_windows import Sizes
 
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:

@@ -10,7 +10,7 @@ from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
-from .common import (
+from .declaring import (
     array_of,
     broadcast_shape,
     counted,

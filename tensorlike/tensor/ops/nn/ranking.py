@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .activation import _logsigmoid_op
-from .common import array_of, functional, need_float, reduced, reduction_of
+from .declaring import array_of, functional, need_float, reduced, reduction_of
 from .distance import pairwise_distance
 
 

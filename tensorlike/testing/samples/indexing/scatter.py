@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorlike.tensor import creation
 
-from ..base import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
+from ..sample import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 
 
 def _index(values: Any) -> Any:

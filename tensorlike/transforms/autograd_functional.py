@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.engine import reached_from
-from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
