@@ -182,7 +182,7 @@ class TensorlikeApi:
         if not code.co_filename.startswith("<tensorlike wrapper"):
             return None
         # A generated wrapper finds its form among its globals, which are its own.
-        form: Form = frame.f_globals["entry"]
+        form: Form = frame.f_globals["form"]
         values = frame.f_locals
         names = code.co_varnames[: code.co_argcount]
         arguments = [values[n] for n in names if n in values]
