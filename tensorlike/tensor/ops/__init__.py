@@ -28,6 +28,7 @@ import tensorlike.tensor.ops.indexing.basic
 import tensorlike.tensor.ops.indexing.copies
 import tensorlike.tensor.ops.indexing.gather
 import tensorlike.tensor.ops.indexing.getitem
+import tensorlike.tensor.ops.indexing.index_checks
 import tensorlike.tensor.ops.indexing.index_parts
 import tensorlike.tensor.ops.indexing.masks
 import tensorlike.tensor.ops.indexing.scatter
