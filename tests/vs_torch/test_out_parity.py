@@ -133,8 +133,9 @@ def test_what_may_be_written_while_it_is_read(call, which):
         values = {name: library.arange(3) for name in "abc"} | {"mask": library.tensor([True, False, False])}
         values["out"] = values[which]
         try:
-            result = eval(f"torch.{call}", {"torch": library, **values})
-        except (RuntimeError, TypeError) as error:
-            result = (type(error), "unsupported operation" in str(error))
-        found.append((result if isinstance(result, tuple) and isinstance(result[0], type) else "made", *(value.tolist() for value in values.values())))
+            eval(f"torch.{call}", {"torch": library, **values})
+            error = None
+        except (RuntimeError, TypeError) as raised:
+            error = type(raised), "unsupported operation" in str(raised)
+        found.append((error, *(value.tolist() for value in values.values())))
     assert found[0] == found[1]
