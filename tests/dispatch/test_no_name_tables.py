@@ -73,7 +73,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/policies.py": {POLICY: "to_dense"},
     "overrides/trace_log.py": {QUESTION: "mode", OTHER_FORMAT: "name cat"},
     "overrides/trace_torch.py": {QUESTION: "type"},
-    "overrides/variants.py": {KIND: "alias"},
     "dispatch/wrap.py": {GENERATED: "type"},
     "tensor/absent_kinds.py": {
         "the names of properties that are declared together": "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "

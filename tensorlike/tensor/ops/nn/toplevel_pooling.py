@@ -12,7 +12,7 @@ from . import adaptive_pooling, pooling
 _adaptive = undispatched(adaptive_pooling.adaptive_max_pool1d)
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=pooling.max_pool1d)
 def max_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -28,7 +28,7 @@ def max_pool1d(
     )
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=pooling.max_pool1d_with_indices)
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
@@ -42,7 +42,7 @@ def max_pool1d_with_indices(
     )
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=pooling.max_pool2d)
 def max_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -59,7 +59,7 @@ def max_pool2d(
     )
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=pooling.max_pool3d)
 def max_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -76,7 +76,7 @@ def max_pool3d(
 
 
 # It returns the indices too.
-@composite(namesakes=False)
+@composite
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """Return the maxima of `output_size` windows along the last dimension, and their indices.
 
