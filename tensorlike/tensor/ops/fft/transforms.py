@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,399 +21,160 @@ from ..elementwise.complexes import conj
 from ..shape.rearranging import roll
 from .fourier import OPPOSITE, sizes_and_axes, to_complex, to_real, transform
 
-_FFT = "tensorlike.fft"
+_NAMESPACE = "tensorlike.fft"
+
+class _Transform(NamedTuple):
+    """A transform, which is public along one dimension, over two and over several: `fft`, `fft2` and `fftn`."""
+
+    name: str
+    #: The subject of the docstrings; `{}` is the end of the name.
+    result: str
+    #: Which signal is half of one with Hermitian symmetry, as of a real signal's spectrum: "input", "output" or none.
+    half: str | None
+    run: Callable[..., Tensor]
+
+    def __call__(self, name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
+        sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half=self.half, real=self.half == "output")
+        result: Any = self.run(input, sizes, axes, norm)
+        return result if out is None else write_out(name, out, result._tl_data, input)
 
 
-def _written(name: str, out: Any, result: Any, input: Any) -> Any:
-    return result if out is None else write_out(name, out, result._tl_data, input)
+_transform, _to_complex, _to_real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
+_conj = undispatched(conj)
 
-
-def _full(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any, inverse: bool) -> Any:
-    sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm)
-    return _written(name, out, undispatched(transform)(input, sizes, axes, norm, inverse), input)
-
-
-def _half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
-    sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="output", real=True)
-    return _written(name, out, undispatched(to_complex)(input, sizes, axes, norm), input)
-
-
-def _from_half(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
-    sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="input")
-    return _written(name, out, undispatched(to_real)(input, sizes, axes, norm), input)
-
-
+_FFT = _Transform(
+    "fft",
+    "the discrete Fourier transform of `input`",
+    None,
+    lambda input, sizes, axes, norm: _transform(input, sizes, axes, norm, False),
+)
+_IFFT = _Transform(
+    "ifft", "the inverse of `fft{}`", None, lambda input, sizes, axes, norm: _transform(input, sizes, axes, norm, True)
+)
+_RFFT = _Transform("rfft", "the non-redundant half of the Fourier transform of a real `input`", "output", _to_complex)
+_IRFFT = _Transform("irfft", "the real signal whose half spectrum, as of `rfft{}`, is `input`", "input", _to_real)
 # A Hermitian signal and its real spectrum are transformed by the inverse of `rfft` and `irfft`: conjugate to reverse.
+_HFFT = _Transform(
+    "hfft",
+    "the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half",
+    "input",
+    lambda input, sizes, axes, norm: _to_real(_conj(input), sizes, axes, OPPOSITE[norm]),
+)
+_IHFFT = _Transform(
+    "ihfft",
+    "the inverse of `hfft{}`",
+    "output",
+    lambda input, sizes, axes, norm: _conj(_to_complex(input, sizes, axes, OPPOSITE[norm])),
+)
 
 
-def _mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
-    sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="input")
-    found = undispatched(to_real)(undispatched(conj)(input), sizes, axes, OPPOSITE[norm])
-    return _written(name, out, found, input)
+def _public(function: Callable[..., Any], name: str, doc: str, example: str) -> Any:
+    function.__doc__ = f"{doc}\n\n    {example}\n    "
+    return composite(function, name=name, namespace=_NAMESPACE, guard=False, linear_in=("input",))
 
 
-def _to_mirrored(name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
-    sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half="output", real=True)
-    found = undispatched(conj)(undispatched(to_complex)(input, sizes, axes, OPPOSITE[norm]))
-    return _written(name, out, found, input)
+def _along_one(of: _Transform, example: str) -> Any:
+    name = of.name
+
+    def along_one(
+        input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        return of(name, input, None if n is None else (n,), (dim,), norm, out)
+
+    length = "`2 * (size - 1)`, which assumes an even one" if of.half == "input" else "its own size"
+    refused = "half precision, complex elements" if of.half == "output" else "half precision"
+    doc = f"""Return {of.result.format("")}, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it {length}.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for {refused} or a length below 1, and IndexError when `dim` is out of range."""
+    return _public(along_one, name, doc, example)
 
 
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def fft(
-    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the discrete Fourier transform of `input`, along `dim`.
+def _doc_of_many(of: _Transform, end: str, dims: str, over: str) -> str:
+    half = " The half is that of the last dimension." if of.half else ""
+    return f"""Return {of.result.format(end)}, over {dims}.
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
-    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
-    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
-    below 1, and IndexError when `dim` is out of range.
-
-    >>> tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))
-    tensor([ 7.+0.0000j, -2.+1.7321j, -2.-1.7321j])
-    """
-    return _full("fft", input, None if n is None else (n,), (dim,), norm, out, False)
+    Over {over}, in the sizes `s`, as `{of.name}` does along one.{half}
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice."""
 
 
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def ifft(
-    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the inverse of `fft`, along `dim`.
+def _over_two(of: _Transform, example: str) -> Any:
+    name = f"{of.name}2"
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
-    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
-    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision or a length
-    below 1, and IndexError when `dim` is out of range.
+    def over_two(
+        input: Tensor, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1),
+        norm: str | None = None, *, out: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        return of(name, input, s, dim, norm, out)
 
-    >>> tl.fft.ifft(tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))).real
-    tensor([1., 2., 4.])
-    """
-    return _full("ifft", input, None if n is None else (n,), (dim,), norm, out, True)
+    return _public(over_two, name, _doc_of_many(of, "2", "two dimensions", "the two dimensions `dim`"), example)
 
 
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def rfft(
-    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the non-redundant half of the Fourier transform of a real `input`, along `dim`.
+def _over_several(of: _Transform, example: str) -> Any:
+    name = f"{of.name}n"
 
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
-    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
-    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
-    elements or a length below 1, and IndexError when `dim` is out of range.
+    def over_several(
+        input: Tensor, s: Sequence[int] | int | None = None, dim: Sequence[int] | int | None = None,
+        norm: str | None = None, *, out: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        return of(name, input, s, dim, norm, out)
 
-    >>> tl.fft.rfft(tl.tensor([1.0, 2.0, 4.0]))
-    tensor([ 7.+0.0000j, -2.+1.7321j])
-    """
-    return _half("rfft", input, None if n is None else (n,), (dim,), norm, out)
+    over = "the dimensions `dim`, all of them unless `dim` or `s` is given"
+    return _public(over_several, name, _doc_of_many(of, "n", "several dimensions", over), example)
 
 
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def irfft(
-    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the real signal whose half spectrum, as of `rfft`, is `input`, along `dim`.
+fft = _along_one(_FFT, """>>> tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 7.+0.0000j, -2.+1.7321j, -2.-1.7321j])""")
+ifft = _along_one(_IFFT, """>>> tl.fft.ifft(tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))).real
+    tensor([1., 2., 4.])""")
+rfft = _along_one(_RFFT, """>>> tl.fft.rfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 7.+0.0000j, -2.+1.7321j])""")
+irfft = _along_one(_IRFFT, """>>> tl.fft.irfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 2.2500, -0.7500,  0.2500, -0.7500])""")
+hfft = _along_one(_HFFT, """>>> tl.fft.hfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 9., -3.,  1., -3.])""")
+ihfft = _along_one(_IHFFT, """>>> tl.fft.ihfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 2.3333-0.0000j, -0.6667-0.5774j])""")
 
-    `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even
-    one. `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both,
-    by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
-    RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
-
-    >>> tl.fft.irfft(tl.tensor([1.0, 2.0, 4.0]))
-    tensor([ 2.2500, -0.7500,  0.2500, -0.7500])
-    """
-    return _from_half("irfft", input, None if n is None else (n,), (dim,), norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def hfft(
-    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, along `dim`.
-
-    `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even
-    one. `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both,
-    by its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
-    RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
-
-    >>> tl.fft.hfft(tl.tensor([1.0, 2.0, 4.0]))
-    tensor([ 9., -3.,  1., -3.])
-    """
-    return _mirrored("hfft", input, None if n is None else (n,), (dim,), norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def ihfft(
-    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """Return the inverse of `hfft`, along `dim`.
-
-    `n` is the length of the signal, cut off or padded with zeros; without it its own size. `norm` is the direction that
-    is divided by the length: "backward" (the default), "forward", or "ortho": both, by its root. Integers are taken in
-    the default floating-point dtype; single precision stays single. Raises RuntimeError for half precision, complex
-    elements or a length below 1, and IndexError when `dim` is out of range.
-
-    >>> tl.fft.ihfft(tl.tensor([1.0, 2.0, 4.0]))
-    tensor([ 2.3333-0.0000j, -0.6667-0.5774j])
-    """
-    return _to_mirrored("ihfft", input, None if n is None else (n,), (dim,), norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def fft2(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the discrete Fourier transform of `input`, over two dimensions.
-
-    Over the two dimensions `dim`, in the sizes `s`, as `fft` does along one. Raises RuntimeError when `s` and `dim`
-    differ in length or a dimension comes twice.
-
-    >>> tl.fft.fft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+fft2 = _over_two(_FFT, """>>> tl.fft.fft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
-            [-5.+0.j,  1.+0.j]])
-    """
-    return _full("fft2", input, s, dim, norm, out, False)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def ifft2(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the inverse of `fft2`, over two dimensions.
-
-    Over the two dimensions `dim`, in the sizes `s`, as `ifft` does along one. Raises RuntimeError when `s` and `dim`
-    differ in length or a dimension comes twice.
-
-    >>> tl.fft.ifft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-5.+0.j,  1.+0.j]])""")
+ifft2 = _over_two(_IFFT, """>>> tl.fft.ifft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500+0.j, -0.7500+0.j],
-            [-1.2500+0.j,  0.2500+0.j]])
-    """
-    return _full("ifft2", input, s, dim, norm, out, True)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def rfft2(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the non-redundant half of the Fourier transform of a real `input`, over two dimensions.
-
-    Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
-    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
-
-    >>> tl.fft.rfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-1.2500+0.j,  0.2500+0.j]])""")
+rfft2 = _over_two(_RFFT, """>>> tl.fft.rfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
-            [-5.+0.j,  1.+0.j]])
-    """
-    return _half("rfft2", input, s, dim, norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def irfft2(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the real signal whose half spectrum, as of `rfft2`, is `input`, over two dimensions.
-
-    Over the two dimensions `dim`, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
-    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
-
-    >>> tl.fft.irfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-5.+0.j,  1.+0.j]])""")
+irfft2 = _over_two(_IRFFT, """>>> tl.fft.irfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500, -0.7500],
-            [-1.2500,  0.2500]])
-    """
-    return _from_half("irfft2", input, s, dim, norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def hfft2(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the real Fourier transform of a signal with Hermitian symmetry, given one half of it, over two dimensions.
-
-    Over the two dimensions `dim`, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
-    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
-
-    >>> tl.fft.hfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-1.2500,  0.2500]])""")
+hfft2 = _over_two(_HFFT, """>>> tl.fft.hfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11., -3.],
-            [-5.,  1.]])
-    """
-    return _mirrored("hfft2", input, s, dim, norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def ihfft2(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the inverse of `hfft2`, over two dimensions.
-
-    Over the two dimensions `dim`, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
-    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
-
-    >>> tl.fft.ihfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]])).real
+            [-5.,  1.]])""")
+ihfft2 = _over_two(_IHFFT, """>>> tl.fft.ihfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]])).real
     tensor([[ 2.7500, -0.7500],
-            [-1.2500,  0.2500]])
-    """
-    return _to_mirrored("ihfft2", input, s, dim, norm, out)
+            [-1.2500,  0.2500]])""")
 
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def fftn(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the discrete Fourier transform of `input`, over several dimensions.
-
-    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `fft` does along one.
-    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
-
-    >>> tl.fft.fftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+fftn = _over_several(_FFT, """>>> tl.fft.fftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
-            [-5.+0.j,  1.+0.j]])
-    """
-    return _full("fftn", input, s, dim, norm, out, False)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def ifftn(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the inverse of `fftn`, over several dimensions.
-
-    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ifft` does along one.
-    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
-
-    >>> tl.fft.ifftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-5.+0.j,  1.+0.j]])""")
+ifftn = _over_several(_IFFT, """>>> tl.fft.ifftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500+0.j, -0.7500+0.j],
-            [-1.2500+0.j,  0.2500+0.j]])
-    """
-    return _full("ifftn", input, s, dim, norm, out, True)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def rfftn(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the non-redundant half of the Fourier transform of a real `input`, over several dimensions.
-
-    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `rfft` does along one. The
-    half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
-    twice.
-
-    >>> tl.fft.rfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-1.2500+0.j,  0.2500+0.j]])""")
+rfftn = _over_several(_RFFT, """>>> tl.fft.rfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
-            [-5.+0.j,  1.+0.j]])
-    """
-    return _half("rfftn", input, s, dim, norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def irfftn(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the real signal whose half spectrum, as of `rfftn`, is `input`, over several dimensions.
-
-    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `irfft` does along one.
-    The half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
-    twice.
-
-    >>> tl.fft.irfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-5.+0.j,  1.+0.j]])""")
+irfftn = _over_several(_IRFFT, """>>> tl.fft.irfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500, -0.7500],
-            [-1.2500,  0.2500]])
-    """
-    return _from_half("irfftn", input, s, dim, norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def hfftn(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the real Fourier transform of a signal with Hermitian symmetry, given one half of it, over dimensions.
-
-    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `hfft` does along one. The
-    half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
-    twice.
-
-    >>> tl.fft.hfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            [-1.2500,  0.2500]])""")
+hfftn = _over_several(_HFFT, """>>> tl.fft.hfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11., -3.],
-            [-5.,  1.]])
-    """
-    return _mirrored("hfftn", input, s, dim, norm, out)
-
-
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
-def ihfftn(
-    input: Tensor,
-    s: Sequence[int] | int | None = None,
-    dim: Sequence[int] | int | None = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Return the inverse of `hfftn`, over several dimensions.
-
-    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ihfft` does along one.
-    The half is that of the last dimension. Raises RuntimeError when `s` and `dim` differ in length or a dimension comes
-    twice.
-
-    >>> tl.fft.ihfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]])).real
+            [-5.,  1.]])""")
+ihfftn = _over_several(_IHFFT, """>>> tl.fft.ihfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]])).real
     tensor([[ 2.7500, -0.7500],
-            [-1.2500,  0.2500]])
-    """
-    return _to_mirrored("ihfftn", input, s, dim, norm, out)
+            [-1.2500,  0.2500]])""")
 
 
 # ---------------------------------------------------------------------------------------------- frequencies and shifts
@@ -437,7 +198,7 @@ def _frequencies(
     return found if out is None else write_out(name, out, found._tl_data)
 
 
-@factory(namespace=_FFT)
+@factory(namespace=_NAMESPACE)
 def fftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
@@ -452,7 +213,7 @@ def fftfreq(
     return _frequencies("fftfreq", _two_sided, n, d, out, dtype, device, requires_grad)
 
 
-@factory(namespace=_FFT)
+@factory(namespace=_NAMESPACE)
 def rfftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
@@ -486,7 +247,7 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     return undispatched(roll)(input, shifts, list(axes))
 
 
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
+@composite(namespace=_NAMESPACE, guard=False, linear_in=("input",))
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Move the zero frequency of a result of `fft` to the middle of each dimension in `dim`, or of all.
 
@@ -498,7 +259,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return _shifted("fftshift", input, dim, 1)
 
 
-@composite(namespace=_FFT, guard=False, linear_in=("input",))
+@composite(namespace=_NAMESPACE, guard=False, linear_in=("input",))
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Undo `fftshift`: move the zero frequency back to the beginning of each dimension.
 
