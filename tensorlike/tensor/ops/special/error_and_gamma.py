@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
 
 from tensorlike.tensor.backends import special
@@ -11,6 +12,11 @@ from tensorlike.tensor.declare import composite, derivatives, internal_pointwise
 from tensorlike.tensor.types import Tensor
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+
+#: Declares an elementwise function of `tensorlike.special` by its kernel, as most there are.
+special_pointwise = partial(
+    pointwise, None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float"
+)
 
 
 def compute(name: str, *arguments: Any) -> Any:

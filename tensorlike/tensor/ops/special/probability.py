@@ -10,14 +10,13 @@ from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.promotions import Promotion
 from tensorlike.tensor.types import Number, Tensor
 
-from .error_and_gamma import compute, lgamma
+from .error_and_gamma import compute, lgamma, special_pointwise
 
-_SPECIAL = "tensorlike.special"
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def ndtr(xp: Any, input: Tensor) -> Tensor:
     """Return the standard normal distribution function of each element.
 
@@ -32,7 +31,7 @@ def ndtr(xp: Any, input: Tensor) -> Tensor:
 derivatives(ndtr, input=lambda grad, input: grad * (input * input * -0.5).exp() / _ROOT_TWO_PI)
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def ndtri(xp: Any, input: Tensor) -> Tensor:
     """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
 
@@ -48,7 +47,7 @@ def ndtri(xp: Any, input: Tensor) -> Tensor:
 derivatives(ndtri, input=lambda grad, result: grad * (result * result * 0.5).exp() * _ROOT_TWO_PI)
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def log_ndtr(xp: Any, input: Tensor) -> Tensor:
     """Return the logarithm of `ndtr` of each element, exact where that is close to 0.
 
@@ -65,7 +64,7 @@ derivatives(
 )
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def erfcx(xp: Any, input: Tensor) -> Tensor:
     """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
 
@@ -80,7 +79,7 @@ def erfcx(xp: Any, input: Tensor) -> Tensor:
 derivatives(erfcx, input=lambda grad, input, result: grad * (2 * input * result - _TWO_BY_ROOT_PI))
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def entr(xp: Any, input: Tensor) -> Tensor:
     """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
 
@@ -98,7 +97,7 @@ def entr(xp: Any, input: Tensor) -> Tensor:
 derivatives(entr, input=lambda grad, input: grad * (-input.log() - 1))
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
@@ -128,7 +127,7 @@ def _underivable(name: str) -> NoReturn:
     )
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
 
