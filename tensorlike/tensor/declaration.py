@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .call_data import CallData
     from .generate_recording import Recorded
 
-__all__ = ["DECLARATIONS", "Declaration"]
+__all__ = ["DECLARATIONS", "Declaration", "documented"]
 
 _new = object.__new__
 # bfloat16, a type of another package, is of kind V.
@@ -45,6 +45,15 @@ _DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
+
+
+def documented(doc: str | None, note: str) -> str | None:
+    """Return the docstring of an operation with a note before its examples."""
+    if not doc or not note:
+        return doc
+    text, mark, examples = doc.partition("\n\n    >>> ")
+    paragraph = "\n    " if "\n\n" in text else "\n\n    "
+    return f"{text}{paragraph}{note}{mark}{examples}"
 
 
 class ConstantNode(Node):
@@ -147,7 +156,7 @@ class Declaration(Operation):
         #: Whether the function takes a number as its first operand. The number is converted to a tensor first, at a
         #: cost for such calls alone.
         self.number_first = number_first
-        self.doc = kernel.__doc__
+        self.doc = kernel.__doc__ if self.promotion is None else documented(kernel.__doc__, self.promotion.note)
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
         self.node: type[Node] | None = None
         self._record: Callable[..., Any] | None = None

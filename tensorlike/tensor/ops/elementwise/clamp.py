@@ -12,8 +12,7 @@ from tensorlike.tensor.types import Number, Tensor
 def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
-    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound and
-    NotImplementedError for complex elements.
+    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
 
     >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -48,8 +47,6 @@ derivatives(clamp, input=_clamp_of_input, min=_clamp_of_min, max=_clamp_of_max)
 def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
     """Return each element, or `min` where that is larger.
 
-    Raises NotImplementedError for complex elements.
-
     >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
     tensor([0., 2.])
     """
@@ -65,8 +62,6 @@ derivatives(
 @pointwise("minimum", promotion="bounds")
 def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
     """Return each element, or `max` where that is smaller.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
     tensor([-1.,  0.])

@@ -36,8 +36,6 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is less than `other`, element by element, with broadcasting.
 
-    Raises NotImplementedError for complex elements.
-
     >>> tl.lt(tl.tensor([1, 2]), 2)
     tensor([ True, False])
     """
@@ -54,8 +52,6 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
 
-    Raises NotImplementedError for complex elements.
-
     >>> tl.le(tl.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
@@ -64,8 +60,6 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 @pointwise("greater", promotion="real", boolean=True, differentiable=False, operators=("__gt__",), aliases=("greater",))
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is greater than `other`, element by element, with broadcasting.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.gt(tl.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -82,8 +76,6 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 )
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at least `other`, element by element, with broadcasting.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.ge(tl.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -189,8 +181,6 @@ def isfinite(input: Tensor) -> Tensor:
 def isposinf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is positive infinity.
 
-    Raises NotImplementedError for complex elements.
-
     >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
     tensor([ True, False])
     """
@@ -202,8 +192,6 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
 @pointwise(None, promotion="real", boolean=True, differentiable=False, inplace=False, out="exact")
 def isneginf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is negative infinity.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
     tensor([False,  True])

@@ -255,7 +255,7 @@ derivatives(
 def angle(xp: Any, input: Tensor) -> Tensor:
     """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
 
-    Complex elements give a real tensor, integers the default floating-point dtype.
+    Complex elements give a real tensor.
 
     >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
     tensor([0.7854, 3.1416])

@@ -23,8 +23,6 @@ _LN10 = math.log(10.0)
 def exp(input: Tensor) -> Tensor:
     """Return e to the power of each element.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.exp(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 2.7183])
     """
@@ -37,8 +35,6 @@ raw_derivatives(exp, input=lambda grad, result: raw_product(grad, result))
 @pointwise(None, hot="exp2", promotion="float", aliases=("special.exp2",))
 def exp2(xp: Any, input: Tensor) -> Tensor:
     """Return 2 to the power of each element.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.exp2(tl.tensor([0.0, 3.0]))
     tensor([1., 8.])
@@ -55,8 +51,6 @@ derivatives(exp2, input=lambda grad, result: grad * conj(result * _LN2))
 def expm1(input: Tensor) -> Tensor:
     """Return e to the power of each element, less 1, exact for small elements.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.expm1(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.7183])
     """
@@ -68,8 +62,6 @@ derivatives(expm1, input=lambda grad, result: grad * conj(result + 1))
 @pointwise("log", promotion="float")
 def log(input: Tensor) -> Tensor:
     """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.log(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 0.6931])
@@ -84,8 +76,6 @@ raw_derivatives(log, input=lambda grad, input: raw_quotient(grad, input))
 def log2(input: Tensor) -> Tensor:
     """Return the logarithm to base 2 of each element.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.log2(tl.tensor([1.0, 8.0]))
     tensor([0., 3.])
     """
@@ -97,8 +87,6 @@ derivatives(log2, input=lambda grad, input: grad / conj(input * _LN2))
 @pointwise("log10", promotion="float")
 def log10(input: Tensor) -> Tensor:
     """Return the logarithm to base 10 of each element.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.log10(tl.tensor([1.0, 5.0]))
     tensor([0.0000, 0.6990])
@@ -112,8 +100,6 @@ derivatives(log10, input=lambda grad, input: grad / conj(input * _LN10))
 def log1p(input: Tensor) -> Tensor:
     """Return the natural logarithm of 1 plus each element, exact for small elements.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.log1p(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.6931])
     """
@@ -125,8 +111,6 @@ derivatives(log1p, input=lambda grad, input: grad / conj(input + 1))
 @pointwise(None, promotion="inexact", inplace=False)
 def logaddexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
-
-    Takes floating-point and complex tensors; raises NotImplementedError for others.
 
     >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
     tensor([100.6931])
@@ -150,8 +134,6 @@ derivatives(
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
 
-    Takes floating-point tensors; raises NotImplementedError for others.
-
     >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
     tensor([101.])
     """
@@ -167,8 +149,6 @@ derivatives(
 @pointwise(None, promotion="real float", aliases=("special.xlogy",))
 def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
     tensor([0., 0.])
@@ -189,8 +169,6 @@ derivatives(xlogy, input=_xlogy_backward, other=lambda grad, input, other: grad 
 @pointwise(None, promotion="float", aliases=("special.expit",))
 def sigmoid(xp: Any, input: Tensor) -> Tensor:
     """Return `1 / (1 + exp(-input))` for each element.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
     tensor([0.5000, 1.0000])
@@ -230,8 +208,7 @@ raw_derivatives(sigmoid, input=lambda grad, result: _sigmoid_slope(grad, result)
 def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
-    With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan. Integers give
-    the default floating-point dtype. Raises NotImplementedError for complex elements.
+    With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
 
     >>> tl.logit(tl.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])

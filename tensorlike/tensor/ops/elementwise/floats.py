@@ -18,7 +18,7 @@ from ..shared import zeros_like
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """Return the floating-point number next to each element of `input`, in the direction of `other`.
 
-    Both broadcast. Raises NotImplementedError unless they are floating-point.
+    Both broadcast.
 
     >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
     tensor([True])

@@ -21,7 +21,7 @@ def _of_smaller(grad: Any, mine: Any, theirs: Any) -> Any:
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
 
-    Where both are equal each gets half of the gradient. Raises NotImplementedError for complex elements.
+    Where both are equal each gets half of the gradient.
 
     >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
     tensor([3, 5])
@@ -39,7 +39,7 @@ derivatives(
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
 
-    Where both are equal each gets half of the gradient. Raises NotImplementedError for complex elements.
+    Where both are equal each gets half of the gradient.
 
     >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
     tensor([1, 2])
@@ -57,7 +57,7 @@ derivatives(
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
 
-    Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
+    Where both are equal `input` gets the gradient.
 
     >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
     tensor([3., 2.])
@@ -75,7 +75,7 @@ derivatives(
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
 
-    Where both are equal `input` gets the gradient. Raises NotImplementedError for complex elements.
+    Where both are equal `input` gets the gradient.
 
     >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
     tensor([1., 2.])

@@ -105,8 +105,6 @@ raw_derivatives(square, input=lambda grad, input: raw_product(grad, 2 * input))
 def sqrt(input: Tensor) -> Tensor:
     """Return the square root of each element, nan for a negative real one.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.sqrt(tl.tensor([4.0, 9.0]))
     tensor([2., 3.])
     """
@@ -119,8 +117,6 @@ raw_derivatives(sqrt, input=lambda grad, result: raw_quotient(grad, 2 * result))
 @pointwise(None, promotion="float")
 def rsqrt(xp: Any, input: Tensor) -> Tensor:
     """Return the reciprocal of the square root of each element.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
     tensor([0.5000, 2.0000])
@@ -135,8 +131,6 @@ derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 @pointwise(None, promotion="float", hot=lambda a: np.true_divide(1, a))
 def reciprocal(xp: Any, input: Tensor) -> Tensor:
     """Return one divided by each element.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.reciprocal(tl.tensor([2, 4]))
     tensor([0.5000, 0.2500])

@@ -14,8 +14,6 @@ from ..shared import not_implemented, zeros_like
 def floor(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
-    Raises NotImplementedError for boolean and complex elements.
-
     >>> tl.floor(tl.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
     """
@@ -28,8 +26,6 @@ derivatives(floor, input=zeros_like)
 @pointwise(None, hot="ceil", promotion="real numeric", out="exact")
 def ceil(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
-
-    Raises NotImplementedError for boolean and complex elements.
 
     >>> tl.ceil(tl.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
@@ -45,7 +41,7 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
-    raise NotImplementedError with `decimals`, as boolean and complex elements always do.
+    raise NotImplementedError with `decimals`.
 
     >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
@@ -69,8 +65,6 @@ derivatives(round, input=zeros_like)
 def trunc(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
-    Raises NotImplementedError for boolean and complex elements.
-
     >>> tl.trunc(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
@@ -83,8 +77,6 @@ derivatives(trunc, input=zeros_like)
 @pointwise(None, promotion="floating", out="exact")
 def frac(xp: Any, input: Tensor) -> Tensor:
     """Return the fractional part of each element, with its sign.
-
-    Takes floating-point tensors; raises NotImplementedError for others.
 
     >>> tl.frac(tl.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])

@@ -65,7 +65,7 @@ derivatives(abs, input=lambda grad, input: grad * input.sgn())
 def sign(xp: Any, input: Tensor) -> Tensor:
     """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
 
-    Raises NotImplementedError for complex elements: use `sgn`.
+    For complex elements use `sgn`.
 
     >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
     tensor([-1.,  0.,  1.])
@@ -118,8 +118,6 @@ derivatives(sgn, input=_sgn_backward)
 def signbit(xp: Any, input: Tensor) -> Tensor:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 
-    Raises NotImplementedError for complex elements.
-
     >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))
     tensor([ True,  True, False])
     """
@@ -129,8 +127,6 @@ def signbit(xp: Any, input: Tensor) -> Tensor:
 @pointwise("copysign", promotion="real float")
 def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
     tensor([-1.,  2.])

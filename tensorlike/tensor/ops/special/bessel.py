@@ -13,9 +13,7 @@ from .error_and_gamma import compute, special_pointwise
 
 @pointwise(None, promotion="real float", aliases=("special.i0",))
 def i0(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the first kind, of order 0, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
     >>> tl.i0(tl.tensor([0.5, 2.0]))
     tensor([1.0635, 2.2796])
@@ -28,9 +26,7 @@ derivatives(i0, input=lambda grad, input: grad * i1(input))
 
 @special_pointwise()
 def i0e(xp: Any, input: Tensor) -> Tensor:
-    """Return `i0` of each element, scaled by `exp(-abs(input))`.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return `i0` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     >>> tl.special.i0e(tl.tensor([0.5, 2.0]))
     tensor([0.6450, 0.3085])
@@ -43,9 +39,7 @@ derivatives(i0e, input=lambda grad, input, result: grad * (i1e(input) - input.sg
 
 @special_pointwise()
 def i1(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the first kind, of order 1, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the modified Bessel function of the first kind, of order 1, of each element. Needs SciPy.
 
     >>> tl.special.i1(tl.tensor([0.5, 2.0]))
     tensor([0.2579, 1.5906])
@@ -58,9 +52,7 @@ derivatives(i1, input=lambda grad, input, result: grad * (i0(input) - _ratio(res
 
 @special_pointwise()
 def i1e(xp: Any, input: Tensor) -> Tensor:
-    """Return `i1` of each element, scaled by `exp(-abs(input))`.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return `i1` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     >>> tl.special.i1e(tl.tensor([0.5, 2.0]))
     tensor([0.1564, 0.2153])
@@ -85,8 +77,7 @@ def _bessel(name: str, computed_by: str, result: str, values: str) -> None:
 
     bessel.__doc__ = f"""Return {result} of each element.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
+    PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.{name}(tl.tensor([0.5, 2.0]))
     tensor([{values}])
@@ -110,8 +101,7 @@ _bessel("scaled_modified_bessel_k1", "k1e", "`exp(input) * modified_bessel_k1(in
 def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
     """Return the spherical Bessel function of the first kind, of order 0, of each element: `sin(input) / input`.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
+    PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.spherical_bessel_j0(tl.tensor([0.5, 2.0]))
     tensor([0.9589, 0.4546])
@@ -123,10 +113,7 @@ def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
 
 @special_pointwise(differentiable=False)
 def airy_ai(xp: Any, input: Tensor) -> Tensor:
-    """Return Airy's function Ai of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
+    """Return Airy's function Ai of each element. PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.airy_ai(tl.tensor([0.5, 2.0]))
     tensor([0.2317, 0.0349])

@@ -126,8 +126,7 @@ def _polynomial(name: str, evaluate: Callable[..., Any], kind: str, values: str,
     place = "`2 * input - 1`" if shifted else "each element of `input`"
     polynomial.__doc__ = f"""Return the {kind} of degree `n` at {place}.
 
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.{name}(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
     tensor([{values}])

@@ -18,9 +18,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 @special_pointwise()
 def ndtr(xp: Any, input: Tensor) -> Tensor:
-    """Return the standard normal distribution function of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the standard normal distribution function of each element. Needs SciPy.
 
     >>> tl.special.ndtr(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
@@ -35,8 +33,7 @@ derivatives(ndtr, input=lambda grad, input: grad * (input * input * -0.5).exp() 
 def ndtri(xp: Any, input: Tensor) -> Tensor:
     """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
 
-    Integers give the default floating-point dtype; elements outside [0, 1] give nan. Raises NotImplementedError for
-    complex elements. Needs SciPy.
+    Elements outside [0, 1] give nan. Needs SciPy.
 
     >>> tl.special.ndtri(tl.tensor([0.5, 0.9]))
     tensor([0.0000, 1.2816])
@@ -49,9 +46,7 @@ derivatives(ndtri, input=lambda grad, result: grad * (result * result * 0.5).exp
 
 @special_pointwise()
 def log_ndtr(xp: Any, input: Tensor) -> Tensor:
-    """Return the logarithm of `ndtr` of each element, exact where that is close to 0.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the logarithm of `ndtr` of each element, exact where that is close to 0. Needs SciPy.
 
     >>> tl.special.log_ndtr(tl.tensor([0.0, -10.0]))
     tensor([ -0.6931, -53.2313])
@@ -68,7 +63,7 @@ derivatives(
 def erfcx(xp: Any, input: Tensor) -> Tensor:
     """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    Needs SciPy.
 
     >>> tl.special.erfcx(tl.tensor([0.0, 10.0]))
     tensor([1.0000, 0.0561])
@@ -82,8 +77,6 @@ derivatives(erfcx, input=lambda grad, input, result: grad * (2 * input * result 
 @special_pointwise()
 def entr(xp: Any, input: Tensor) -> Tensor:
     """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.special.entr(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.3466])
@@ -100,8 +93,6 @@ derivatives(entr, input=lambda grad, input: grad * (-input.log() - 1))
 @special_pointwise()
 def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
@@ -131,8 +122,7 @@ def _underivable(name: str) -> NoReturn:
 def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
 
-    Integers give the default floating-point dtype. The result is nan unless `input` is greater than 1; only `other` has
-    a derivative. Raises NotImplementedError for complex elements. Needs SciPy.
+    The result is nan unless `input` is greater than 1; only `other` has a derivative. Needs SciPy.
 
     >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
     tensor([1.6449, 1.0823])
@@ -155,8 +145,7 @@ def _igamma_backward(grad: Any, input: Any, other: Any) -> Any:
 def igamma(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
-    The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
-    floating-point. Needs SciPy.
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
 
     >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.6321, 0.5940])
@@ -171,8 +160,7 @@ derivatives(igamma, input=lambda grad: _underivable("igamma: input"), other=_iga
 def igammac(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
-    The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
-    floating-point. Needs SciPy.
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
 
     >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.3679, 0.4060])
