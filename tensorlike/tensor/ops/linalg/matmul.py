@@ -14,15 +14,7 @@ from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
-from .matrix_kernels import (
-    BLAS,
-    product,
-    raw_first,
-    raw_linear_input,
-    raw_linear_weight,
-    raw_second,
-    wide_product,
-)
+from .matrix_kernels import BLAS, product, raw_first, raw_linear_input, raw_linear_weight, raw_second, wide_product
 
 _C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool",

@@ -9,13 +9,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import deprecated_orders, derivatives, primitive
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.linalg.matmul import (
-    adjoint,
-    c_name,
-    check_batches,
-    check_matrices,
-    check_matrix_vector,
-)
+from tensorlike.tensor.ops.linalg.matmul import adjoint, c_name, check_batches, check_matrices, check_matrix_vector
 from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor

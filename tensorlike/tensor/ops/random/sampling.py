@@ -14,14 +14,7 @@ from tensorlike.tensor.backends import check_same_device, device_of, namespace_o
 from tensorlike.tensor.declare import derivatives, primitive, tensor_method
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.random import (
-    check_probabilities,
-    check_std,
-    checked_probability,
-    integer,
-    no_gradient,
-    real,
-)
+from tensorlike.tensor.random import check_probabilities, check_std, checked_probability, integer, no_gradient, real
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace
