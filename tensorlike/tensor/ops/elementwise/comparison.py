@@ -11,9 +11,6 @@ from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-           "isreal", "le", "lt", "ne"]  # fmt: skip
-
 _comparison = partial(pointwise, boolean=True, differentiable=False)
 
 

@@ -7,9 +7,6 @@ from functools import partial
 from tensorlike.tensor.declare import pointwise, tensor_method
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-           "logical_and", "logical_not", "logical_or", "logical_xor"]  # fmt: skip
-
 _logical = partial(pointwise, boolean=True, differentiable=False)
 _bitwise = partial(pointwise, promotion="bits", differentiable=False)
 _shift = partial(pointwise, promotion="integers", differentiable=False)

@@ -1,10 +1,14 @@
-"""Rounding elements."""
+"""Rounding; the neighbours and parts of floating-point numbers, and finite numbers for NaN and infinity."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, pointwise
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, pointwise, primitive
+from tensorlike.tensor.dtypes import dtype_of, finfo
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented, zeros_like
@@ -85,3 +89,65 @@ def frac(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(frac, input=lambda grad: grad)
+
+
+@pointwise("nextafter", promotion="floating")
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """Return the floating-point number next to each element of `input`, in the direction of `other`.
+
+    Both broadcast.
+
+    >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+    tensor([True])
+    """
+
+
+derivatives(
+    nextafter,
+    input=lambda grad, input, other: grad.masked_fill(input == other, 0),
+    other=lambda grad: zeros_like(grad),
+)
+
+
+@primitive(out=True, several=("mantissa", "exponent"))
+def frexp(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
+    """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
+
+    The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
+
+    >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
+    >>> mantissa, exponent
+    (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
+    """
+    if input.dtype.kind not in "fV":
+        raise RuntimeError(f"frexp() only supports floating-point dtypes: the input is of {dtype_name(input.dtype)}")
+    mantissa, exponent = xp.frexp(input)
+    return xp.asarray(mantissa), xp.asarray(exponent)
+
+
+derivatives(frexp, input=lambda grads, exponent: grads[0] / exponent.exp2())
+
+
+@pointwise(None, out="exact")
+def nan_to_num(
+    xp: Any, input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Return `input` with its nan and infinite elements replaced by finite numbers.
+
+    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
+    elements is zero.
+
+    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
+    if input.dtype.kind == "V":
+        limits = finfo(dtype_of(input.dtype))
+        posinf, neginf = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+        wide = xp.nan_to_num(input.astype(np.float32), nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+        return wide.astype(input.dtype)
+    if input.dtype.kind not in "fc":
+        return input.copy()
+    return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+derivatives(nan_to_num, input=lambda grad, input: grad.where(input.isfinite(), 0))

@@ -11,9 +11,6 @@ from tensorlike.tensor.declare import derivatives, internal_pointwise, pointwise
 from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "hypot", "rad2deg",
-           "sin", "sinc", "sinh", "tan", "tanh"]  # fmt: skip
-
 
 @pointwise("sin", promotion="float")
 def sin(input: Tensor) -> Tensor:

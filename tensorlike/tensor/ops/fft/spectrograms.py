@@ -16,7 +16,7 @@ from tensorlike.tensor.types import Tensor
 from ..elementwise.complexes import complex as joined
 from ..elementwise.complexes import view_as_real
 from ..shared import real_dtype
-from .fourier import to_complex, to_real, transform
+from .transforms import to_complex, to_real, transform
 
 _full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 

@@ -1,10 +1,10 @@
-"""Functions that PyTorch keeps for older code and its compiler: `resize`, `slice_inverse`, `index` and others."""
+"""The size of a tensor, and what PyTorch keeps for older code and its compiler: `resize`, `slice_inverse`, `index`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,47 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.types import Indices, Tensor
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.tensor import Tensor
+
+def _checked(value: Any, function: str, argument: str = "input", position: int = 1) -> Any:
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+@composite(guard=False, method=True, differentiable=False)
+def numel(input: Tensor) -> int:
+    """Return the number of elements.
+
+    >>> tl.numel(tl.ones(2, 3))
+    6
+    """
+    return int(_checked(input, "numel")._tl_data.size)
+
+
+@tensor_method(composite=False, differentiable=False)
+def nelement(self: Tensor) -> int:
+    """Return the number of elements, as `numel` does.
+
+    >>> tl.ones(2, 3).nelement()
+    6
+    """
+    return int(self._tl_data.size)
+
+
+@composite(guard=False, method=True, differentiable=False)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors have the same shape.
+
+    >>> tl.is_same_size(tl.ones(2), tl.ones(3))
+    False
+    """
+    shape = _checked(input, "is_same_size")._tl_data.shape
+    return bool(shape == _checked(other, "is_same_size", "other", 2)._tl_data.shape)
 
 
 @factory(reason="works on shapes; only a mode can intercept it")
