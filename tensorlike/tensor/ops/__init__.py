@@ -28,7 +28,6 @@ import tensorlike.tensor.ops.indexing.masks
 import tensorlike.tensor.ops.indexing.scatter
 import tensorlike.tensor.ops.indexing.scatter_reduce
 import tensorlike.tensor.ops.indexing.searching
-import tensorlike.tensor.ops.indexing.selection
 import tensorlike.tensor.ops.indexing.sorting
 import tensorlike.tensor.ops.indexing.values
 import tensorlike.tensor.ops.linalg.common
@@ -52,7 +51,6 @@ import tensorlike.tensor.ops.linalg.spectral
 import tensorlike.tensor.ops.memory.inplace
 import tensorlike.tensor.ops.memory.placement
 import tensorlike.tensor.ops.memory.storages
-import tensorlike.tensor.ops.memory.views
 import tensorlike.tensor.ops.nn.activation
 import tensorlike.tensor.ops.nn.adaptive_pooling
 import tensorlike.tensor.ops.nn.attention
@@ -60,15 +58,12 @@ import tensorlike.tensor.ops.nn.average_pooling
 import tensorlike.tensor.ops.nn.classification
 import tensorlike.tensor.ops.nn.common
 import tensorlike.tensor.ops.nn.convolution
-import tensorlike.tensor.ops.nn.distance
 import tensorlike.tensor.ops.nn.dropout
 import tensorlike.tensor.ops.nn.embedding
 import tensorlike.tensor.ops.nn.folding
 import tensorlike.tensor.ops.nn.fractional_pooling
 import tensorlike.tensor.ops.nn.grids
-import tensorlike.tensor.ops.nn.linear_loss
 import tensorlike.tensor.ops.nn.loss
-import tensorlike.tensor.ops.nn.more_convolution
 import tensorlike.tensor.ops.nn.normalization
 import tensorlike.tensor.ops.nn.padding
 import tensorlike.tensor.ops.nn.pooling
@@ -84,7 +79,6 @@ import tensorlike.tensor.ops.nn.toplevel_dropout
 import tensorlike.tensor.ops.nn.toplevel_embedding
 import tensorlike.tensor.ops.nn.toplevel_losses
 import tensorlike.tensor.ops.nn.toplevel_normalization
-import tensorlike.tensor.ops.nn.toplevel_pooling
 import tensorlike.tensor.ops.nn.windows
 import tensorlike.tensor.ops.random.sampling
 import tensorlike.tensor.ops.reductions.common

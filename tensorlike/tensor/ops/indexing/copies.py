@@ -18,7 +18,7 @@ from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import geometry_of, layout_of
 
-from ..memory.views import write_strided
+from ..memory.inplace import write_strided
 from ..shape.joining import chunk, split, split_with_sizes
 from ..shape.rearranging import as_strided, narrow
 from ..shape.reshaping import clone, sizes

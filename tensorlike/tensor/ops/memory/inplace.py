@@ -1,4 +1,7 @@
-"""In-place operations without a functional form of their own: filling, copying, resizing and reshaping a tensor."""
+"""In-place operations without a functional form of their own: filling, copying, resizing and reshaping a tensor.
+
+First those behind in-place writes through views, which are not public: see Note [In-place through a view].
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import checked_size
 from tensorlike.tensor.layouts import (
     channels_last,
@@ -24,12 +27,54 @@ from tensorlike.tensor.layouts import (
 from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
 from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
 from tensorlike.tensor.types import Number, Tensor
-from tensorlike.tensor.views import bump, check_inplace
+from tensorlike.tensor.views import Geometry, Layout, bump, check_inplace, read_view, scatter_view, write_view
 
 from ..indexing.basic import declared
 from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
+
+# ------------------------------------------------------------------------------------------------ writes through views
+
+
+@primitive(namespace="tensorlike.autograd.strided", method=False)
+def read_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+    """Return a copy of the part of `input` that a view of the given geometry covers."""
+    return read_view(input, layout._replace(dtype=input.dtype), _retyped(geometry, layout, input.dtype))
+
+
+@primitive(namespace="tensorlike.autograd.strided", method=False)
+def scatter_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+    """Return zeros with `input` added at the positions of the view, summed where the view overlaps itself."""
+    return scatter_view(input, layout, geometry)
+
+
+@primitive(namespace="tensorlike.autograd.strided", method=False)
+def write_strided(xp: Any, input: Tensor, value: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+    """Return a copy of `input` with `value` written at the positions of the view."""
+    return write_view(input, value, layout, geometry)
+
+
+def _retyped(geometry: Geometry, layout: Layout, dtype: Any) -> Geometry:
+    return geometry._replace(dtype=dtype) if geometry.dtype == layout.dtype else geometry
+
+
+derivatives(
+    read_strided,
+    input=lambda grad, layout, geometry: undispatched(scatter_strided)(grad, layout, geometry),
+)
+derivatives(
+    scatter_strided,
+    input=lambda grad, layout, geometry: undispatched(read_strided)(grad, layout, geometry),
+)
+derivatives(
+    write_strided,
+    input=lambda grad, value_shape, layout, geometry: undispatched(write_strided)(
+        grad, grad._tl_zeros(value_shape, geometry.dtype), layout, geometry
+    ),
+    value=lambda grad, layout, geometry: undispatched(read_strided)(grad, layout, geometry),
+)
+
 
 # ----------------------------------------------------------------------------------------------------------- elements
 

@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Tensor
 
 from . import loss, ranking
 from .common import array_of, broadcast_shape, reduced
-from .distance import pairwise_distance
+from .ranking import pairwise_distance
 
 _hinge = undispatched(ranking.hinge_embedding_loss)
 _margin = undispatched(ranking.margin_ranking_loss)

@@ -12,7 +12,7 @@ from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, inte
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import place_picked
+from ..indexing.gather import place_picked
 from .common import nonempty, one_axis, reduced_axes, restored, unsupported
 
 if TYPE_CHECKING:

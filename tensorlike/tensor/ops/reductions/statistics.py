@@ -16,7 +16,7 @@ from tensorlike.tensor.from_data import tensor as make_tensor
 from tensorlike.tensor.runtime import device_guard, dtype_name, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import pick_along, place_picked
+from ..indexing.gather import pick_along, place_picked
 from .common import (
     comparable,
     converted,

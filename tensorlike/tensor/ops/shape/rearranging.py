@@ -18,7 +18,7 @@ from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
-from ..memory.views import scatter_strided
+from ..memory.inplace import scatter_strided
 from .reshaping import sizes
 
 
