@@ -94,7 +94,7 @@ _again(activation.rrelu_, guard=True, inplace_of=rrelu)
 _adaptive = undispatched(adaptive_pooling.adaptive_max_pool1d)
 
 
-def _max_pool(count: int, function: Any) -> None:
+def _max_pool(count: int, function: Any) -> Any:
     """Publish the max pooling of `nn.functional` along `count` dimensions in `tensorlike`, without its indices."""
     name = function.__name__
 
@@ -107,11 +107,12 @@ def _max_pool(count: int, function: Any) -> None:
     summary, _, rest = function.__doc__.partition("\n\n")
     example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")
     max_pool.__doc__ = f"{summary}\n\n    `nn.functional.{name}`, without the indices.\n\n    {example}"
-    composite(max_pool, name=name, guard=False)
+    return composite(max_pool, name=name, guard=False)
 
 
-for _count, _pooling in enumerate((pooling.max_pool1d, pooling.max_pool2d, pooling.max_pool3d), 1):
-    _max_pool(_count, _pooling)
+max_pool1d = _max_pool(1, pooling.max_pool1d)
+max_pool2d = _max_pool(2, pooling.max_pool2d)
+max_pool3d = _max_pool(3, pooling.max_pool3d)
 
 
 @composite(guard=False)
