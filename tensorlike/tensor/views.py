@@ -198,7 +198,7 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.memory.views import scatter_strided
+        from .ops.memory.inplace import scatter_strided
 
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -215,7 +215,7 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.memory.views import read_strided, write_strided
+        from .ops.memory.inplace import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))

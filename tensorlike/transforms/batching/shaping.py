@@ -39,8 +39,8 @@ rule(
     Method.detach, Method.cpu, Method.cuda, Method.real, Method.imag, Method.data, complexes.conj,
     complexes.conj_physical, complexes.view_as_real, complexes.view_as_complex, complexes.real, complexes.imag,
     comparison.isnan, comparison.isinf, comparison.isfinite, rounding.nan_to_num, inplace.zero_, placement.resolve_conj,
-    placement.resolve_neg, placement.detach, reshaping.clone, creation.zeros_like, creation.ones_like, creation.full_like,
-    creation.empty_like,
+    placement.resolve_neg, placement.detach, reshaping.clone, creation.zeros_like, creation.ones_like,
+    creation.full_like, creation.empty_like,
 )(passed_through)  # fmt: skip
 
 
