@@ -313,7 +313,8 @@ def _rank(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any
 
 @rule(
     placement.is_floating_point, placement.is_complex, placement.is_signed, placement.get_device, Method.get_device,
-    Method.dtype, Method.device, Method.layout, Method.itemsize, Method.element_size, Method.is_cuda, Method.is_cpu, Method.is_meta,
+    Method.dtype, Method.device, Method.layout, Method.itemsize, Method.element_size, Method.is_cuda, Method.is_cpu,
+    Method.is_meta,
 )  # fmt: skip
 def _kind(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return form.key(plain_of(args[0] if args else kwargs[form.parameters[0].name]), *args[1:])
