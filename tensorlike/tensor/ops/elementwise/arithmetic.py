@@ -19,7 +19,7 @@ from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Number, Tensor
 
-from ..shared import check_divisor, check_tensor, no_derivative, scaled, zeros_like
+from ..shared import check_divisor, no_derivative, require_tensor, scaled, zeros_like
 
 
 @pointwise(None, hot="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",))
@@ -351,7 +351,7 @@ def positive(input: Tensor) -> Tensor:
     >>> +tl.tensor([1, -2])
     tensor([ 1, -2])
     """
-    check_tensor("positive", input)
+    require_tensor("positive", input)
     if input._tl_data.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported. Convert it first, e.g. with .int()")
     return input

@@ -22,7 +22,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..shared import check_tensor, real_dtype, zeros_like
+from ..shared import real_dtype, require_tensor, zeros_like
 
 
 @pointwise(None, inplace=True, out="exact", linear_in=("input",))
@@ -49,7 +49,7 @@ def conj(input: Tensor) -> Tensor:
     >>> tl.conj(tl.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    check_tensor("conj", input)
+    require_tensor("conj", input)
     return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
 
 
@@ -75,12 +75,12 @@ _imag_of = undispatched(_imag)
 
 
 def _real_part(tensor: Any) -> Any:
-    check_tensor("real", tensor)
+    require_tensor("real", tensor)
     return _real_of(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
 def _imaginary_part(tensor: Any) -> Any:
-    check_tensor("imag", tensor)
+    require_tensor("imag", tensor)
     if tensor._tl_data.dtype.kind != "c":
         raise RuntimeError(
             f"imag is not implemented for tensors with non-complex dtypes: this one is "

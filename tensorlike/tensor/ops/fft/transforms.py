@@ -13,20 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor import creation
 from tensorlike.tensor.declare import composite, derivatives, factory, internal, undispatched
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, get_default_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.runtime import dtype_name, write_out, wrong_type
+from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import conj
 from ..indexing.basic import along, part, place, slice_view
 from ..shape.joining import cat
 from ..shape.rearranging import roll
+from ..shared import require_tensor
 
 #: For each normalization, that of the opposite transform with the same scale, which makes it the adjoint.
 OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -157,8 +157,7 @@ def sizes_and_axes(
 
     `half` is "output" or "input" where that is half a spectrum, `real` whether only a real input will do.
     """
-    if not isinstance(input, TensorBase):
-        wrong_type(function, "input", 1, input)
+    require_tensor(function, input)
     array: Any = input._tl_data
     if real and array.dtype.kind == "c":
         raise RuntimeError(
@@ -414,8 +413,7 @@ def _one_sided(n: int) -> Any:
 
 
 def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
-    if not isinstance(input, TensorBase):
-        wrong_type(name, "input", 1, input)
+    require_tensor(name, input)
     shape = input._tl_data.shape
     axes = range(len(shape)) if dim is None else dim_tuple(dim, len(shape)) or ()
     shifts = [sign * (shape[a] // 2) for a in axes]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
@@ -14,6 +13,7 @@ from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..reductions.common import restored
+from ..shared import require_tensor
 from .scatter import _OUT_OF, _check_dims, _is_index, _vector, check_bounds, check_range
 
 
@@ -129,13 +129,8 @@ def take_along_dim(
     from ..shape.expanding import expand
     from ..shape.reshaping import reshape
 
-    for position, (argument, value) in enumerate((("input", input), ("indices", indices)), 1):
-        if not isinstance(value, TensorBase):
-            raise TypeError(
-                f"take_along_dim(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
-    tensor, places = input, indices
+    tensor = require_tensor("take_along_dim", input)
+    places = require_tensor("take_along_dim", indices, "indices", 2)
     if places._tl_data.dtype != np.int64:
         raise RuntimeError(
             f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._tl_data.dtype)}"

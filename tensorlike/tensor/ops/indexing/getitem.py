@@ -28,6 +28,7 @@ from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, 
 
 from ..memory.inplace import copy_into, fill
 from ..shape.reshaping import reshape
+from ..shared import require_tensor
 from .accumulation import accumulate
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
@@ -409,11 +410,9 @@ TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
 
 
 def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[Any], list[int], Any]:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor(function, input)
     many(function, "indices", 2, indices)
-    if not isinstance(values, TensorBase):
-        raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+    require_tensor(function, values, "values", 3)
     array = input._tl_data
     parts = []
     for index in indices:

@@ -15,6 +15,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
+from ..shared import require_tensor
 from .values import single_value
 
 
@@ -145,8 +146,7 @@ derivatives(
 
 @guarded
 def _places(input: Any, function: str) -> Any:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor(function, input)
     array = input._tl_data
     xp = namespace_of(array)
     if not array.ndim:
@@ -203,8 +203,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"one_hot(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor("one_hot", input)
     array = input._tl_data
     if array.dtype != np.int64:
         raise RuntimeError(

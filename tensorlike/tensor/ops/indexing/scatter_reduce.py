@@ -13,6 +13,7 @@ from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
+from ..shared import require_tensor
 from .accumulation import combine_at, row_positions
 from .basic import declared
 from .scatter import assign_at, check_bounds, into, scatter_add, scatter_tensor, scatter_value, scattered
@@ -181,12 +182,8 @@ derivatives(
 
 def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
     """Return the values to scatter: a tensor or a number."""
-    for position, (argument, found) in enumerate((("input", input), ("index", index)), 1):
-        if not isinstance(found, TensorBase):
-            raise TypeError(
-                f"{function}(): argument '{argument}' (position {2 * position - 1}) must be Tensor, not "
-                f"{type(found).__name__}"
-            )
+    require_tensor(function, input)
+    require_tensor(function, index, "index", 3)
     given = [v for v in (src, value) if v is not None]
     if len(given) != 1:
         raise TypeError(f"{function}(): expected one of src, a tensor, and value, a number")

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.linalg.matmul import c_name, check_products
 from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out, wrong_type
+from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out
 from tensorlike.tensor.types import Tensor
+
+from ..shared import require_tensor
 
 # --------------------------------------------------------------------------------------------------------------- kron
 
@@ -104,8 +105,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for index, matrix in enumerate(matrices):
-        if not isinstance(matrix, TensorBase):
-            wrong_type("chain_matmul", "matrices", index + 1, matrix)
+        require_tensor("chain_matmul", matrix, "matrices", index + 1)
         if matrix._tl_data.ndim != 2:
             raise RuntimeError(
                 f"chain_matmul(): Tensor dimension is {matrix._tl_data.ndim}, expected 2 instead: tensor {index}"

@@ -16,7 +16,8 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions.common import one_axis, reduced_axes
-from .common import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
+from ..shared import require_tensor
+from .common import NAMESPACE, check_matrices, check_square, converging, into
 from .solving import inv_ex
 from .spectral import svdvals
 
@@ -40,7 +41,7 @@ def vector_norm(
     >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
-    require_tensor("vector_norm", "x", x)
+    require_tensor("vector_norm", x, "x")
     return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)  # type: ignore[no-any-return]
 
 
@@ -109,7 +110,7 @@ def matrix_norm(
     >>> tl.linalg.matrix_norm(tl.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     tensor(6.)
     """
-    require_tensor("matrix_norm", "A", A)
+    require_tensor("matrix_norm", A, "A")
     return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)  # type: ignore[no-any-return]
 
 
@@ -131,7 +132,7 @@ def norm(
     >>> tl.linalg.norm(tl.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    require_tensor("norm", "input", input)
+    require_tensor("norm", input)
     dims = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
@@ -161,7 +162,7 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     >>> tl.linalg.cond(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.)
     """
-    require_tensor("cond", "A", A)
+    require_tensor("cond", A, "A")
     if A.ndim < 2:
         raise RuntimeError(f"linalg.cond: The input tensor must have at least 2 dimensions. Got {A.ndim}")
     if (isinstance(p, str) and p not in ("fro", "nuc")) or (not isinstance(p, str) and p is not None and (
@@ -248,7 +249,7 @@ def frobenius_norm(
 
     Same as PyTorch's function of that name, without its warning to use `linalg.vector_norm` instead.
     """
-    require_tensor("frobenius_norm", "input", input)
+    require_tensor("frobenius_norm", input)
     dims: Any = (dim,) if isinstance(dim, int) else dim
     if len(dims) > 2:
         raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
@@ -274,7 +275,7 @@ def nuclear_norm(
 
     Same as PyTorch's function of that name, without its warning to use `linalg.matrix_norm` instead.
     """
-    require_tensor("nuclear_norm", "input", input)
+    require_tensor("nuclear_norm", input)
     dims: Any = dim
     if isinstance(dims, bool):
         dims, keepdim = None, dims

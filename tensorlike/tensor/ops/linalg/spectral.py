@@ -12,6 +12,7 @@ from tensorlike.tensor.random import randn
 from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.tensor import Tensor
 
+from ..shared import require_tensor
 from .common import (
     NAMESPACE,
     check_matrices,
@@ -21,7 +22,6 @@ from .common import (
     differences,
     into_each,
     is_complex,
-    require_tensor,
     safe_quotient,
     without_diagonal,
 )
@@ -136,7 +136,7 @@ def _svd(
 
     Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
     """
-    require_tensor("svd", "input", input)
+    require_tensor("svd", input)
     fields = return_type("svd", ("U", "S", "V"))
     if compute_uv:
         U, S, Vh = svd(input, not some)
@@ -327,7 +327,7 @@ def svd_lowrank(
 
     Same as PyTorch's function of that name, with random numbers of its own.
     """
-    require_tensor("svd_lowrank", "A", A)
+    require_tensor("svd_lowrank", A, "A")
     _shape("svd_lowrank", A)
     count = 6 if q is None else q
     if count < 0:
@@ -353,7 +353,7 @@ def pca_lowrank(
 
     Same as PyTorch's function of that name, with random numbers of its own.
     """
-    require_tensor("pca_lowrank", "A", A)
+    require_tensor("pca_lowrank", A, "A")
     rows, columns = _shape("pca_lowrank", A)
     least = min(rows, columns)
     count = min(6, least) if q is None else q

@@ -33,6 +33,7 @@ from ..indexing.basic import declared
 from ..indexing.values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
+from ..shared import require_tensor
 
 # ------------------------------------------------------------------------------------------------ writes through views
 
@@ -117,7 +118,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> tl.fill_(tl.ones(2), 7)
     tensor([7., 7.])
     """
-    return declared(fill).write_in_place("fill_", _checked(input, "fill_"), value)
+    return declared(fill).write_in_place("fill_", require_tensor("fill_", input), value)
 
 
 @composite(guard=False, method=True)
@@ -127,15 +128,7 @@ def zero_(input: Tensor) -> Tensor:
     >>> tl.ones(2).zero_()
     tensor([0., 0.])
     """
-    return declared(fill).write_in_place("zero_", _checked(input, "zero_"), 0)
-
-
-def _checked(value: Any, function: str) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
-    return value
+    return declared(fill).write_in_place("zero_", require_tensor("zero_", input), 0)
 
 
 def _copy(xp: Any, input: Any, src: Any) -> None:
@@ -171,8 +164,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     """
     if is_number(src):
         return declared(fill).write_in_place("copy_", self, src)
-    if not isinstance(src, TensorBase):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    require_tensor("copy_", src, "other")
     source: Any = src
     if type(source._tl_data) is not type(self._tl_data) or device_of(source._tl_data) != device_of(self._tl_data):
         source = source._tl_transfer(device_of(self._tl_data))
@@ -230,7 +222,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
     tensor([1, 2])
     """
-    template = _checked(the_template, "resize_as_")._tl_data
+    template = require_tensor("resize_as_", the_template)._tl_data
     if format_name(memory_format, "resize_as_") == "preserve_format":
         formats = (contiguous_format, channels_last, channels_last_3d)
         fitting = (f for f in formats if is_arranged(template, format_name(f, "resize_as_")))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.tensor.declare import composite, primitive, tensor_method
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import detached
 
-from ..shared import check_tensor
+from ..shared import require_tensor
 
 
 @primitive(plain_result=True)
@@ -96,7 +94,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     >>> tl.resolve_conj(tl.tensor([1j]).conj())
     tensor([0.-1.j])
     """
-    check_tensor("resolve_conj", input)
+    require_tensor("resolve_conj", input)
     return input
 
 
@@ -107,7 +105,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     >>> tl.resolve_neg(tl.ones(2))
     tensor([1., 1.])
     """
-    check_tensor("resolve_neg", input)
+    require_tensor("resolve_neg", input)
     return input
 
 
@@ -118,8 +116,7 @@ def detach(input: Tensor) -> Tensor:
     >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
     False
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("detach", "input", 1, input)
+    require_tensor("detach", input)
     return detached(input)
 
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.base import wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.elementwise.arithmetic import div
 from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
+from ..shared import require_tensor
 from .common import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
 from .padding import pad_with
 
@@ -169,8 +170,7 @@ def _check_affine(function: str, shape: tuple[int, ...], **operands: Any) -> Non
     for name, value in operands.items():
         if value is None:
             continue
-        if not isinstance(value, TensorBase):
-            wrong_type(function, name, None, value)
+        require_tensor(function, value, name, None)
         if tuple(value._tl_data.shape) != shape:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
@@ -346,8 +346,7 @@ def _check_channels(function: str, channels: int, **operands: Any) -> None:
     for name, value in operands.items():
         if value is None:
             continue
-        if not isinstance(value, TensorBase):
-            wrong_type(function, name, None, value)
+        require_tensor(function, value, name, None)
         if value._tl_data.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value._tl_data.size}")
 

@@ -13,6 +13,7 @@ from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
+from ..shared import require_tensor
 from .common import one_axis, whole
 
 
@@ -141,8 +142,7 @@ def gradient(
     >>> tl.gradient(tl.tensor([1.0, 2.0, 4.0, 8.0]))
     (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("gradient", "input", 1, input)
+    require_tensor("gradient", input)
     tensor: Any = input
     dims = _dims(tensor, dim)
     spacings = _spacings(tensor, spacing, dim, dims)

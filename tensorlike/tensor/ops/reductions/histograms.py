@@ -14,7 +14,7 @@ from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from ..shared import no_derivative, not_implemented
+from ..shared import no_derivative, not_implemented, require_tensor
 from .common import is_half, unsupported, whole
 
 if TYPE_CHECKING:
@@ -240,8 +240,7 @@ def histogramdd(
     tensor([[0., 1.],
             [1., 1.]])
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("histogramdd", "input", 1, input)
+    require_tensor("histogramdd", input)
     array: Any = input._tl_data
     if array.ndim < 2:
         raise RuntimeError(

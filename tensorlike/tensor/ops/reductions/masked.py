@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
+from ..shared import require_tensor
 from .common import reduced_axes
 from .norms import vector_norm as _vector_norm
 from .softmax import log_softmax as _log_softmax
@@ -36,12 +35,10 @@ _MASKED = "tensorlike.masked"
 
 def _mask_of(function: str, input: Any, mask: Any) -> Any:
     """Return a mask as booleans of the shape of `input`; None stays None."""
-    if not isinstance(input, TensorBase):
-        wrong_type(function, "input", 1, input)
+    require_tensor(function, input)
     if mask is None:
         return None
-    if not isinstance(mask, TensorBase):
-        wrong_type(function, "mask", None, mask)
+    require_tensor(function, mask, "mask", None)
     given: Any = mask
     shape: Any = input._tl_data.shape
     if given.dim() > len(shape):

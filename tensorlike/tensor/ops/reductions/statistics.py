@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
@@ -17,6 +16,7 @@ from tensorlike.tensor.runtime import device_guard, dtype_name, write_out, wrong
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.gather import pick_along, place_picked
+from ..shared import require_tensor
 from .common import (
     comparable,
     converted,
@@ -309,8 +309,7 @@ _KERNELS = {
 
 
 def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, out: Any) -> Any:
-    if not isinstance(input, TensorBase):
-        wrong_type(function, "input", 1, input)
+    require_tensor(function, input)
     of_all, along = _KERNELS[function]
     if dim is None:
         if keepdim:

@@ -19,14 +19,8 @@ from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
 from ..memory.inplace import scatter_strided
+from ..shared import require_tensor
 from .reshaping import sizes
-
-
-def _checked(value: Any, function: str) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}")
-    return value
-
 
 # ---------------------------------------------------------------------------------------------------------------- parts
 
@@ -40,7 +34,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     >>> tl.tensor([[1, 2], [3, 4]]).select(1, 0)
     tensor([1, 3])
     """
-    shape = _checked(input, "select")._tl_data.shape
+    shape = require_tensor("select", input)._tl_data.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     where, place = one_dim(dim, len(shape)), operator.index(index)
@@ -80,7 +74,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     >>> tl.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
-    return part(slice_view, input, _narrowed(_checked(input, "narrow")._tl_data, dim, start, length))
+    return part(slice_view, input, _narrowed(require_tensor("narrow", input)._tl_data, dim, start, length))
 
 
 @primitive(function=False, view=True)
@@ -160,7 +154,7 @@ def as_strided(
     tensor([[0, 2],
             [1, 3]])
     """
-    tensor = _checked(input, "as_strided")
+    tensor = require_tensor("as_strided", input)
     shape, steps = sizes(size, "as_strided", "size"), sizes(stride, "as_strided", "stride")
     if len(shape) != len(steps):
         raise RuntimeError(
@@ -236,7 +230,7 @@ def fliplr(input: Tensor) -> Tensor:
     >>> tl.fliplr(tl.tensor([[1, 2]]))
     tensor([[2, 1]])
     """
-    ndim = _checked(input, "fliplr")._tl_data.ndim
+    ndim = require_tensor("fliplr", input)._tl_data.ndim
     if ndim < 2:
         raise RuntimeError(f"fliplr(): Input must be >= 2-d, got {ndim}-d.")
     return _flip(input, (1,))
@@ -251,7 +245,7 @@ def flipud(input: Tensor) -> Tensor:
     >>> tl.flipud(tl.tensor([1, 2]))
     tensor([2, 1])
     """
-    if not _checked(input, "flipud")._tl_data.ndim:
+    if not require_tensor("flipud", input)._tl_data.ndim:
         raise RuntimeError("flipud(): Input must be >= 1-d, got 0-d.")
     return _flip(input, (0,))
 

@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.declare import composite, factory, tensor_method
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.types import Indices, Tensor
 
+from ..shared import require_tensor
+
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
-
-def _checked(value: Any, function: str, argument: str = "input", position: int = 1) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
-    return value
-
 
 @composite(guard=False, method=True, differentiable=False)
 def numel(input: Tensor) -> int:
@@ -33,7 +25,7 @@ def numel(input: Tensor) -> int:
     >>> tl.numel(tl.ones(2, 3))
     6
     """
-    return int(_checked(input, "numel")._tl_data.size)
+    return int(require_tensor("numel", input)._tl_data.size)
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -53,8 +45,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     >>> tl.is_same_size(tl.ones(2), tl.ones(3))
     False
     """
-    shape = _checked(input, "is_same_size")._tl_data.shape
-    return bool(shape == _checked(other, "is_same_size", "other", 2)._tl_data.shape)
+    shape = require_tensor("is_same_size", input)._tl_data.shape
+    return bool(shape == require_tensor("is_same_size", other, "other", 2)._tl_data.shape)
 
 
 @factory(reason="works on shapes; only a mode can intercept it")
@@ -138,8 +130,7 @@ def slice_inverse(
     tensor([0, 1, 2, 3])
     """
     for position, (argument, value) in enumerate((("input", input), ("src", src))):
-        if not isinstance(value, TensorBase):
-            wrong_type("slice_inverse", argument, position + 1, value)
+        require_tensor("slice_inverse", value, argument, position + 1)
     return input.as_strided(src.size(), src.stride(), src.storage_offset())
 
 
