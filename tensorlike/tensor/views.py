@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
@@ -25,6 +24,7 @@ from tensorlike.autograd.node import (
     edge_of,
     next_sequence_number,
 )
+from tensorlike.autograd.tensor_base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.dims import one_dim
@@ -24,7 +24,7 @@ from ..shape.rearranging import as_strided, narrow
 from ..shape.reshaping import clone, sizes
 from ..shared import require_tensor
 from .basic import along, part, slice_view
-from .values import as_written
+from .written_values import as_written
 
 
 def _require_both(function: str, input: Any, src: Any) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.ops.elementwise.complexes import complex
-from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.tensor import Tensor
 
 from ..shared import require_tensor
-from .common import NAMESPACE, check_square, identity_like, is_complex, on_host
+from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host
 from .solving import inv_ex
 from .spectral import svd
 

@@ -9,7 +9,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..shared import require_tensor
-from .common import NAMESPACE, identity_like, into
+from .checks import NAMESPACE, identity_like, into
 from .solving import solve_triangular
 
 

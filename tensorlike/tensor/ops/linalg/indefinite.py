@@ -12,7 +12,7 @@ from tensorlike.tensor.ops.shared import no_derivative
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import NAMESPACE, LinAlgError, batch_element, check_square, common_batch, flat_matrices, on_host
+from .checks import NAMESPACE, LinAlgError, batch_element, check_square, common_batch, flat_matrices, on_host
 
 
 def _back(xp: Any, like: Any, *parts: Any) -> Any:

@@ -15,9 +15,9 @@ from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
-from ..reductions.common import one_axis, reduced_axes
+from ..reductions.axes import one_axis, reduced_axes
 from ..shared import require_tensor
-from .common import NAMESPACE, check_matrices, check_square, converging, into
+from .checks import NAMESPACE, check_matrices, check_square, converging, into
 from .solving import inv_ex
 from .spectral import svdvals
 

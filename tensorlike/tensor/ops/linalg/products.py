@@ -22,7 +22,7 @@ from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
 from ..shared import require_tensor
-from .common import NAMESPACE, check_square, flat_matrices, into
+from .checks import NAMESPACE, check_square, flat_matrices, into
 from .solving import inv, solve
 
 # ------------------------------------------------------------------------------------- functions of the main namespace

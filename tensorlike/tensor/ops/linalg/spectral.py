@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.ops.linalg.matmul import check_products
-from tensorlike.tensor.random import randn
-from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.random_creation import randn
 from tensorlike.tensor.tensor import Tensor
 
 from ..shared import require_tensor
-from .common import (
+from .checks import (
     NAMESPACE,
     check_matrices,
     check_phase,

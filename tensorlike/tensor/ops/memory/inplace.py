@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import checked_size
@@ -30,7 +30,7 @@ from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import Geometry, Layout, bump, check_inplace, read_view, scatter_view, write_view
 
 from ..indexing.basic import declared
-from ..indexing.values import as_written, single_value
+from ..indexing.written_values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
 from ..shared import require_tensor

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.ops.linalg.matmul import linear
 from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, warn
+from .declaring import array_of, functional, warn
 from .dropout import dropout
 from .padding import pad
 

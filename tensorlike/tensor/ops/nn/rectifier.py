@@ -9,7 +9,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import (
+from .declaring import (
     array_of,
     chosen,
     functional,

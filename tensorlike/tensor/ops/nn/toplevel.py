@@ -9,7 +9,7 @@ from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import activation, adaptive_pooling, average_pooling, convolution, normalization, pooling, rectifier, resampling
-from .common import written_out
+from .declaring import written_out
 
 
 def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any:

@@ -10,14 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor import distributions as draw
 from tensorlike.tensor.backends import check_same_device, device_of, namespace_of
 from tensorlike.tensor.declare import derivatives, primitive, tensor_method
 from tensorlike.tensor.distributions import is_floating
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.random import check_probabilities, check_std, checked_probability, integer, no_gradient, real
+from tensorlike.tensor.random_creation import (
+    check_probabilities,
+    check_std,
+    checked_probability,
+    integer,
+    no_gradient,
+    real,
+)
 from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
@@ -14,7 +14,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
 from ..shared import require_tensor
-from .common import one_axis, whole
+from .axes import one_axis, whole
 
 
 def _dims(input: Any, dim: Any) -> list[int]:

@@ -20,7 +20,7 @@ from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
 from ..shared import require_tensor
-from .common import reduced_axes
+from .axes import reduced_axes
 from .norms import vector_norm as _vector_norm
 from .softmax import log_softmax as _log_softmax
 from .softmax import logsumexp as _logsumexp

@@ -17,7 +17,7 @@ from tensorlike.tensor.types import Tensor
 
 from ..indexing.gather import pick_along, place_picked
 from ..shared import require_tensor
-from .common import (
+from .axes import (
     comparable,
     converted,
     count_of,

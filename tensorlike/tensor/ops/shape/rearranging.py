@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tensorlike.autograd.base import version_counter, wrap
+from tensorlike.autograd.tensor_base import version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import (
     composite,
