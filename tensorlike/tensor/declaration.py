@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,18 @@ def documented(doc: str | None, note: str) -> str | None:
     text, mark, examples = doc.partition("\n\n    >>> ")
     paragraph = "\n    " if "\n\n" in text else "\n\n    "
     return f"{text}{paragraph}{note}{mark}{examples}"
+
+
+def _on_copy(write: Callable[..., Any], whole: bool) -> Callable[..., Any]:
+    """Return the kernel that runs `write` on a copy of its first operand, or on new memory if it writes the whole."""
+
+    @wraps(write)
+    def kernel(xp: Any, input: Any, *operands: Any, **options: Any) -> Any:
+        result = xp.empty(input.shape, input.dtype) if whole else input.copy()
+        write(xp, result, *operands, **options)
+        return result
+
+    return kernel
 
 
 class ConstantNode(Node):
@@ -115,7 +128,7 @@ class Declaration(Operation):
         spread: str | None,
         weak_numbers: bool,
         out: bool | str,
-        write: Callable[..., None] | None = None,
+        write: Callable[..., None] | bool | str | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
         boolean: bool = False,
@@ -126,8 +139,9 @@ class Declaration(Operation):
         if number_first:
             parameters = (parameters[0]._replace(annotation="Tensor"), *parameters[1:])
         super().__init__(name, namespace, parameters)
-        self.kernel = kernel
-        self.write = write
+        own = write is True or write == "all"
+        self.kernel = _on_copy(kernel, write == "all") if own else kernel
+        self.write = kernel if own else write
         self.ufunc = ufunc
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)

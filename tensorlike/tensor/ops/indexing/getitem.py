@@ -29,7 +29,7 @@ from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, 
 from ..memory.inplace import copy_into, fill
 from ..shape.reshaping import reshape
 from ..shared import require_tensor
-from .accumulation import accumulate
+from .accumulation import add_at
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .written_values import as_written, converted_number
@@ -98,12 +98,16 @@ def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int
         raise
 
 
-def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating: bool) -> None:
+@internal(name="index_put", write=True)
+def _index_put(
+    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
+) -> Tensor:
+    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
     _check_masks(input, indices, dims)
     index = _index_tuple(indices, dims)
     try:
-        if accumulating:
-            accumulate(xp, input, index, values)
+        if accumulate:
+            add_at(xp, input, index, values)
             return
         input[index] = values
     except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
@@ -112,16 +116,6 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(input[index].shape)}"
         ) from None
-
-
-@internal(name="index_put", write=_put)
-def _index_put(
-    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
-) -> Tensor:
-    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
-    result = input.copy()
-    _put(xp, result, indices, values, dims, accumulate)
-    return result
 
 
 elements, _set = undispatched(_index), undispatched(_index_put)

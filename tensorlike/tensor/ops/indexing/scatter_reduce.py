@@ -61,17 +61,7 @@ def _check_reduce(function: str, reduce: Any, dtype: Any, allowed: tuple[str, ..
         )
 
 
-def _reduce(
-    xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> None:
-    _check_reduce("scatter_reduce", reduce, input.dtype)
-    found = scattered(xp, "scatter_reduce", input, dim, index, src)
-    if found is not None:
-        target, positions, values = found
-        reduce_at(xp, target, positions, values, reduce, include_self)
-
-
-@primitive(out=True, inplace=True, write=_reduce)
+@primitive(out=True, inplace=True, write=True)
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -84,9 +74,11 @@ def scatter_reduce(
     >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
     tensor([5., 2.])
     """
-    result = input.copy()
-    _reduce(xp, result, dim, index, src, reduce, include_self=include_self)
-    return result
+    _check_reduce("scatter_reduce", reduce, input.dtype)
+    found = scattered(xp, "scatter_reduce", input, dim, index, src)
+    if found is not None:
+        target, positions, values = found
+        reduce_at(xp, target, positions, values, reduce, include_self)
 
 
 def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
@@ -260,9 +252,17 @@ def scatter_(
 # --------------------------------------------------------------------------------------------------------- index_reduce
 
 
-def _index_reduce(
-    xp: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> None:
+@primitive(out=True, inplace=True, write=True)
+def index_reduce(
+    xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+
+    `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+
+    >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+    tensor([15.,  1.])
+    """
     _check_reduce("index_reduce", reduce, input.dtype, ("prod", "mean", "amax", "amin"))
     where = one_dim(dim, input.ndim)
     if index.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
@@ -281,22 +281,6 @@ def _index_reduce(
         )
     check_bounds(xp, vector, target.shape, where, RuntimeError)
     reduce_at(xp, target, row_positions(xp, target.shape, where, vector), source.reshape(wide), reduce, include_self)
-
-
-@primitive(out=True, inplace=True, write=_index_reduce)
-def index_reduce(
-    xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
-
-    `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
-
-    >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
-    tensor([15.,  1.])
-    """
-    result = input.copy()
-    _index_reduce(xp, result, dim, index, source, reduce, include_self=include_self)
-    return result
 
 
 def _as_scatter(grad: Any, dim: int, index: Any, source: Any) -> Any:

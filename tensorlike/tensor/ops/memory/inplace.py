@@ -80,13 +80,7 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
-def _fill(xp: Any, input: Any, value: Any) -> None:
-    input[...] = single_value(
-        value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
-    )
-
-
-@primitive(method=False, inplace=True, write=_fill)
+@primitive(method=False, inplace=True, write="all")
 def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -98,9 +92,9 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     >>> x.fill_(7)
     tensor([7., 7.])
     """
-    result = xp.empty(input.shape, input.dtype)
-    _fill(xp, result, value)
-    return result
+    input[...] = single_value(
+        value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
+    )
 
 
 def zeros_like_gradient(grad: Any) -> Any:
@@ -131,7 +125,9 @@ def zero_(input: Tensor) -> Tensor:
     return declared(fill).write_in_place("zero_", require_tensor("zero_", input), 0)
 
 
-def _copy(xp: Any, input: Any, src: Any) -> None:
+@internal(name="copy", write="all")
+def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
+    """Return the elements of `src` in the shape and dtype of `input`."""
     if src.ndim > input.ndim or any(
         n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
     ):  # fmt: skip
@@ -139,14 +135,6 @@ def _copy(xp: Any, input: Any, src: Any) -> None:
         message = f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
         raise broadcast_error("copy_", RuntimeError(message), (input, src))
     input[...] = as_written(src, input.dtype)
-
-
-@internal(name="copy", write=_copy)
-def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
-    """Return the elements of `src` in the shape and dtype of `input`."""
-    result = xp.empty(input.shape, input.dtype)
-    _copy(xp, result, src)
-    return result
 
 
 derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda grad: grad)
