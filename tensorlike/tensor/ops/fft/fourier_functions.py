@@ -199,6 +199,7 @@ def sizes_and_axes(
 
 _NAMESPACE = "tensorlike.fft"
 
+
 class _Transform(NamedTuple):
     """A transform, which is public along one dimension, over two and over several: `fft`, `fft2` and `fftn`."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from .declaring import array_of, functional, warn
 from .dropout import dropout
 from .padding import pad
 
-if TYPE_CHECKING:
-    from tensorlike.tensor.tensor import Tensor
 
 def _check(query: Any, key: Any, value: Any) -> None:
     for position, (name, value_) in enumerate((("query", query), ("key", key), ("value", value)), 1):

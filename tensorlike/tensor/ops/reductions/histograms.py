@@ -273,6 +273,7 @@ def histogramdd(
     hist, *found = _of_points(input, counts, sides, range, weight, density)
     return return_type("histogramdd", ("hist", "bin_edges"))((hist, tuple(found)))  # type: ignore[no-any-return]
 
+
 @primitive(differentiable=False)
 def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.

@@ -18,6 +18,7 @@ from ..shared import require_tensor
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
+
 @composite(guard=False, method=True, differentiable=False)
 def numel(input: Tensor) -> int:
     """Return the number of elements.
