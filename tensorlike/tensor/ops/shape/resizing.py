@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from tensorlike.tensor.size import Size
 from tensorlike.tensor.types import Indices, Tensor
 
 from ..shared import require_tensor
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.tensor import Tensor
 
 
 @composite(guard=False, method=True, differentiable=False)
