@@ -31,9 +31,6 @@ from .solving import solve_matrices
 if TYPE_CHECKING:
     from tensorlike import return_types
 
-if TYPE_CHECKING:
-    from tensorlike.tensor.tensor import Tensor
-
 # ------------------------------------------------------------------------------------------------------ singular values
 
 
