@@ -234,7 +234,8 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 @pointwise(
     None,
-    promotion="real numeric", fast_kinds="f",
+    promotion="real numeric",
+    fast_kinds="f",
     hot="floor_divide",
     own_operators=("__floordiv__",),
     inplace_operators=("__ifloordiv__",),
@@ -426,9 +427,7 @@ def _sgn_backward(grad: Any, input: Any, result: Any) -> Any:
 derivatives(sgn, input=_sgn_backward)
 
 
-@pointwise(
-    None, promotion="real", boolean=True, hot="signbit", inplace=False, differentiable=False, out="exact"
-)
+@pointwise(None, promotion="real", boolean=True, hot="signbit", inplace=False, differentiable=False, out="exact")
 def signbit(xp: Any, input: Tensor) -> Tensor:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 

@@ -180,9 +180,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     array = indices._tl_data
     if array.dtype.kind not in "iu":
-        raise TypeError(
-            f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}"
-        )
+        raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}")
     wanted = sizes(shape, "unravel_index", "shape")
     if any(n < 0 for n in wanted):
         raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {wanted}")

@@ -29,15 +29,11 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
     """
     where = one_dim(dim, input.ndim)
     if not is_index(index):
-        raise RuntimeError(
-            f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}"
-        )
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}")
     vector = index_vector("index_select", index)
     if not input.ndim:
         if vector.shape[0] != 1:
-            raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {vector.shape[0]} value(s)"
-            )
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {vector.shape[0]} value(s)")
         check_range(xp, vector, 1, IndexError, "index_select(): index {index} out of range in self, of size {size}")
         return input.copy()
     check_range(
@@ -48,8 +44,8 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 derivatives(
     index_select,
-    input=lambda grad, input_shape, dim, index: (
-        grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(dim, index, grad)
+    input=lambda grad, input_shape, dim, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(
+        dim, index, grad
     ),
 )
 
@@ -114,9 +110,7 @@ derivatives(
 
 
 @composite(guard=False, method=True)
-def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
 
     Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.

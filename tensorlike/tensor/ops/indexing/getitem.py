@@ -131,9 +131,9 @@ derivatives(
 )
 derivatives(
     _index_put,
-    input=lambda grad, indices, dims, accumulate: grad
-    if accumulate
-    else _set(grad, indices, _zeros(grad, ()), dims, False),
+    input=lambda grad, indices, dims, accumulate: (
+        grad if accumulate else _set(grad, indices, _zeros(grad, ()), dims, False)
+    ),
     values=lambda grad, indices, dims: elements(grad, indices, dims),
 )
 
@@ -429,9 +429,7 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
 
 
 @composite(guard=False, method=True)
-def index_put(
-    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
@@ -445,9 +443,7 @@ def index_put(
 
 
 @tensor_method(composite=False, inplace_of=index_put)
-def index_put_(
-    self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
     With `accumulate` they are added, twice where an element is named twice.

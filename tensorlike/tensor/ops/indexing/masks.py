@@ -157,9 +157,7 @@ def _places(input: Any, function: str) -> Any:
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
-def nonzero(
-    input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
-) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.

@@ -116,9 +116,7 @@ def _self_gradient(
     return _cast(input == result, grad) * (grad / _shares(grad, input, result, src, dim, index, include_self))
 
 
-def _shares(
-    grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, include_self: bool
-) -> Any:
+def _shares(grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, include_self: bool) -> Any:
     """Return the number of equal extremes among which the gradient of each position is divided."""
     mine = _cast(input == result, grad)
     if not include_self:

@@ -145,9 +145,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         ) from None
     shape = input._tl_data.shape
     if len(shape) < 2:
-        raise RuntimeError(
-            "matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions."
-        )
+        raise RuntimeError("matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if shape[-1] != shape[-2]:
         raise RuntimeError(
             "matrix_power(): linalg.matrix_power: A must be batches of square matrices, but they are "
@@ -208,8 +206,7 @@ def cross(xp: Any, input: Tensor, other: Tensor, dim: int | None = None) -> Tens
     """
     if input.ndim != other.ndim:
         raise RuntimeError(
-            "cross(): linalg.cross: inputs must have the same number of dimensions, got "
-            f"{input.ndim} and {other.ndim}."
+            f"cross(): linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}."
         )
     axis = _cross_dim(input, dim)
     if input.shape[axis] != 3 or other.shape[axis] != 3:
@@ -267,8 +264,7 @@ def _check_cdist(x1: Any, x2: Any, p: Any, compute_mode: Any) -> None:
             raise RuntimeError(f"cdist(): cdist only supports at least 2D tensors, {name} got: {array.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
-            "cdist(): X1 and X2 must have the same number of columns. "
-            f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+            f"cdist(): X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
     check_products("cdist", x1, x2, "scalars")
     if not p >= 0:

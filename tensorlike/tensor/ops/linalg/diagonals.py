@@ -71,7 +71,7 @@ def _triangle_indices(name: str, row: int, col: int, offset: int, dtype: Any, de
             raise RuntimeError(f"{name}(): {argument} must be non-negative, got {size}")
     wanted = np.dtype(np.int64) if dtype is None else as_numpy_dtype(dtype, name)
     if wanted.kind not in "iu":
-        raise NotImplementedError(f'"{name}" not implemented for \'{dtype_name(wanted)}\': indices are integers')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype_name(wanted)}': indices are integers")
     found = getattr(np, name)(row, offset, col)
     array = np.stack(found).astype(wanted)
     where = as_device("cpu" if device is None else device, name)
@@ -233,9 +233,7 @@ derivatives(
 
 
 @primitive()
-def diagonal_scatter(
-    xp: Any, input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:
+def diagonal_scatter(xp: Any, input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of `input` with `src` on its diagonals.
 
     Raises RuntimeError when `src` does not have the shape of the diagonals.

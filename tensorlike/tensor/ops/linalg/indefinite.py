@@ -37,9 +37,7 @@ def _factored(xp: Any, array: Any, hermitian: bool) -> Any:
             factors[index] = np.tril(found)
             info[index] = max(failed, 0)
     batch = host.shape[:-2]
-    return _back(
-        xp, array, factors.reshape(host.shape), pivots.reshape((*batch, host.shape[-1])), info.reshape(batch)
-    )
+    return _back(xp, array, factors.reshape(host.shape), pivots.reshape((*batch, host.shape[-1])), info.reshape(batch))
 
 
 def _check_info(function: str, shape: Any, info: Any) -> None:

@@ -219,9 +219,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
 
 @tensor_method(composite=False)
-def set_(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
-) -> Tensor:
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
 
     `storage_offset`, `size` and `stride`, in elements, are the layout of the tensor in that memory. Without them it has

@@ -59,9 +59,7 @@ def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
     try:
         found = tuple(n if item is None else operator.index(item) for item, n in zip(items, shape[-count:]))
     except TypeError:
-        raise TypeError(
-            f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}"
-        ) from None
+        raise TypeError(f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}") from None
     if any(n < 0 for n in found):
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(found)}"

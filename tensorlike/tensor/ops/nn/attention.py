@@ -116,9 +116,7 @@ def _require(condition: Any, message: str) -> None:
 def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any) -> bool:
     """Return whether there is a batch; raise AssertionError for numbers of dimensions that do not match."""
     dims = query.dim()
-    _require(
-        dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor"
-    )
+    _require(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
     words = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
     _require(
         key.dim() == dims and value.dim() == dims,
@@ -276,9 +274,7 @@ def multi_head_attention_forward(
             "`generate_square_subsequent_mask` to create this mask."
         )
     if attn_mask is not None and key_padding_mask is not None and attn_mask.dtype != key_padding_mask.dtype:
-        warn(
-            "Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead."
-        )
+        warn("Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.")
     padding = _added_mask(key_padding_mask, "key_padding_mask", query)
     hidden_mask = is_causal and padding is None and not need_weights
     mask = None if hidden_mask else _added_mask(attn_mask, "attn_mask", query)

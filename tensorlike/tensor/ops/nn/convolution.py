@@ -34,9 +34,7 @@ class Geometry(NamedTuple):
 
 def _columns(xp: Any, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
     """Return the windows of a batch as columns: (N, groups, channels * places, windows)."""
-    view = windows(
-        xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out
-    )
+    view = windows(xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out)
     count, channels = input.shape[:2]
     groups = geometry.groups
     return view.reshape((count, groups, channels // groups * math.prod(kernel), math.prod(geometry.out)))
@@ -71,9 +69,7 @@ def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry
     columns = columns.reshape((g.shape[0], groups * per_group, *kernel, *geometry.out))
     spatial = size[-len(kernel) :]
     shape = [n + b + a for n, (b, a) in zip(spatial, geometry.pads)]
-    result = accumulate_windows(
-        xp, columns, shape, kernel, geometry.stride, geometry.dilation, geometry.out
-    )
+    result = accumulate_windows(xp, columns, shape, kernel, geometry.stride, geometry.dilation, geometry.out)
     if any(p != (0, 0) for p in geometry.pads):
         result = xp.ascontiguousarray(crop(result, geometry.pads, spatial))
     return narrowed(result if batched else result[0], upstream)
@@ -130,12 +126,8 @@ def _channel_sum(grad: Any, spatial: int) -> Any:
 
 derivatives(
     convolve,
-    input=lambda grad, input_shape, weight, geometry: conv_input_grad(
-        grad, conj(weight), input_shape, geometry
-    ),
-    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(
-        grad, conj(input), weight_shape, geometry
-    ),
+    input=lambda grad, input_shape, weight, geometry: conv_input_grad(grad, conj(weight), input_shape, geometry),
+    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(grad, conj(input), weight_shape, geometry),
     bias=lambda grad, geometry: _channel_sum(grad, len(geometry.out)),
 )
 derivatives(
@@ -148,17 +140,13 @@ derivatives(
 derivatives(
     conv_transpose,
     input=lambda grad, weight, geometry: convolve(grad, conj(weight), None, geometry),
-    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(
-        conj(input), grad, weight_shape, geometry
-    ),
+    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(conj(input), grad, weight_shape, geometry),
     bias=lambda grad, geometry: _channel_sum(grad, len(geometry.out)),
 )
 derivatives(
     conv_weight_grad,
     upstream=lambda grad, input, geometry: convolve(conj(input), grad, None, geometry),
-    input=lambda grad, upstream, input_shape, geometry: conv_input_grad(
-        conj(upstream), grad, input_shape, geometry
-    ),
+    input=lambda grad, upstream, input_shape, geometry: conv_input_grad(conj(upstream), grad, input_shape, geometry),
 )
 
 _convolution = undispatched(convolve)
@@ -176,9 +164,7 @@ def _listed(value: Any, count: int, name: str, function: str) -> Sizes:
     return sizes(value, count, name, function)
 
 
-def _check_operands(
-    function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool
-) -> None:
+def _check_operands(function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool) -> None:
     for name, value in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(value, TensorBase) and not (name == "bias" and value is None):
             raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
@@ -484,9 +470,7 @@ def convolution(
         return transposed_convolution(
             "convolution", count, input, weight, bias, stride, padding, output_padding, groups, dilation
         )
-    return plain_convolution(
-        "convolution", count, input, weight, bias, stride, padding, dilation, groups
-    )
+    return plain_convolution("convolution", count, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional(guard=True)

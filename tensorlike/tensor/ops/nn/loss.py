@@ -40,9 +40,7 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
 def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
     """Return errors times `weight`, reduced; the mean is the weighted one."""
     if tuple(weight.shape) != tuple(input.shape):
-        raise ValueError(
-            f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}"
-        )
+        raise ValueError(f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}")
     weighted = errors * weight
     if reduction == "none":
         return weighted

@@ -515,9 +515,7 @@ def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
 
 
 @functional(guard=True)
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Return `input` divided by a power of the mean of squares over `size` neighbouring channels.
 
     The divisor is `(k + alpha * mean) ** beta`, with zeros beyond the first and the last channel. `input` has three
@@ -557,8 +555,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     array = array_of("normalize", "input", 1, input)
     if array.dtype.kind not in "fcV":
         raise RuntimeError(
-            "normalize(): Expected a floating point or complex tensor as input. Got "
-            f"{dtype_name(array.dtype)}"
+            f"normalize(): Expected a floating point or complex tensor as input. Got {dtype_name(array.dtype)}"
         )
     norm = input.norm(p, dim, keepdim=True).clamp(min=eps)
     return input / norm if out is None else div(input, norm, out=out)

@@ -273,9 +273,7 @@ def triplet_margin_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_margin(margin)
-    return triplets(
-        lambda x, y: pairwise_distance(x, y, p, eps), anchor, positive, negative, margin, swap, reduction
-    )
+    return triplets(lambda x, y: pairwise_distance(x, y, p, eps), anchor, positive, negative, margin, swap, reduction)
 
 
 @functional(guard=True)

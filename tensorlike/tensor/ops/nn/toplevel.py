@@ -124,9 +124,7 @@ def max_pool1d_with_indices(
     >>> tl.max_pool1d_with_indices(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
-    return pooling.pooled(
-        "max_pool1d_with_indices", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True
-    )
+    return pooling.pooled("max_pool1d_with_indices", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 # It returns the indices too.

@@ -297,8 +297,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     for x in found:
         if x._tl_data.ndim > 1:
             raise RuntimeError(
-                "meshgrid(): Expected 0D or 1D tensor in the tensor list but got one of shape "
-                f"{list(x._tl_data.shape)}"
+                f"meshgrid(): Expected 0D or 1D tensor in the tensor list but got one of shape {list(x._tl_data.shape)}"
             )
         if x._tl_data.dtype != found[0]._tl_data.dtype:
             raise RuntimeError(

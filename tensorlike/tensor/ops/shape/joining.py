@@ -414,9 +414,7 @@ def tensor_split(
         raise TypeError("tensor_split(): expected one of indices_or_sections, indices and sections")
     ndim = require_tensor("tensor_split", input)._tl_data.ndim
     if not ndim:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     where = one_dim(dim, ndim)
     found = _sections(given[0], "tensor_split")
     if isinstance(found, int) and found <= 0:

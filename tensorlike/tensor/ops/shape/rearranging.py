@@ -39,9 +39,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     where, place = one_dim(dim, len(shape)), operator.index(index)
     if not -shape[where] <= place < shape[where]:
-        raise IndexError(
-            f"select(): index {place} out of range for tensor of size {list(shape)} at dimension {where}"
-        )
+        raise IndexError(f"select(): index {place} out of range for tensor of size {list(shape)} at dimension {where}")
     return part(select_view, input, along(where, place))
 
 
@@ -119,9 +117,7 @@ def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> A
     return grad._tl_zeros(shape, grad._tl_data.dtype).index_add(where, wrap(positions.reshape(-1)), windows)
 
 
-derivatives(
-    unfold, input=lambda grad, input_shape, dimension, step: _refolded(grad, input_shape, dimension, step)
-)
+derivatives(unfold, input=lambda grad, input_shape, dimension, step: _refolded(grad, input_shape, dimension, step))
 
 
 @internal(name="as_strided", view=True)
@@ -140,9 +136,7 @@ def _storage(array: Any) -> Any:
 
 
 @composite(guard=False, method=True, linear_in=("input",))
-def as_strided(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Return a view of the memory behind `input` with the given shape, strides and offset.
 
     Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
@@ -176,16 +170,12 @@ def as_strided(
             f"{width} requiring a storage size of {start + last * width} are out of bounds for storage of size "
             f"{storage.nbytes}"
         )
-    view = strided_view(
-        namespace_of(storage), storage, shape, array.dtype, start, tuple(s * width for s in steps)
-    )
+    view = strided_view(namespace_of(storage), storage, shape, array.dtype, start, tuple(s * width for s in steps))
     return undispatched(_as_strided)(tensor, layout_of(array), geometry_of(view, array), writable(view, storage))
 
 
 @tensor_method(composite=False)
-def as_strided_(
-    self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
+def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
     >>> tl.arange(4).as_strided_((2,), (2,))
@@ -256,18 +246,14 @@ def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
     if not by:
         raise RuntimeError("roll(): `shifts` required")
     if len(by) != len(along_dims) and (along_dims or len(by) != 1):
-        raise RuntimeError(
-            f"roll(): shifts and dimensions must align. shifts: {len(by)}, dims:{len(along_dims)}"
-        )
+        raise RuntimeError(f"roll(): shifts and dimensions must align. shifts: {len(by)}, dims:{len(along_dims)}")
     if along_dims and not input.ndim:
         raise IndexError(f"Dimension specified as {along_dims[0]} but tensor has no dimensions")
     return by, [one_dim(d, input.ndim) for d in along_dims]
 
 
 @primitive(linear_in=("input",))
-def roll(
-    xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
-) -> Tensor:
+def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
     """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
     Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and

@@ -54,9 +54,7 @@ def log_ndtr(xp: Any, input: Tensor) -> Tensor:
     return compute("log_ndtr", input)
 
 
-derivatives(
-    log_ndtr, input=lambda grad, input: grad * math.sqrt(2 / math.pi) / erfcx(input * -math.sqrt(0.5))
-)
+derivatives(log_ndtr, input=lambda grad, input: grad * math.sqrt(2 / math.pi) / erfcx(input * -math.sqrt(0.5)))
 
 
 @special_pointwise()
