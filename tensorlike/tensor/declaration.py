@@ -139,9 +139,9 @@ class Declaration(Operation):
         if number_first:
             parameters = (parameters[0]._replace(annotation="Tensor"), *parameters[1:])
         super().__init__(name, namespace, parameters)
-        own = write is True or write == "all"
-        self.kernel = _on_copy(kernel, write == "all") if own else kernel
-        self.write = kernel if own else write
+        in_place = write is True or write == "all"
+        self.kernel = _on_copy(kernel, write == "all") if in_place else kernel
+        self.write: Callable[..., None] | None = kernel if in_place else write if callable(write) else None
         self.ufunc = ufunc
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)

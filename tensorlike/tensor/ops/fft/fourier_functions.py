@@ -207,8 +207,8 @@ class _Transform(NamedTuple):
     name: str
     #: The subject of the docstrings; `{}` is the end of the name.
     result: str
-    #: Which signal is half of one with Hermitian symmetry, as of a real signal's spectrum: "input", "output" or none.
-    half: str | None
+    #: Which signal is half of one with Hermitian symmetry, as a real signal's spectrum: "input", "output" or neither.
+    half: str
     run: Callable[..., Tensor]
     #: The transform of 1, 2, 4, and the rows of that of [1, 2], [3, 5].
     values: str
@@ -288,7 +288,7 @@ _conj = undispatched(conj)
 _FFT = _Transform(
     "fft",
     "the discrete Fourier transform of `input`",
-    None,
+    "",
     lambda input, sizes, axes, norm: _transform(input, sizes, axes, norm, False),
     " 7.+0.0000j, -2.+1.7321j, -2.-1.7321j",
     ("11.+0.j, -3.+0.j", "-5.+0.j,  1.+0.j"),
@@ -296,7 +296,7 @@ _FFT = _Transform(
 _IFFT = _Transform(
     "ifft",
     "the inverse of `fft{}`",
-    None,
+    "",
     lambda input, sizes, axes, norm: _transform(input, sizes, axes, norm, True),
     " 2.3333+0.0000j, -0.6667-0.5774j, -0.6667+0.5774j",
     (" 2.7500+0.j, -0.7500+0.j", "-1.2500+0.j,  0.2500+0.j"),

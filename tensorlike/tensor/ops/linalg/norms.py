@@ -42,7 +42,7 @@ def vector_norm(
     tensor([ 5., 10.])
     """
     require_tensor("vector_norm", x, "x")
-    return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)  # type: ignore[no-any-return]
+    return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)
 
 
 def _two_dims(function: str, A: Any, dim: Any) -> tuple[int, int]:
@@ -111,7 +111,7 @@ def matrix_norm(
     tensor(6.)
     """
     require_tensor("matrix_norm", A, "A")
-    return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)  # type: ignore[no-any-return]
+    return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)
 
 
 @composite(namespace=NAMESPACE)
@@ -146,7 +146,7 @@ def norm(
         result = _matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype)
     else:
         result = _vector_norm(input, ord, dims, keepdim, dtype=dtype)
-    return into("norm", out, result, input)  # type: ignore[no-any-return]
+    return into("norm", out, result, input)
 
 
 # ------------------------------------------------------------------------------------------ condition numbers and ranks
@@ -181,7 +181,7 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     else:
         check_square("linalg.cond", A._tl_data)
         result = _matrix_norm(A, p, (-2, -1), False, None) * _matrix_norm(inv_ex(A)[0], p, (-2, -1), False, None)
-    return into("cond", out, result, A, exact=False)  # type: ignore[no-any-return]
+    return into("cond", out, result, A, exact=False)
 
 
 def _dtype_of(dtype: Any) -> Any:
@@ -233,7 +233,7 @@ def matrix_rank(
     else:
         values = converging("linalg.matrix_rank", xp.linalg.svd, A, compute_uv=False)
     bound = tolerance(xp, values, A.shape, atol, rtol)
-    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)  # type: ignore[no-any-return]
+    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)
 
 
 @composite

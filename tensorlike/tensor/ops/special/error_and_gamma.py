@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.tensor.backends import special
@@ -13,10 +13,12 @@ from tensorlike.tensor.types import Tensor
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
-#: Declares an elementwise function of `tensorlike.special` by its kernel, as most there are.
-special_pointwise = partial(
-    pointwise, None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float"
-)
+
+def special_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an elementwise function of `tensorlike.special` by its kernel."""
+    return pointwise(
+        None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", **options
+    )
 
 
 def compute(name: str, *arguments: Any) -> Any:

@@ -121,7 +121,7 @@ def _polynomial(name: str, evaluate: Callable[..., Any], kind: str, values: str,
 
     def polynomial(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
         x = xp.subtract(xp.multiply(input.astype("float64"), 2), 1) if shifted else input
-        return evaluate(xp, x, n).astype(input.dtype, copy=False)  # type: ignore[no-any-return]
+        return evaluate(xp, x, n).astype(input.dtype, copy=False)
 
     place = "`2 * input - 1`" if shifted else "each element of `input`"
     polynomial.__doc__ = f"""Return the {kind} of degree `n` at {place}.
