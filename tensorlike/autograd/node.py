@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
-from .base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
+from .tensor_base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
 
 __all__ = [
     "RELEASED",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state, grad_enabled
 from tensorlike.autograd.node import (
     RELEASED,
@@ -19,6 +18,7 @@ from tensorlike.autograd.node import (
     unpack_many,
     unpack_raw,
 )
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.deferred import build
 from tensorlike.dispatch.operation import Operation
 from tensorlike.dispatch.signature import (
@@ -28,8 +28,8 @@ from tensorlike.dispatch.signature import (
 from . import runtime
 from .declaration_errors import declaration_error, unknown_word
 from .fast_paths import FastPath
-from .promotions import Promotion
-from .return_types import return_type
+from .named_results import return_type
+from .promotion_rules import Promotion
 from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 

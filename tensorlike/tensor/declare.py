@@ -33,7 +33,7 @@ from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
 from .fast_paths import FastPath
 from .forms import expand, implementation_of
-from .promotions import Promotion
+from .promotion_rules import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import ANYWAY, MISSING
 from tensorlike.dispatch.deferred import deferred
 from tensorlike.dispatch.operation import Form

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap, wrap_as
+from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 

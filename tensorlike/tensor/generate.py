@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tensorlike.autograd.base import new_tensor_source
+from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 
-from .promotions import Promotion
+from .promotion_rules import Promotion
 from .views import READ_APART
 
 if TYPE_CHECKING:

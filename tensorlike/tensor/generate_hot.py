@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tensorlike.autograd.base import new_tensor_source
+from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE, POSITIONAL, Parameter
 
 from . import fast_paths
 from .fast_paths import FastPath
 from .generate import allows_number, operands_of
-from .promotions import Promotion
+from .promotion_rules import Promotion
 
 if TYPE_CHECKING:
     from .declare import Declaration

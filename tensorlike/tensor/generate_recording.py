@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorlike.autograd.base import new_tensor_source
+from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.signature import MANY, ONE, Parameter
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tensorlike.autograd import engine, functions
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 
 from .dtypes import as_numpy_dtype, dtype_of
 from .views import alias_of, detached, retain
@@ -233,7 +233,7 @@ def install(method: Decorator) -> None:
             keep = create_graph if retain_graph is None else retain_graph
             engine.run((((root_edge(self), grad_of_root(self, gradient))),), keep_graph=keep, create_graph=create_graph)
             return
-        functions.backward(
+        backward_and_grad.backward(
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 

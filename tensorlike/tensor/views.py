@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
@@ -25,6 +24,7 @@ from tensorlike.autograd.node import (
     edge_of,
     next_sequence_number,
 )
+from tensorlike.autograd.tensor_base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
@@ -198,7 +198,7 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.memory.views import scatter_strided
+        from .ops.memory.strided_access import scatter_strided
 
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -215,7 +215,7 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.memory.views import read_strided, write_strided
+        from .ops.memory.strided_access import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))

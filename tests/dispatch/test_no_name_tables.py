@@ -38,7 +38,7 @@ KIND = "the kind of a form, one that has another name"
 
 #: The words that occur and name no operation there, by file and by what they are.
 EXCEPTIONS: dict[str, dict[str, str]] = {
-    "autograd/base.py": {STATE: "requires_grad grad_dtype retains_grad"},
+    "autograd/tensor_base.py": {STATE: "requires_grad grad_dtype retains_grad"},
     "autograd/grad_mode.py": {"an attribute of the context": "inner"},
     "autograd/gradcheck/comparing.py": {TEXT: "real"},
     "autograd/gradcheck/explaining.py": {TEXT: "backward"},
@@ -62,7 +62,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/audit/model.py": {OTHER_FORMAT: "name equal type"},
     "overrides/audit/run.py": {KIND: "alias"},
     "overrides/audit/terminal.py": {OTHER_FORMAT: "fold dim"},
-    "overrides/audit/values.py": {OTHER_FORMAT: "bfloat16"},
+    "overrides/audit/arguments.py": {OTHER_FORMAT: "bfloat16"},
     "overrides/explain_torch.py": {QUESTION: "mode type"},
     "overrides/policies.py": {POLICY: "to_dense"},
     "overrides/trace_log.py": {QUESTION: "mode", OTHER_FORMAT: "name cat"},

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, pointwise, raw_derivatives, tensor_method
 from tensorlike.tensor.dtypes import complex128, float64
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient

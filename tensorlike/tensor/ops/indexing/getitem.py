@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, no_history, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
+from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.fast_paths import FastPath
@@ -31,7 +31,7 @@ from ..shape.reshaping import reshape
 from .accumulation import accumulate
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
-from .values import as_written, converted_number
+from .written_values import as_written, converted_number
 
 _DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
 

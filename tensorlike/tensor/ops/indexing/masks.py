@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded, write_out
@@ -15,7 +15,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
-from .values import single_value
+from .written_values import single_value
 
 
 def _check_mask(function: str, mask: Any) -> None:

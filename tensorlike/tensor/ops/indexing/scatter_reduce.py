@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, write_out
@@ -15,7 +15,8 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, row_positions
 from .basic import declared
-from .scatter import assign_at, check_bounds, into, scatter_add, scatter_tensor, scatter_value, scattered
+from .index_checks import check_bounds
+from .scatter import assign_at, into, scatter_add, scatter_tensor, scatter_value, scattered
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import backend_for, device_of
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.device import cpu

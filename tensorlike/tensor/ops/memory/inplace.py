@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of, reshaped_leaf
+from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
 from tensorlike.tensor.dims import checked_size
@@ -27,7 +27,7 @@ from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
 from ..indexing.basic import declared
-from ..indexing.values import as_written, single_value
+from ..indexing.written_values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
 

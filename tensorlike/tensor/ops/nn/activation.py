@@ -11,7 +11,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import (
+from .declaring import (
     array_of,
     chosen,
     functional,
@@ -256,15 +256,15 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @internal_pointwise(name="logsigmoid")
-def _logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
+def logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
     """Return the logarithm of the logistic function."""
     need_float("logsigmoid", input)
     x = widened(input)
     return narrowed(xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), input)
 
 
-derivatives(_logsigmoid_op, input=lambda grad, input: grad * (-input).sigmoid())
-_logsigmoid = undispatched(_logsigmoid_op)
+derivatives(logsigmoid_op, input=lambda grad, input: grad * (-input).sigmoid())
+_logsigmoid = undispatched(logsigmoid_op)
 
 
 @functional

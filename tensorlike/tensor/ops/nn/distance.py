@@ -14,7 +14,7 @@ from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, broadcast_shape, functional
+from .declaring import array_of, broadcast_shape, functional
 
 
 def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:

@@ -9,8 +9,8 @@ from tensorlike.tensor.declare import derivatives, internal, internal_pointwise,
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .activation import _logsigmoid_op
-from .common import (
+from .activation import logsigmoid_op
+from .declaring import (
     array_of,
     broadcast_shape,
     counted,
@@ -252,7 +252,7 @@ def binary_losses(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     """Return the cross entropy of each element, written with public operations."""
     name = "binary_cross_entropy_with_logits"
     need_float(name, array_of(name, "input", 1, input))
-    log_p = _logsigmoid_op(input)
+    log_p = logsigmoid_op(input)
     if pos_weight is not None:
         log_p = in_dtype_of(name, log_p * ((pos_weight - 1) * target + 1), input)
     # PyTorch writes to `1 - target`, which has the dtype of the target.
@@ -274,7 +274,7 @@ def soft_margin_loss(
     product = in_dtype_of("soft_margin_loss", target * input, input)
     if product.is_complex():
         return reduced((-product).exp().log1p(), reduction)
-    return reduced(-_logsigmoid_op(product), reduction)
+    return reduced(-logsigmoid_op(product), reduction)
 
 
 # ------------------------------------------------------------------------------------------------------- distributions

@@ -11,9 +11,9 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
-from ..indexing.values import converted_number
-from ..reductions.common import is_half
-from .common import (
+from ..indexing.written_values import converted_number
+from ..reductions.axes import is_half
+from .declaring import (
     array_of,
     chosen,
     functional,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, tensor_method
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import bool as boolean
@@ -13,7 +13,7 @@ from tensorlike.tensor.runtime import dtype_name, is_number, write_out, wrong_ty
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
-from .common import whole
+from .axes import whole
 
 
 def _dims(input: Any, dim: Any) -> list[int]:

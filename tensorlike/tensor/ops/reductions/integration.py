@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
@@ -17,7 +17,7 @@ from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import pick_along, place_picked
-from .common import (
+from .axes import (
     comparable,
     converted,
     count_of,

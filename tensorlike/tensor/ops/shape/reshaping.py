@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import (
     composite,

@@ -9,8 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declare import composite
