@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -45,6 +45,13 @@ _DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
+
+
+def _refuse_dtype(name: str, dtype: Any) -> NoReturn:
+    raise RuntimeError(
+        f"{name}(): Autograd does not support dtype {runtime.dtype_name(dtype)}, and the input requires grad: detach() "
+        "it, or call the function under no_grad()"
+    )
 
 
 class ConstantNode(Node):
@@ -293,6 +300,7 @@ class Declaration(Operation):
             "next_sequence_number": next_sequence_number,
             "save": _save,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
+            "refuse_dtype": _refuse_dtype,
         }
 
     def record(self, result: Any, *operands: Any) -> Any:

@@ -32,7 +32,7 @@ from tensorlike.dispatch.operation import Operation
 from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
 from .fast_paths import FastPath
-from .forms import expand
+from .forms import expand, implementation_of
 from .promotion_rules import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
 
@@ -44,6 +44,7 @@ __all__ = [
     "deprecated_orders",
     "derivatives",
     "factory",
+    "inplace_form",
     "internal",
     "internal_pointwise",
     "pointwise",
@@ -189,6 +190,12 @@ def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an internal elementwise operation, a part of a public function or a derivative, by its kernel."""
     return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
+
+
+def inplace_form(function: Any) -> Any:
+    """Return the in-place form of an operation, which is not published."""
+    d = function.operation
+    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -112,7 +112,6 @@ def _written(
         "number_tensor": runtime.number_tensor,
         "default_float": default_float,
         "dtype_of": dtype_of,
-        "FLOAT64": np.dtype(np.float64),
         "write_out": partial(runtime.write_out, **d.out_rules()),
         "write_outs": lambda *a: _write_outs(name, d, *a),
         "wrap": wrap,

@@ -151,7 +151,7 @@ def _places(input: Any, function: str) -> Any:
     xp = namespace_of(array)
     if not array.ndim:
         return xp.zeros((1 if bool(array != 0) else 0, 0), np.int64)
-    return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
+    return xp.stack(xp.nonzero(array)).T.astype(np.int64, copy=False)  # Columns lie in one piece, as in PyTorch.
 
 
 @overload

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import edge_of, reshaped_leaf
 from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
@@ -256,6 +256,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
+    reshaped_leaf(self)
     if node is not None:
         node.shape, node.dtype = result.shape, result.dtype
         # The new layout of a view in its base is computed when its edge is next needed.
