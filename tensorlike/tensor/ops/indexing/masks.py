@@ -35,7 +35,7 @@ def _fits(function: str, input: Any, mask: Any) -> None:
         )
 
 
-@primitive(out=True)
+@primitive(out=True, apart=("input", "mask"))
 def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
     """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
@@ -68,7 +68,7 @@ def _fill(xp: Any, input: Any, mask: Any, value: Any) -> None:
     input[mask if mask.shape == input.shape else xp.broadcast_to(mask, input.shape)] = number
 
 
-@primitive(inplace=True, write=_fill)
+@primitive(inplace=True, write=_fill, overlapping="tensor[mask] = scalar")
 def masked_fill(xp: Any, input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return `input` with `value` where `mask`, broadcast with it, is true.
 
@@ -108,7 +108,7 @@ def _scatter(xp: Any, input: Any, mask: Any, source: Any) -> None:
     input[wide] = source.reshape(-1)[:count]
 
 
-@primitive(inplace=True, write=_scatter)
+@primitive(inplace=True, write=_scatter, apart=None)
 def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 

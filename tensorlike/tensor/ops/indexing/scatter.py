@@ -54,7 +54,7 @@ def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any =
     combine_at(xp, xp.add, target, row_positions(xp, target.shape, where, vector), values)
 
 
-@primitive(out=True, inplace=True, write=_add)
+@primitive(out=True, inplace=True, write=_add, apart=("index", "source"))
 def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
@@ -104,7 +104,7 @@ def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
     target[along(where, vector)] = source
 
 
-@primitive(out=True, inplace=True, write=_copy)
+@primitive(out=True, inplace=True, write=_copy, apart=("index", "source"))
 def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
@@ -144,7 +144,7 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
     target[along(where, vector)] = number
 
 
-@primitive(inplace=True, write=_fill)
+@primitive(inplace=True, write=_fill, apart=("index",), overlapping="tensor[mask] = scalar")
 def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
@@ -196,7 +196,7 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
         input[...] = flat.reshape(input.shape)
 
 
-@primitive(inplace=True, write=_put)
+@primitive(inplace=True, write=_put, apart=("index", "source"))
 def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with the elements of `source` written at the flat positions in `index`.
 
@@ -275,7 +275,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@internal(name="scatter", write=_scatter)
+@internal(name="scatter", write=_scatter, apart=("index", "src"))
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
     result = input.copy()
@@ -294,7 +294,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
-@internal(name="scatter_value", write=_scatter_number)
+@internal(name="scatter_value", write=_scatter_number, apart=("index",))
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number written at the indices `index` along `dim`."""
     result = input.copy()
@@ -321,7 +321,7 @@ def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         combine_at(xp, xp.add, target, positions, values)
 
 
-@primitive(out=True, inplace=True, write=_scatter_add)
+@primitive(out=True, inplace=True, write=_scatter_add, apart=("index", "src"))
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 

@@ -70,7 +70,7 @@ def _reduce(
         reduce_at(xp, target, positions, values, reduce, include_self)
 
 
-@primitive(out=True, inplace=True, write=_reduce)
+@primitive(out=True, inplace=True, write=_reduce, apart=("index", "src"))
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -235,7 +235,9 @@ def scatter(
         result = undispatched(scatter_tensor)(input, dim, index, found)
     else:
         result = undispatched(scatter_value)(input, dim, index, found)
-    return result if out is None else write_out("scatter", out, result._tl_data, input, index, rule="exact")
+    return result if out is None else write_out(
+        "scatter", out, result._tl_data, input, index, rule="exact", apart=(index, found)
+    )
 
 
 @tensor_method(composite=False, inplace_of=scatter)
@@ -286,7 +288,7 @@ def _index_reduce(
     reduce_at(xp, target, row_positions(xp, target.shape, where, vector), source.reshape(wide), reduce, include_self)
 
 
-@primitive(out=True, inplace=True, write=_index_reduce)
+@primitive(out=True, inplace=True, write=_index_reduce, apart=("index", "source"))
 def index_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

@@ -40,7 +40,7 @@ def _fill(xp: Any, input: Any, value: Any) -> None:
     )
 
 
-@primitive(method=False, inplace=True, write=_fill)
+@primitive(method=False, inplace=True, write=_fill, overlapping=True)
 def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -125,7 +125,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
             [1., 2.]])
     """
     if is_number(src):
-        return declared(fill).write_in_place("copy_", self, src)
+        return declared(fill).write_in_place("copy_", self, src, overlapping=False)
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     source: Any = src
@@ -208,7 +208,7 @@ def set_(
     (tensor([1., 4.]), tensor([1., 4.]))
     """
     mine = self._tl_data
-    check_inplace(self, "set_")
+    check_inplace(self, "set_", overlapping=True)
     if source is None:
         with device_guard(mine):
             self._tl_data = namespace_of(mine).empty((0,), mine.dtype)
@@ -248,7 +248,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
     node = None
-    check_inplace(self, name)
+    check_inplace(self, name, overlapping=True)
     if self._tl_tracked and grad_enabled():
         original = wrap(array)
         original._tl_edge = edge_of(self)
