@@ -56,8 +56,6 @@ class Promotion(Enum):
     FLOAT = "float", runtime.promote_float, "", _DEFAULT_FLOAT
     #: As FLOAT; complex numbers are refused.
     REAL_FLOAT = "real float", promote_only("f", "real", runtime.promote_float), "f", f"{_DEFAULT_FLOAT} {_NOT_COMPLEX}"
-    #: Double precision.
-    DOUBLE = "double", runtime.promote_double, None
     #: The common dtype, which must not be boolean.
     NUMERIC = "numeric", runtime.promote_numeric, "iufc", f"{_REFUSED} booleans."
     #: The common dtype, which must not be complex.

@@ -14,7 +14,7 @@ from tensorlike.tensor.types import Number, Tensor
 _comparison = partial(pointwise, boolean=True, differentiable=False)
 
 
-@_comparison("equal", own_operators=("__eq__",))
+@_comparison("equal", own_operators=("__eq__",), takes_arrays=True)
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
@@ -23,7 +23,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@_comparison("not_equal", operators=("__ne__",), aliases=("not_equal",))
+@_comparison("not_equal", operators=("__ne__",), aliases=("not_equal",), takes_arrays=True)
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 

@@ -36,7 +36,7 @@ def _fits(function: str, input: Any, mask: Any) -> None:
         )
 
 
-@primitive(out=True)
+@primitive(out=True, apart=("input", "mask"))
 def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
     """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
@@ -69,7 +69,7 @@ def _fill(xp: Any, input: Any, mask: Any, value: Any) -> None:
     input[mask if mask.shape == input.shape else xp.broadcast_to(mask, input.shape)] = number
 
 
-@primitive(inplace=True, write=_fill)
+@primitive(inplace=True, write=_fill, overlapping="tensor[mask] = scalar")
 def masked_fill(xp: Any, input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return `input` with `value` where `mask`, broadcast with it, is true.
 
@@ -109,7 +109,7 @@ def _scatter(xp: Any, input: Any, mask: Any, source: Any) -> None:
     input[wide] = source.reshape(-1)[:count]
 
 
-@primitive(inplace=True, write=_scatter)
+@primitive(inplace=True, write=_scatter, apart=None)
 def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
@@ -151,7 +151,7 @@ def _places(input: Any, function: str) -> Any:
     xp = namespace_of(array)
     if not array.ndim:
         return xp.zeros((1 if bool(array != 0) else 0, 0), np.int64)
-    return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
+    return xp.stack(xp.nonzero(array)).T.astype(np.int64, copy=False)  # Columns lie in one piece, as in PyTorch.
 
 
 @overload

@@ -61,7 +61,7 @@ def _check_reduce(function: str, reduce: Any, dtype: Any, allowed: tuple[str, ..
         )
 
 
-@primitive(out=True, inplace=True, write=True)
+@primitive(out=True, inplace=True, write=True, apart=("index", "src"))
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -222,7 +222,9 @@ def scatter(
         result = undispatched(scatter_tensor)(input, dim, index, found)
     else:
         result = undispatched(scatter_value)(input, dim, index, found)
-    return result if out is None else write_out("scatter", out, result._tl_data, input, index, rule="exact")
+    return result if out is None else write_out(
+        "scatter", out, result._tl_data, input, index, rule="exact", apart=(index, found)
+    )
 
 
 @tensor_method(composite=False, inplace_of=scatter)
@@ -250,7 +252,7 @@ def scatter_(
 # --------------------------------------------------------------------------------------------------------- index_reduce
 
 
-@primitive(out=True, inplace=True, write=True)
+@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
 def index_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

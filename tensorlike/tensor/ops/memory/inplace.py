@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import edge_of, reshaped_leaf
 from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
@@ -80,7 +80,7 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
-@primitive(method=False, inplace=True, write="all")
+@primitive(method=False, inplace=True, write="all", overlapping=True)
 def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -151,7 +151,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
             [1., 2.]])
     """
     if is_number(src):
-        return declared(fill).write_in_place("copy_", self, src)
+        return declared(fill).write_in_place("copy_", self, src, overlapping=False)
     require_tensor("copy_", src, "other")
     source: Any = src
     if type(source._tl_data) is not type(self._tl_data) or device_of(source._tl_data) != device_of(self._tl_data):
@@ -231,7 +231,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     (tensor([1., 4.]), tensor([1., 4.]))
     """
     mine = self._tl_data
-    check_inplace(self, "set_")
+    check_inplace(self, "set_", overlapping=True)
     if source is None:
         with device_guard(mine):
             self._tl_data = namespace_of(mine).empty((0,), mine.dtype)
@@ -271,7 +271,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
     node = None
-    check_inplace(self, name)
+    check_inplace(self, name, overlapping=True)
     if self._tl_tracked and grad_enabled():
         original = wrap(array)
         original._tl_edge = edge_of(self)
@@ -279,6 +279,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
+    reshaped_leaf(self)
     if node is not None:
         node.shape, node.dtype = result.shape, result.dtype
         # The new layout of a view in its base is computed when its edge is next needed.

@@ -211,13 +211,14 @@ def std_mean(
     return deviation, converted(xp, mean, input.dtype)
 
 
-derivatives(
-    std_mean,
-    input=lambda grads, input, results, dim, unbiased, keepdim, correction: (
-        _deviation_backward(grads[0], input, results[0], dim, unbiased, keepdim, correction)
-        + _mean_backward(grads[1], input, dim, unbiased, keepdim)
-    ),
-)
+def _std_mean_backward(grads: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
+    # Computed again: where both results were saved, none could be written to.
+    deviation = input.std(dim, unbiased, keepdim, correction=correction)
+    deviating = _deviation_backward(grads[0], input, deviation, dim, unbiased, keepdim, correction)
+    return deviating + _mean_backward(grads[1], input, dim, unbiased, keepdim)
+
+
+derivatives(std_mean, input=_std_mean_backward)
 
 
 # ------------------------------------------------------------------------------------------------- medians and modes

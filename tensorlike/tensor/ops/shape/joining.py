@@ -30,7 +30,10 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
     return shape == (0,)
 
 
-@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"), linear_in=("tensors",))
+@primitive(
+    hot=CAT, method=False, out="joined", aliases=("concat", "concatenate"), linear_in=("tensors",),
+    apart=("tensors",),
+)  # fmt: skip
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
@@ -94,7 +97,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = undispatched(cat)
 
 
-@primitive(hot=STACK, method=False, out="cast", linear_in=("tensors",))
+@primitive(hot=STACK, method=False, out="joined", linear_in=("tensors",), apart=("tensors",))
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 

@@ -108,7 +108,7 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
 def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> Any:
     """Sum, for each element, the gradients of all windows that contain it."""
     if not shape:
-        return grad.reshape(())
+        return grad.sum()
     where = one_dim(dimension, len(shape))
     count, size = grad._tl_data.shape[where], grad._tl_data.shape[-1]
     xp = namespace_of(grad._tl_data)

@@ -281,7 +281,9 @@ def ravel(input: Tensor) -> Tensor:
     >>> tl.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
     """
-    return _reshape(require_tensor("ravel", input), (-1,) if input._tl_data.size else (0,))
+    array = require_tensor("ravel", input)._tl_data
+    # Elements apart from each other in memory would be a view otherwise.
+    return _reshape(input if is_arranged(array, "contiguous_format") else _clone(input), (array.size,))
 
 
 # ----------------------------------------------------------------------------------------- the order of the dimensions
