@@ -32,7 +32,7 @@ from tensorlike.dispatch.operation import Operation
 from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
 from .fast_paths import FastPath
-from .forms import expand
+from .forms import expand, implementation_of
 from .promotion_rules import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
 
@@ -44,6 +44,7 @@ __all__ = [
     "deprecated_orders",
     "derivatives",
     "factory",
+    "inplace_form",
     "internal",
     "internal_pointwise",
     "pointwise",
@@ -83,7 +84,7 @@ def primitive(
     spread: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
-    write: Callable[..., None] | None = None,
+    write: Callable[..., None] | bool | str | None = None,
     own_layout: bool = False,
     boolean: bool = False,
     fast_kinds: str | None = None,
@@ -120,8 +121,9 @@ def primitive(
         spread: The parameter that the method takes as `*arguments`.
         weak_numbers: Whether NumPy and PyTorch agree on what a Python number beside a tensor does.
         differentiable: Whether the result can have a gradient.
-        write: A second kernel with the same arguments, which writes into the first: an in-place form that touches a
-            few elements of a large tensor must not compute them all.
+        write: True when the kernel writes into its first operand and returns nothing: it is given a copy, but in the
+            in-place form, which must not copy a large tensor to touch a few elements. "all" when it writes every
+            element, so that new memory serves for the copy. A second kernel that does so, where the first is another.
         own_layout: Whether results lie as the kernel leaves them, as those of elementwise operations do; they are
             contiguous otherwise, as PyTorch's.
         boolean: Whether the elements of the result are booleans, as those of comparisons.
@@ -204,6 +206,12 @@ def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an internal elementwise operation, a part of a public function or a derivative, by its kernel."""
     return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
+
+
+def inplace_form(function: Any) -> Any:
+    """Return the in-place form of an operation, which is not published."""
+    d = function.operation
+    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -115,7 +115,6 @@ def _written(
         "number_tensor": runtime.number_tensor,
         "default_float": default_float,
         "dtype_of": dtype_of,
-        "FLOAT64": np.dtype(np.float64),
         "write_out": partial(runtime.write_out, **d.out_rules()),
         "write_outs": partial(_write_outs, name, d),
         "wrap": wrap,

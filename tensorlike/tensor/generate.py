@@ -30,7 +30,7 @@ __all__ = [
 
 #: What the operations of a promotion compute integers in.
 _COMPUTED_IN: dict[Promotion | None, str] = {
-    Promotion.FLOAT: "default_float()", Promotion.REAL_FLOAT: "default_float()", Promotion.DOUBLE: "FLOAT64",
+    Promotion.FLOAT: "default_float()", Promotion.REAL_FLOAT: "default_float()",
 }  # fmt: skip
 _AS_ARRAY = "result = result if type(result) is ndarray else as_array(result)"
 

@@ -141,9 +141,9 @@ def set_data(self: Any, value: Any) -> None:
         )
     self._tl_data = value._tl_data
     self._tl_leaf_edge = None
-    counter = self._tl_counter
     # The memory is the other tensor's from now on; the version goes on counting.
-    self._tl_counter = value._tl_counter if value._tl_inference else None if counter is None else [counter[0]]
+    if value._tl_inference:
+        self._tl_counter = value._tl_counter
     self._tl_view_base = None
     self._tl_inference = value._tl_inference
     self._tl_tracked = self._tl_tracked or value._tl_inference

@@ -37,7 +37,7 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import edge_of, reshaped_leaf
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
@@ -439,12 +439,6 @@ def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any,
     return promote_numeric(name, xp, operands)
 
 
-def promote_double(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Bring operands to double precision."""
-    complexes = [isinstance(o, complex) or getattr(getattr(o, "dtype", None), "kind", "") == "c" for o in operands]
-    return cast_all(xp, operands, np.dtype(np.complex128 if any(complexes) else np.float64))
-
-
 def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Leave the operands to a kernel whose options decide the dtype."""
     return tuple(operands)
@@ -477,6 +471,8 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
             "Integers to negative integer powers are not allowed. Convert the base first, e.g. with .float()"
         )
     check_fit(operands[1:], dtype)
+    if dtype.kind == "b" and isinstance(exponent, (bool, np.bool_)):
+        return cast_all(xp, operands, dtype)  # The only powers of booleans: the base itself, and True.
     return promote_numeric(name, xp, operands)
 
 
@@ -573,6 +569,7 @@ def write_out(
         out._tl_data = result if result.dtype == target.dtype else result.astype(target.dtype)
         if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):
             out._tl_data = out._tl_data.copy()
+        reshaped_leaf(out)
     else:
         check_shared(out, operands, name)
         target[...] = result

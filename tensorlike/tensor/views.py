@@ -198,7 +198,7 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.memory.strided_access import scatter_strided
+        from .ops.memory.inplace import scatter_strided
 
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -215,7 +215,7 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.memory.strided_access import read_strided, write_strided
+        from .ops.memory.inplace import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
@@ -307,6 +307,11 @@ def check_overlap(array: Any, name: str, advice: str = "") -> None:
         )
 
 
+def _steps(array: Any) -> list[int]:
+    """Return the strides that lead from one element to another: of other sizes than one."""
+    return [0 if size == 1 else stride for stride, size in zip(array.strides, array.shape)]
+
+
 def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = False) -> None:
     """Raise for writing to an array that partially overlaps another: shares memory, but not all of it in the same
     order.
@@ -318,7 +323,7 @@ def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = Fals
         return
     start, other = data_pointer(written), data_pointer(read)
     if start == other and written.nbytes == read.nbytes:
-        if written.strides == read.strides and not apart:
+        if not apart and _steps(written) == _steps(read):
             return
     elif start + written.nbytes <= other or other + read.nbytes <= start:
         return

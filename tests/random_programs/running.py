@@ -166,9 +166,10 @@ class Run:
         return None
 
     def has_nothing_to_look_at(self, statement: Statement) -> bool:
-        """Return whether a statement is about a tensor without elements or dimensions."""
-        names = set(re.findall(r"\bv\d+\b", statement.source))
-        return any(t.numel() == 0 or t.dim() == 0 for n, t in self.tensors.items() if n in names)
+        """Return whether a statement is about a tensor without elements or dimensions, or gives one in PyTorch."""
+        names = re.findall(r"\bv\d+\b", statement.source)
+        tensors = [t for n in names for t in (self.tensors.get(n), self.theirs.get(n)) if isinstance(t, torch.Tensor)]
+        return any(t.numel() == 0 or t.dim() == 0 for t in tensors)
 
     def _compare_unchanged(self, statement: Statement) -> None:
         self.families, self.their_families = _families(self.ours), _families(self.theirs)

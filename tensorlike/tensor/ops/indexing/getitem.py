@@ -28,7 +28,8 @@ from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, 
 
 from ..memory.inplace import copy_into, fill
 from ..shape.reshaping import reshape
-from .accumulation import accumulate
+from ..shared import require_tensor
+from .accumulation import add_at
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .written_values import as_written, converted_number
@@ -97,12 +98,16 @@ def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int
         raise
 
 
-def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating: bool) -> None:
+@internal(name="index_put", write=True, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
+def _index_put(
+    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
+) -> Tensor:
+    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
     _check_masks(input, indices, dims)
     index = _index_tuple(indices, dims)
     try:
-        if accumulating:
-            accumulate(xp, input, index, values)
+        if accumulate:
+            add_at(xp, input, index, values)
             return
         input[index] = values
     except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
@@ -111,16 +116,6 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(input[index].shape)}"
         ) from None
-
-
-@internal(name="index_put", write=_put, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
-def _index_put(
-    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
-) -> Tensor:
-    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
-    result = input.copy()
-    _put(xp, result, indices, values, dims, accumulate)
-    return result
 
 
 elements, _set = undispatched(_index), undispatched(_index_put)
@@ -136,9 +131,9 @@ derivatives(
 )
 derivatives(
     _index_put,
-    input=lambda grad, indices, dims, accumulate: grad
-    if accumulate
-    else _set(grad, indices, _zeros(grad, ()), dims, False),
+    input=lambda grad, indices, dims, accumulate: (
+        grad if accumulate else _set(grad, indices, _zeros(grad, ()), dims, False)
+    ),
     values=lambda grad, indices, dims: elements(grad, indices, dims),
 )
 
@@ -415,11 +410,9 @@ TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
 
 
 def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[Any], list[int], Any]:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor(function, input)
     many(function, "indices", 2, indices)
-    if not isinstance(values, TensorBase):
-        raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+    require_tensor(function, values, "values", 3)
     array = input._tl_data
     parts = []
     for index in indices:
@@ -442,9 +435,7 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
 
 
 @composite(guard=False, method=True)
-def index_put(
-    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
@@ -458,9 +449,7 @@ def index_put(
 
 
 @tensor_method(composite=False, inplace_of=index_put)
-def index_put_(
-    self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
     With `accumulate` they are added, twice where an element is named twice.

@@ -15,6 +15,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
+from ..shared import require_tensor
 from .written_values import single_value
 
 
@@ -145,21 +146,18 @@ derivatives(
 
 @guarded
 def _places(input: Any, function: str) -> Any:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor(function, input)
     array = input._tl_data
     xp = namespace_of(array)
     if not array.ndim:
         return xp.zeros((1 if bool(array != 0) else 0, 0), np.int64)
-    return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
+    return xp.stack(xp.nonzero(array)).T.astype(np.int64, copy=False)  # Columns lie in one piece, as in PyTorch.
 
 
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
-def nonzero(
-    input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
-) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
@@ -203,8 +201,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"one_hot(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor("one_hot", input)
     array = input._tl_data
     if array.dtype != np.int64:
         raise RuntimeError(

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import derivatives, internal_pointwise, undispatched
+from tensorlike.tensor.declare import derivatives, inplace_form, internal_pointwise, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
@@ -16,7 +16,6 @@ from .declaring import (
     array_of,
     chosen,
     functional,
-    inplace_form,
     narrowed,
     need_float,
     other_name,
