@@ -20,6 +20,8 @@ from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
+from ..indexing.values import converted_number
+
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
     "addmv": lambda a, b: (
@@ -39,7 +41,7 @@ def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
         raise RuntimeError(
             f"{function}(): value cannot be converted to type {c_name(dtype)} without overflow: '{name}' is {value}"
         )
-    return int(value.real) if dtype.kind in "iu" else value
+    return converted_number(value, dtype) if dtype.kind in "iu" else value
 
 
 def _added(
@@ -153,6 +155,8 @@ def addr(
             raise RuntimeError(
                 f"addr(): For integral input tensors, argument {name} must not be a floating point number, got {factor}"
             )
+        if dtype.kind != "b" and isinstance(factor, bool):
+            raise RuntimeError(f"addr(): Boolean {name} only supported for Boolean results, got {factor}")
     products = xp.multiply(vec1[:, None], vec2)
     if dtype.kind == "b":
         beta, alpha = bool(beta), bool(alpha)
@@ -182,8 +186,7 @@ def addbmm(
     """
     if batch1.ndim == batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(
-            "addbmm(): batch1 and batch2 must have same number of batches, got "
-            f"{batch1.shape[0]} and {batch2.shape[0]}"
+            f"addbmm(): batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
         )
     check_batches("addbmm", batch1, batch2)
     count, rows, between = batch1.shape
