@@ -31,7 +31,7 @@ from .fast_paths import FastPath
 from .promotions import Promotion
 from .return_types import return_type
 from .tensor import Tensor
-from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
+from .views import OF_MANY, READ_APART, bump, check_inplace, check_shared, rebase, refuse, view_of
 
 if TYPE_CHECKING:
     from .call_data import CallData
@@ -397,7 +397,7 @@ class Declaration(Operation):
         For methods whose signature is not the declaration's own.
         """
         check_inplace(tensor, name)
-        check_shared(tensor, rest, name)
+        check_shared(tensor, rest, name, name[:-1] in READ_APART)
         node = None
         if grad_enabled() and (tensor._tl_tracked or any(map(_is_tracked, rest))):
             node = self.make_inplace(tensor, *rest)

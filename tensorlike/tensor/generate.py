@@ -306,8 +306,8 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     # A leaf that requires grad may be written by operations without a part in its history.
     lines.append(f"check_inplace({me}, NAME{'' if d.differentiable or d.constant else ', False'})")
     others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
-    if others and d.name + "_" in READ_APART:
-        lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
+    if others and d.name in READ_APART:
+        lines.append(f"check_shared({me}, ({', '.join(others)},), NAME, True)")
     elif others:
         # 30 ns where the tensor has no view.
         lines.append(f"if {me}._tl_counter is not None:")

@@ -554,9 +554,10 @@ def write_out(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"
         )
-    check_overlap(target, name)
+    if pointwise or target.shape == result.shape:
+        check_overlap(target, name)  # What is resized has memory of its own.
     if name in READ_APART:
-        check_shared(out, operands, name)
+        check_shared(out, operands[READ_APART[name]], name, True)
     if target.shape != result.shape:
         if pointwise and any(o is out for o in operands):
             raise RuntimeError(

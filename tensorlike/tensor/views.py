@@ -310,6 +310,11 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
         )
 
 
+def _steps(array: Any) -> list[int]:
+    """Return the strides that make a difference: of more than one element."""
+    return [s for s, n in zip(array.strides, array.shape, strict=True) if n != 1]
+
+
 def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = False) -> None:
     """Raise for writing to an array that partially overlaps another: shares memory, but not all of it in the same
     order.
@@ -321,7 +326,7 @@ def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = Fals
         return
     start, other = data_pointer(written), data_pointer(read)
     if start == other and written.nbytes == read.nbytes:
-        if written.strides == read.strides and not apart:
+        if _steps(written) == _steps(read) and not apart:
             return
     elif start + written.nbytes <= other or other + read.nbytes <= start:
         return
@@ -335,26 +340,35 @@ def _refuse_shared(name: str) -> Any:
     )
 
 
-#: In-place methods, and functions with `out`, whose operands must not share any memory with the written tensor.
-READ_APART = frozenset((
-    "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "put_",
-    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
-    "index_select", "masked_select", "kthvalue", "gather",
-))  # fmt: skip
+_ALL, _FIRST, _OTHERS = slice(None), slice(1), slice(1, None)
+
+#: Operations whose operands must not share any memory with the written tensor, and which operands of one with `out`:
+#: those that write into some elements of their first operand may have it as `out`.
+READ_APART = {
+    **dict.fromkeys((
+        "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
+        "index_select", "masked_select", "kthvalue", "nonzero", "nonzero_static", "cross",
+    ), _ALL),
+    "gather": _FIRST,
+    **dict.fromkeys((
+        "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_reduce", "index_fill",
+        "index_put", "put",
+    ), _OTHERS),
+}  # fmt: skip
 
 
-def check_shared(tensor: Any, values: Any, name: str) -> None:
-    """Raise for writing to `tensor` while reading tensors that overlap with it. Shared memory has one version counter.
+def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> None:
+    """Raise for writing to `tensor` while reading tensors that overlap with it, or share any memory if `apart`.
+
+    Shared memory has one version counter.
     """
     counter = tensor._tl_counter
-    apart = name in READ_APART
     if (counter is None and not apart) or name == "masked_scatter_":
         return
     for value in values:
         if isinstance(value, TensorBase):
             if value is tensor:
-                # Empty tensors share nothing, but in-place methods raise in PyTorch.
-                if apart and (tensor._tl_data.size or name[-1] == "_"):
+                if apart:
                     _refuse_shared(name)
             elif counter is not None and value._tl_counter is counter:
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
@@ -362,7 +376,9 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
             if name == "index_put_":
                 # A mask may be the tensor itself: it is read before.
                 value = [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"]
-            check_shared(tensor, value, name)
+            elif not tensor._tl_data.size:
+                continue  # Nothing is read from empty tensors that are joined.
+            check_shared(tensor, value, name, True)
 
 
 #: Methods that may have overlapping elements: they write one value to all elements, or change only the shape or the

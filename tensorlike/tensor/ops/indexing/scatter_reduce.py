@@ -234,7 +234,9 @@ def scatter(
         result = undispatched(scatter_tensor)(input, dim, index, found)
     else:
         result = undispatched(scatter_value)(input, dim, index, found)
-    return result if out is None else write_out("scatter", out, result._tl_data, input, index, rule="exact")
+    return result if out is None else write_out(
+        "scatter", out, result._tl_data, input, index, found, rule="exact"
+    )
 
 
 @tensor_method(composite=False, inplace_of=scatter)
