@@ -9,18 +9,12 @@ import numpy as np
 
 from tensorlike.tensor.declare import deprecated_orders, derivatives, primitive
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.linalg.matmul import (
-    adjoint,
-    c_name,
-    check_batches,
-    check_matrices,
-    check_matrix_vector,
-)
+from tensorlike.tensor.ops.linalg.matmul import adjoint, c_name, check_batches, check_matrices, check_matrix_vector
 from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
-from ..indexing.values import converted_number
+from ..indexing.written_values import converted_number
 
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
@@ -116,9 +110,7 @@ def addmv(
     tensor([13., 13.])
     """
     if input.ndim > 1:
-        raise RuntimeError(
-            f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
-        )
+        raise RuntimeError(f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     check_matrix_vector("addmv", mat, vec, input.ndim, input.size)
     products = xp.asarray(wide_product(xp, mat, vec))
     return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")

@@ -8,16 +8,47 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .average_pooling import _average_pool
-from .common import array_of, functional, need_float
+from .average_pooling import average_pool
+from .declaring import array_of, functional, narrowed, need_float, widened
 from .pooling import pool_windows
-from .separable import apply_along_dims
-from .windows import Sizes
+from .sliding_windows import Sizes
+
+Matrices = tuple[Any, ...]
+
+
+@internal()
+def along_dims(xp: Any, input: Tensor, matrices: Matrices) -> Tensor:
+    """Return `input` with each of its last dimensions multiplied by its matrix of shape (out, in); None leaves one."""
+    result = widened(input)
+    first = input.ndim - len(matrices)
+    for axis, matrix in enumerate(matrices, first):
+        if matrix is None:
+            continue
+        map_ = xp.asarray(matrix, dtype=result.dtype)
+        if axis == input.ndim - 1:
+            result = xp.matmul(result, map_.T)
+        else:
+            shape = result.shape
+            flat = result.reshape((*shape[: axis + 1], int(np.prod(shape[axis + 1 :]))))
+            result = xp.matmul(map_, flat).reshape((*shape[:axis], map_.shape[0], *shape[axis + 1 :]))
+    return narrowed(result.copy() if result is input else result, input)
+
+
+def _transposed(matrices: Matrices) -> Matrices:
+    return tuple(None if m is None else m.T for m in matrices)
+
+
+derivatives(along_dims, input=lambda grad, matrices: along_dims(grad, _transposed(matrices)))
+
+apply_along_dims = undispatched(along_dims)
+
+_average_pool = undispatched(average_pool)
 
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
@@ -28,9 +59,7 @@ def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
     try:
         found = tuple(n if item is None else operator.index(item) for item, n in zip(items, shape[-count:]))
     except TypeError:
-        raise TypeError(
-            f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}"
-        ) from None
+        raise TypeError(f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}") from None
     if any(n < 0 for n in found):
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(found)}"
@@ -60,7 +89,7 @@ def _averaging(size: int, out: int) -> Any:
     return inside / (end - start)[:, None] if out else inside.astype(float)
 
 
-def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
+def adaptive_average(function: str, count: int, input: Any, output_size: Any) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape)
@@ -80,7 +109,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """
-    return _average("adaptive_avg_pool1d", 1, input, output_size)
+    return adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -92,7 +121,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
     tensor([[[1., 2.]]])
     """
-    return _average("adaptive_avg_pool2d", 2, input, output_size)
+    return adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -104,7 +133,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
     """
-    return _average("adaptive_avg_pool3d", 3, input, output_size)
+    return adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def _window_indices(size: int, out: int) -> Any:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import array_of, functional
-from .windows import Pads, padded
+from .declaring import array_of, functional
+from .sliding_windows import Pads, padded
 
 
 @internal()

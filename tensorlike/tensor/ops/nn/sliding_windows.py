@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorlike.tensor.dims import first_that_is_no_integer
 
-from ..indexing.values import converted_number
+from ..indexing.written_values import converted_number
 
 Sizes = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
