@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from . import core
+
 if TYPE_CHECKING:
     from .core import Plan
 
@@ -156,7 +158,6 @@ def _capital(text: str) -> str:
 
 def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequence[Any]) -> Sequence[Any]:
     """Return the pairwise rules that apply when all `types` return NotImplemented, the most specific first."""
-    from . import core
 
     rules_for = core.PROVIDED.rules_for
     return () if rules_for is None else rules_for(function, tuple(types), operands)
@@ -182,7 +183,6 @@ def no_rule(name: str, types: Sequence[type]) -> str:
 
 def inherits_default(kind: type) -> bool:
     """Return whether a type has the `__torch_function__` of Tensor itself."""
-    from . import core
 
     return getattr(kind.__torch_function__, "__func__", None) is core.PROVIDED.default_implementation  # type: ignore[attr-defined]
 

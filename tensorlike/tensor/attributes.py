@@ -10,6 +10,7 @@ from tensorlike.autograd.tensor_base import TensorBase, no_history, version_coun
 from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
+from .dims import one_dim
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
 from .history import (
@@ -27,6 +28,7 @@ from .size import Size, size_from_shape
 from .storage import is_shared as is_shared_memory
 from .storage import owner_of
 from .tensor import Tensor
+from .views import untracked
 
 __all__: list[str] = []
 
@@ -169,7 +171,6 @@ def _delete_data(self: Tensor) -> None:
 @tensor_property(setter=set_data, deleter=_delete_data)
 def data(self: Tensor) -> Tensor:
     """The same memory without history; the graph does not notice writes to it."""
-    from .views import untracked
 
     found: Tensor = untracked(self)
     return found
@@ -250,7 +251,6 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """
     if dim is None:
         return size_from_shape(self._tl_data.shape)
-    from .dims import one_dim
 
     return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
 
@@ -300,7 +300,6 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     >>> tl.ones(2, 3).stride()
     (3, 1)
     """
-    from .dims import one_dim
 
     array = self._tl_data
     width = array.dtype.itemsize

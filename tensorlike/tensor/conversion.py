@@ -10,6 +10,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import register_plain
 
+from . import dtypes
 from .backends import backend_for, backend_of, device_of, transfer
 from .declare import derivatives, primitive, tensor_method
 from .device import as_device
@@ -159,8 +160,6 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
 
 
 def _dtype_method(name: str, dtype_text: str) -> None:
-    from . import dtypes
-
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         return _converted(self, getattr(dtypes, dtype_text), None, False, memory_format, name)
 

@@ -20,11 +20,13 @@ from .declare import factory
 from .device import as_device
 from .device import device as Device
 from .dims import checked_size
+from .dlpack import from_dlpack
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .history import set_requires_grad
 from .promotion import promote_types
-from .runtime import write_out
+from .runtime import copied, device_guard, write_out
+from .size import Size
 from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
@@ -218,8 +220,6 @@ def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
 
 
 def _copied(array: Any, wanted: Any) -> Any:
-    from .runtime import copied, device_guard
-
     if wanted is None or array.dtype == wanted:
         return copied(array)
     with device_guard(array):
@@ -380,8 +380,6 @@ def asarray(
         dtype_of(obj.dtype)
         result = wrap(obj)
     elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
-        from .dlpack import from_dlpack
-
         result = from_dlpack(obj)
     elif _is_buffer(obj):
         result = frombuffer(obj, dtype=dtype_of(default_float()) if dtype is None else dtype)
@@ -459,7 +457,6 @@ def frombuffer(
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
     """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
-    from .size import Size
 
     if keywords:
         if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from tensorlike.autograd.engine import unbroadcast_and_cast
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
@@ -213,8 +214,6 @@ class CopySlices(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        from tensorlike.autograd.engine import unbroadcast_and_cast
-
         from .ops.memory.inplace import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)

@@ -18,7 +18,7 @@ from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
-from ..memory.inplace import scatter_strided
+from ..memory.inplace import restructure, scatter_strided
 from ..shared import require_tensor
 from .reshaping import sizes
 
@@ -181,7 +181,6 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     >>> tl.arange(4).as_strided_((2,), (2,))
     tensor([0, 2])
     """
-    from ..memory.inplace import restructure
 
     view = undispatched(as_strided)(self.detach(), size, stride, storage_offset)._tl_data
     array = self._tl_data
