@@ -65,12 +65,11 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, got dtype "
-
                 f"{dtype_of(array.dtype)}"
             )
         result._tl_requires_grad = True
         result._tl_tracked = True
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
@@ -457,7 +456,6 @@ def frombuffer(
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
     """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
-
     if keywords:
         if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:
             given = ", ".join([*(type(a).__name__ for a in args), *keywords])
