@@ -14,6 +14,7 @@ A wrapper consists of blocks, each written by a function of that name below:
 - `hot`: a fast path that may return before anything else, if the operation has one;
 - `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
 - `foreign`: an operator returns NotImplemented for a foreign operand;
+- `of_plain`: an operator of a plain tensor is dispatched as its method;
 - `known`: operands of types that were met before: dispatch to them (500 ns less than behind the collector), and
   elementwise operations give a result its subclass at once (300 ns less than behind `dispatch`);
 - `collect`: all other calls go to the function's `collector`, which all functions share.
@@ -43,6 +44,7 @@ from .operation import Form
 from .options import check_options, is_checked
 from .positional import excess
 from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
+from .state import TENSOR_TYPES
 
 __all__ = ["public_function", "wrapper_source"]
 
@@ -144,6 +146,14 @@ def foreign_lines(test: str) -> list[str]:
     return [f"if {test}:", "    return NotImplemented"]
 
 
+def of_plain_lines(parameters: Sequence[Parameter]) -> list[str]:
+    """Return the block of an operator that is dispatched as its method where the left operand does not override."""
+    return [
+        f"if type({parameters[0].name}) in TENSOR_TYPES and not _state().modes:",
+        f"    return collect_of_plain({_given(parameters)}, keywords)",
+    ]
+
+
 def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], reflected: str = "") -> list[str]:
     """Return the block for operands of types that were met before, in a call without keywords.
 
@@ -220,12 +230,13 @@ def wrapper_source(
     inherited: Sequence[str] = (),
     known: bool = True,
     reflected: str = "",
+    of_plain: bool = False,
 ) -> str:
     """Return the source of a wrapper with these parameters: see Note [Blocks of a wrapper].
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
     leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` and `reflected` those of
-    `known_lines`, a block that is left out unless `known`.
+    `known_lines`, a block that is left out unless `known`; `of_plain` adds the block of that name.
     """
     head = ", ".join(f"{p.name}=MISSING" for p in parameters if p.kind == POSITIONAL)
     parts = [f"{head}, /"] if head else []
@@ -235,6 +246,7 @@ def wrapper_source(
         hot.splitlines(),
         plain_lines(parameters, strict),
         foreign_lines(foreign) if foreign else [],
+        of_plain_lines(parameters) if of_plain else [],
         known_lines(parameters, inherited, reflected) if known else [],
         collect_lines(parameters, known),
     ]
@@ -258,16 +270,19 @@ def public_function(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
     known: bool = True,
     reflected: str = "",
+    of_plain: Form | None = None,
 ) -> Callable[..., Any]:
     """Make the public function of `form` and store it there: it tests the operands and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
     `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict`, `known` and
-    `reflected` are `wrapper_source`'s.
+    `reflected` are `wrapper_source`'s; `of_plain` is the form that an operator is dispatched as where the left operand
+    does not override.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known, reflected
-    )
+        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known, reflected,
+        of_plain,
+    )  # fmt: skip
     function.__name__ = name
     function.__qualname__ = qualname
     function.__module__ = module
@@ -291,6 +306,7 @@ def _written(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None,
     known: bool,
     reflected: str,
+    of_plain: Form | None,
 ) -> tuple[str, dict[str, Any]]:
     parameters = form.parameters
     entry = form.reports or form
@@ -303,6 +319,7 @@ def _written(
         inherited(own) if inherited is not None else (),
         known,
         reflected,
+        of_plain is not None,
     )
     values: dict[str, Any] = {
         "entry": entry,
@@ -323,5 +340,8 @@ def _written(
         "direct": direct_test(parameters, strict),
         "passed": passed,
     }
+    if of_plain is not None:
+        values["TENSOR_TYPES"] = TENSOR_TYPES
+        values["collect_of_plain"] = collector(of_plain, form.implementation, parameters, name, strict, reflected)
     values.update((hot_values() if callable(hot_values) else hot_values) or {})
     return source, values

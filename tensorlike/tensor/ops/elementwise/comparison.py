@@ -14,7 +14,7 @@ __all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf"
            "isreal", "le", "lt", "ne"]  # fmt: skip
 
 
-@pointwise("equal", boolean=True, differentiable=False, own_operators=("__eq__",))
+@pointwise("equal", boolean=True, differentiable=False, own_of_overriding=("__eq__",))
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
