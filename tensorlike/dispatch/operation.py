@@ -274,6 +274,7 @@ class Form:
         "name",
         "namespace",
         "nowrap",
+        "of_plain",
         "operation",
         "overridable",
         "parameters",
@@ -285,6 +286,7 @@ class Form:
     # Both are set as soon as the public function is made, which needs the form.
     function: Callable[..., Any]
     #: The `func` that implementations receive: the function, or an accessor of a property such as `__get__`.
+    #: Those of a property that `reports` another one receive that one's.
     key: Callable[..., Any]
 
     def __init__(
@@ -315,6 +317,8 @@ class Form:
         self.overridable = overridable
         #: The form that types receive in place of this one: `Tensor.add` for `x + y`.
         self.reports = reports
+        #: The form that types receive if the left operand does not override: `Tensor.eq` for `x == y`.
+        self.of_plain: Form | None = None
         #: A shortcut for a class that inherits the default implementation; may return NotImplemented.
         self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.

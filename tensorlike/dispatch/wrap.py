@@ -270,19 +270,16 @@ def public_function(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None = None,
     known: bool = True,
     reflected: str = "",
-    of_plain: Form | None = None,
 ) -> Callable[..., Any]:
     """Make the public function of `form` and store it there: it tests the operands and runs or dispatches.
 
     `hot`, `foreign` and `inherited` are called with the parameters as the wrapper has them, when it is written;
     `hot_values` are the names that the source `hot` uses besides the wrapper's own. `strict`, `known` and
-    `reflected` are `wrapper_source`'s; `of_plain` is the form that an operator is dispatched as where the left operand
-    does not override.
+    `reflected` are `wrapper_source`'s.
     """
     function: Any = deferred(
-        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known, reflected,
-        of_plain,
-    )  # fmt: skip
+        "wrapper", "wrapper", _written, name, form, hot, hot_values, foreign, strict, inherited, known, reflected
+    )
     function.__name__ = name
     function.__qualname__ = qualname
     function.__module__ = module
@@ -306,7 +303,6 @@ def _written(
     inherited: Callable[[Sequence[Parameter]], Sequence[str]] | None,
     known: bool,
     reflected: str,
-    of_plain: Form | None,
 ) -> tuple[str, dict[str, Any]]:
     parameters = form.parameters
     entry = form.reports or form
@@ -319,7 +315,7 @@ def _written(
         inherited(own) if inherited is not None else (),
         known,
         reflected,
-        of_plain is not None,
+        form.of_plain is not None,
     )
     values: dict[str, Any] = {
         "entry": entry,
@@ -340,8 +336,8 @@ def _written(
         "direct": direct_test(parameters, strict),
         "passed": passed,
     }
-    if of_plain is not None:
+    if form.of_plain is not None:
         values["TENSOR_TYPES"] = TENSOR_TYPES
-        values["collect_of_plain"] = collector(of_plain, form.implementation, parameters, name, strict, reflected)
+        values["collect_of_plain"] = collector(form.of_plain, form.implementation, parameters, name, strict, reflected)
     values.update((hot_values() if callable(hot_values) else hot_values) or {})
     return source, values

@@ -211,6 +211,7 @@ def _publish(
         d, kind, implementation,
         namespace=namespace, name=qualname, parameters=parameters, reports=reports,
     )  # fmt: skip
+    form.of_plain = of_plain
     if reports is None and hot is hot_source and d.elementwise and d.hot:
         form.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
         form.inherited.__qualname__ = qualname
@@ -238,7 +239,6 @@ def _publish(
         # Internal functions rarely meet an overriding type: they need no fast path for it.
         known=namespace != "tensorlike._internal",
         reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
-        of_plain=of_plain,
     )
     d.bind_record(function)
     register(form)
