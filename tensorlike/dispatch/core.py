@@ -274,13 +274,12 @@ def dispatch(
             from .tracing import traced
 
             return traced(form.key, form, plan, state, operands, args, kwargs, reflected)
-        guarded = plan.guarded or _NOBODY
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if own:
                 # Modes of the library itself, such as saved-tensor hooks, are not switched off by the guard.
                 try:
-                    return _ask_mode(form.key, guarded, state.but(modes=own), operands, args, kwargs)
+                    return _ask_mode(form.key, under_guards(plan, state), state.but(modes=own), operands, args, kwargs)
                 finally:
                     STATE.set(state)
         elif state.modes:
@@ -288,9 +287,9 @@ def dispatch(
                 STATE.set(_without_finished_modes(state))
                 return dispatch(form, key, operands, args, kwargs, plan, reflected)
             if state.subclasses_disabled:
-                plan = guarded
+                plan = under_guards(plan, state)
             return _ask_mode(form.key, plan, state, operands, args, kwargs, reflected=reflected)
-        plan = guarded  # The remaining guards switch the types off.
+        plan = under_guards(plan, state)
     if not plan.types:
         return form.run_undispatched(args, kwargs)
     if plan.default is not None:

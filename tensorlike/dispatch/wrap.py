@@ -28,7 +28,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .collect import are_alone, collector, direct_test, plain_indices, plain_set, watched_options
+from .collect import (
+    aliases_of,
+    are_alone,
+    collector,
+    direct_test,
+    plain_indices,
+    plain_set,
+    renaming,
+    watched_options,
+)
 from .core import (
     MISSING,
     OPTIONAL_TENSORS,
@@ -36,6 +45,7 @@ from .core import (
     STATE,
     TENSORS,
     ask_types,
+    dispatch,
     known_plan,
     passed,
 )
@@ -118,7 +128,8 @@ def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[s
         # Functions of so many parameters take microseconds, and 150 ns more when more than one option is passed.
         calls[2:] = [f"else implementation(*passed({_given(parameters)}))"]
     if any(p.kind != POSITIONAL or not p.operand for p in parameters):
-        test = "(not keywords or direct(keywords))"
+        renamed = " or renamed(keywords)" if aliases_of(parameters) else ""
+        test = f"(not keywords or direct(keywords){renamed})"
         some = f"implementation({', '.join([*names[:sure], *variadic, '**keywords'])})"
         if sure < len(names):
             # A call with `passed` takes 150 ns more.
@@ -191,7 +202,9 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], refle
     absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [
         *lines,
-        f"if _plan and {operands[-1]} is not MISSING{absent} and _state().clear:",
+        f"if _plan and {operands[-1]} is not MISSING{absent}:",
+        "    if not _state().clear:",
+        f"        return dispatch(entry, (), {values}, {values}, keywords{left.replace('None', '_plan') or ', _plan'})",
         "    if (cls := _plan.default) is not None:",
         *_indented(inherited, 2),
         "    elif _plan.types:",
@@ -331,9 +344,11 @@ def _written(
         "_state": STATE.get,
         "plain_indices": plain_indices,
         "ask_types": ask_types,
+        "dispatch": dispatch,
         "check_options": partial(check_options, name, parameters),
         "collect": collector(entry, form.implementation, parameters, name, strict, reflected or None),
         "direct": direct_test(parameters, strict),
+        "renamed": renaming(parameters, strict),
         "passed": passed,
     }
     if form.of_plain is not None:
