@@ -393,7 +393,7 @@ def _without_modes(form: Form) -> Callable[..., Any]:
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
         "collect": _undispatched(form, function.__globals__["passed"]),
-        "dispatch": lambda entry, key, operands, args, *rest: form.implementation(*args),
+        "dispatch": lambda of, key, operands, args, *rest: form.implementation(*args),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
