@@ -99,7 +99,7 @@ class Plan(NamedTuple):
     default: type | None
     #: Whether the handlers are called one after the other: some type overrides, and not all by inheriting the default.
     asked: bool = False
-    #: The plan while types are switched off, None where it asks nobody: see Note [Guards and transforms].
+    #: The plan while types are switched off, None where it has no types: see Note [Guards and transforms].
     guarded: Plan | None = None
 
 

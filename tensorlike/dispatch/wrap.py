@@ -65,7 +65,8 @@ _ALTERNATIVES = 4
 _NAMES = frozenset((
     "MISSING", "OPTIONAL_TENSORS", "PLAIN", "SEQUENCES", "TENSORS", "TENSOR_TYPES", "_plan", "_state", "args",
     "ask_types", "check_options", "cls", "collect", "collect_of_plain", "direct", "dispatch", "excess", "form",
-    "implementation", "keywords", "known_plan", "map", "more", "passed", "plain_all", "plain_indices", "renamed", "type",
+    "implementation", "keywords", "known_plan", "map", "more", "passed", "plain_all", "plain_indices", "renamed",
+    "type",
 ))  # fmt: skip
 
 
