@@ -181,6 +181,7 @@ def collector(
         return bool(PLAIN)
 
     def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Plan | None = None) -> Any:
+        found: tuple[Any, ...]
         count = len(given)
         while count and given[count - 1] is MISSING:
             count -= 1
@@ -200,6 +201,7 @@ def collector(
             return dispatch(form, tuple(map(type, found)), found, args, keywords, None, reflected)
         if not not_renamed(keywords):
             renamed(keywords)
+        types: tuple[type, ...]
         if written == 1:
             one = keywords.get(left, given[0])
             found, types = (one,), (type(one),)

@@ -226,7 +226,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
         kept = [(t, p) for t, p in zip(types, positions, strict=True) if getattr(t, "_tl_transformed", False)]
-        guarded = Plan(*zip(*kept, strict=True), None, True) if kept else None
+        guarded = Plan(tuple(t for t, _ in kept), tuple(p for _, p in kept), None, True) if kept else None
         plan = Plan(tuple(types), tuple(positions), default, default is None, guarded)
     else:
         plan = _NOBODY

@@ -102,9 +102,8 @@ def tensor_property(
             value = Parameter("value", POSITIONAL, MISSING, None, "Any")
             set_ = accessor("setter", setter, "__set__", (*parameters, value), setter_nowrap)
         delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters, False)
-        found = property(
-            get.function, set_ and set_.function, delete and delete.function, doc=getter.__doc__
-        )  # fmt: skip
+        setting, deleting = (None if form is None else form.function for form in (set_, delete))
+        found = property(get.function, setting, deleting, doc=getter.__doc__)
         if delete is not None:
             delete.key = found.__delete__
         get.key = found.__get__
