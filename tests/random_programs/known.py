@@ -64,7 +64,8 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.tensor([[1.0, 2.0, 3.0]])", "v2 = lib.sum(v1, -1, out=v1)"),
     ),
     Known(
-        "masked_scatter_|logical_not_|index_add_|scatter_add_|index_copy_", "^(values|works.*single memory location)",
+        r"masked_scatter_|\bput_|logical_not_|index_add_|scatter_add_|index_copy_",
+        "^(values|works.*single memory location)",
         "PyTorch writes into a tensor while it reads the same memory, or through another tensor of it, or to elements "
         "that share memory; ours computes first",
         ("v1 = lib.tensor([2.0, -1.75, 0.75, 1.0])", "v1.masked_scatter_(v1 > 0, v1)"),
