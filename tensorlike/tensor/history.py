@@ -134,7 +134,7 @@ def set_data(self: Any, value: Any) -> None:
     """Replace the memory of this tensor by another one's; its history stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    if self._tl_requires_grad and not _floating(value):
+    if self._tl_tracked and not _floating(value) and edge_of(self) is not None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype, got "
             f"tensorlike.{value._tl_data.dtype}"

@@ -202,6 +202,10 @@ PROGRAMS = {
         v1.data = v2
         v1 += 1
     """,
+    "special functions at their poles": """
+        v1 = lib.tensor([-inf, inf, -1.0]).mvlgamma(1)
+        v2 = lib.polygamma(1, lib.tensor([-2.0, -1.0, 0.5], dtype=lib.bfloat16))
+    """,
     "writing to an empty view": """
         v1 = lib.zeros((2, 0), requires_grad=True)
         v2 = v1 * 2

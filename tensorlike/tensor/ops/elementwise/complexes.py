@@ -74,7 +74,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     >>> tl.tensor([1 + 2j]).conj_physical()
     tensor([1.-2.j])
     """
-    return _conj(self)  # type: ignore[no-any-return]
+    return _conj(self)
 
 
 @tensor_method(inplace_of=conj_physical, composite=False)
@@ -84,7 +84,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     >>> tl.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
-    return _conjugate_into(self)  # type: ignore[no-any-return]
+    return _conjugate_into(self)
 
 
 @internal(name="real", view=True)

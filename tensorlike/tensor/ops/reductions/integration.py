@@ -66,7 +66,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     """
     where = _checked("trapezoid", y, x, dx, dim)
     if not y.size(where):
-        return zeros((*y.shape[:where], *y.shape[where + 1 :]), dtype=y.dtype, device=y.device)
+        return zeros(*y.shape[:where], *y.shape[where + 1 :], dtype=y.dtype, device=y.device)
     _check_numbers("trapezoid", y, x)
     if x is not None:
         return _areas("trapezoid", y, x, dx, where).sum(where) / 2
