@@ -6,7 +6,6 @@ from types import NoneType
 from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import wrong_type
@@ -66,7 +65,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     """
     where = _checked("trapezoid", y, x, dx, dim)
     if not y.size(where):
-        return zeros(*y.shape[:where], *y.shape[where + 1 :], dtype=y.dtype, device=y.device)
+        shape = (*y.shape[:where], *y.shape[where + 1 :])
+        return y._tl_zeros(shape, y._tl_data.dtype)  # type: ignore[no-any-return]
     _check_numbers("trapezoid", y, x)
     if x is not None:
         return _areas("trapezoid", y, x, dx, where).sum(where) / 2
