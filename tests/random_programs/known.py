@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import NamedTuple
 
-__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "reason_of"]
+__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "documented", "reason_of"]
+
+#: Where `docs/parity.md` lists the reasons.
+_BEGIN, _END = "<!-- differences that random programs meet -->\n", "<!-- end of the differences -->"
 
 #: Functions of PyTorch that have written some elements, or counted a version, when they find that they must fail. Those
 #: of tensorlike change nothing then. A program ends there.
@@ -291,3 +295,12 @@ def reason_of(statement: str, difference: str, nothing_to_look_at: bool, shared:
         if known.explains(statement, difference, nothing_to_look_at, shared):
             return known.reason
     return None
+
+
+def documented(page: str) -> str:
+    """Return the text of `docs/parity.md` with the list of reasons as it should be."""
+    before, _, rest = page.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    reasons = dict.fromkeys(known.reason for known in KNOWN)
+    lines = [textwrap.fill(f"- {reason}", 120, subsequent_indent="  ", break_on_hyphens=False) for reason in reasons]
+    return "".join([before, _BEGIN, "\n", "\n".join(lines), "\n\n", _END, after])

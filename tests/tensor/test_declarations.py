@@ -38,7 +38,7 @@ WRONG = {
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
-        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, boolean, ",
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, apart, boolean, ",
         kernel,
     ),
     "option of internal_pointwise": (
