@@ -201,6 +201,11 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
+        r"scatter_", "^raises.*without overflow",
+        "a number that the dtype cannot hold is refused, also where nothing is written",
+        ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), True,
+    ),
+    Known(
         r"\.data =", "^is_view", "with `x.data = y` x is no view of what it was one of",
         ("v1 = lib.ones(2)", "v2 = v1.view_as(v1)", "v2.data = v1"),
     ),

@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite, tensor_method
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import bool as boolean
@@ -284,8 +285,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     """
     where = _checked("trapezoid", y, x, dx, dim)
     if not y.size(where):
-        shape = (*y.shape[:where], *y.shape[where + 1 :])
-        return y._tl_zeros(shape, y._tl_data.dtype)  # type: ignore[no-any-return]
+        return zeros(size=(*y.shape[:where], *y.shape[where + 1 :]), dtype=y.dtype, device=y.device)
     _check_numbers("trapezoid", y, x)
     if x is not None:
         return _areas("trapezoid", y, x, dx, where).sum(where) / 2
