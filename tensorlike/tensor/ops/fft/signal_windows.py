@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import factory
-from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.from_data import finish, placed
 from tensorlike.tensor.layouts import check_layout
-from tensorlike.tensor.runtime import run_quietly, wanted_dtype, write_out
+from tensorlike.tensor.runtime import run_quietly, wanted_dtype
 from tensorlike.tensor.types import Number, Tensor
 
 _WINDOWS = "tensorlike.signal.windows"
@@ -347,10 +345,7 @@ def logspace(
         if isinstance(first, complex) or isinstance(last, complex):
             wanted = np.dtype(np.complex64 if wanted.itemsize < 8 else np.complex128)
     array = run_quietly(_powers, first, last, int(steps), base, wanted)
-    if out is not None:
-        where = device_of(out._tl_data) if device is None else as_device(device, "logspace")
-        return write_out("logspace", out, transfer(array, where))
-    return finish(placed(array, device, "logspace"), requires_grad)
+    return finish(placed(array, device, "logspace"), requires_grad, "logspace", out, device)
 
 
 def _powers(first: Any, last: Any, steps: int, base: Any, dtype: Any) -> Any:
