@@ -11,7 +11,8 @@ from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.ops.elementwise.complexes import complex
 from tensorlike.tensor.tensor import Tensor
 
-from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host, require_tensor
+from ..shared import require_tensor
+from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host
 from .solving import inv_ex
 from .spectral import svd
 
@@ -77,7 +78,7 @@ derivatives(slogdet, A=lambda grads, A, sign: _slogdet_gradient(grads, A, sign))
 # ------------------------------------------------------------------------------------------------ in the main namespace
 
 
-@composite(name="det", method=True)
+@composite(name="det", method=True, namesake_of=det)
 def _det(input: Tensor) -> Tensor:
     """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
 
@@ -87,7 +88,7 @@ def _det(input: Tensor) -> Tensor:
     return det(input)  # type: ignore[no-any-return]
 
 
-@composite(name="slogdet", method=True)
+@composite(name="slogdet", method=True, namesake_of=slogdet)
 def _slogdet(input: Tensor) -> return_types.slogdet:
     """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 
@@ -107,7 +108,7 @@ def logdet(input: Tensor) -> Tensor:
     >>> tl.logdet(tl.eye(3))
     tensor(0.)
     """
-    require_tensor("logdet", "input", input)
+    require_tensor("logdet", input)
     check_square("logdet", input._tl_data)
     sign, logarithm = slogdet(input)
     if is_complex(input):
