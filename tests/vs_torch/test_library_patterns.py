@@ -843,3 +843,22 @@ def test_modes_that_interpolate_has_not():
         for L in LIBRARIES.values():
             with pytest.raises(NotImplementedError, match=rf"Input Error: Only 3D.*\(got {mode}\)"):
                 L.nn.functional.interpolate(L.ones(shape), size=2, mode=mode)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_adaptive_pooling_to_one_element_is_the_mean(count):
+    for L in LIBRARIES.values():
+        seen = []
+
+        class Watched(L.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                seen.append(func.__name__)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        L.manual_seed(0)
+        x = L.randn(4, 3, *(5, 7, 6)[:count])
+        function = getattr(L.nn.functional, f"adaptive_avg_pool{count}d")
+        assert (function(x, 1) == x.mean(tuple(range(-count, 0)), keepdim=True)).all()
+        assert isinstance(function(x.as_subclass(Watched), 1), Watched)
+        assert seen == [function.__name__]
