@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -9,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap, wrap_as
+from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
-from .backends import backend_for, backend_of, transfer
+from .backends import backend_for, backend_of, device_of, transfer
 from .declare import factory
 from .device import as_device
 from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
+from .history import set_requires_grad
+from .promotion import promote_types
+from .runtime import write_out
 from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
@@ -37,8 +42,19 @@ __all__ = [
 ]
 
 
-def finish(array: Any, requires_grad: Any) -> Tensor:
-    result = wrap(array)
+def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
+    """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""
+    result: Any
+    if out is None:
+        result = wrap(array)
+    else:
+        where = device_of(out._tl_data) if device is None else as_device(device, name)
+        base = out if out._tl_view_base is None else out._tl_view_base
+        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        result = write_out(name, out, transfer(array, where), recorded=base._tl_edge is None)
+        if out._tl_tracked and edge_of(out) is not None and out._tl_edge is not None:
+            return result  # type: ignore[no-any-return]
+        set_requires_grad(out, False)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):
             raise TypeError(
@@ -47,6 +63,7 @@ def finish(array: Any, requires_grad: Any) -> Tensor:
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, got dtype "
+
                 f"{dtype_of(array.dtype)}"
             )
         result._tl_requires_grad = True
@@ -59,7 +76,6 @@ def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
         return array
     where = as_device(device, function)
     return array if where.type == "cpu" else backend_for(where).from_host(array, where)
-
 
 
 def _is_sequence(item: Any) -> bool:
@@ -137,13 +153,10 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     _check_rectangular(data, shape)
     leaves = list(_leaves(data, len(shape)))
     if any(isinstance(item, (TensorBase, np.ndarray)) for item in leaves):
-        arrays = [_host(item) if isinstance(item, TensorBase) else np.asarray(item) for item in leaves]
-        if any(a.size != 1 for a in arrays):
-            raise ValueError(
-                f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
-                "holds larger ones; use tensorlike.stack"
-            )
-        leaves = [a.reshape(()).item() if wanted is not None else a.reshape(())[()] for a in arrays]
+        leaves = [
+            _number_of(item, function, wanted) if isinstance(item, (TensorBase, np.ndarray)) else item
+            for item in leaves
+        ]
     for item in leaves:
         if not isinstance(item, (bool, int, float, complex, np.generic)):
             if hasattr(type(item), "__float__") or hasattr(type(item), "__index__"):
@@ -188,6 +201,17 @@ def integers_for(leaves: Sequence[Any], wanted: Any) -> Sequence[Any]:
     return list(np.array(leaves).astype(np.int64).astype(wanted))
 
 
+def _number_of(item: Any, function: str, wanted: Any) -> Any:
+    """Return the only element of a tensor or array: a NumPy scalar, or Python's number where the dtype is given."""
+    array = _host(item) if isinstance(item, TensorBase) else item
+    if array.size != 1:
+        raise ValueError(
+            f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
+            "holds larger ones; use tensorlike.stack"
+        )
+    return array.reshape(())[()] if wanted is None else array.reshape(()).item()
+
+
 def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
     array = tensor._tl_data
     return array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
@@ -214,21 +238,22 @@ def _is_device_array(data: Any) -> bool:
 
 
 def inferred_dtype(leaves: Sequence[Any]) -> Any:
+    """Return the smallest dtype that holds all leaves: Python's numbers count as of their default dtypes."""
     if not leaves:
         return default_float()
-    numpy_types = [item.dtype for item in leaves if isinstance(item, np.generic)]
-    if numpy_types and len(numpy_types) == len(leaves):
-        found = np.result_type(*numpy_types)
-        dtype_of(found)
-        return found
-    kinds = {type(item) for item in leaves}
-    if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):
+    kinds = dict.fromkeys(item.dtype if isinstance(item, np.generic) else type(item) for item in leaves)
+    return functools.reduce(promote_types, map(_dtype_of_kind, kinds))
+
+
+def _dtype_of_kind(kind: Any) -> Any:
+    """Return the dtype of the numbers of a Python type, or the NumPy dtype itself."""
+    if isinstance(kind, np.dtype):
+        return dtype_of(kind).numpy_dtype
+    if issubclass(kind, complex):
         return default_complex()
-    if any(issubclass(k, (float, np.floating)) or not issubclass(k, (int, np.integer, np.bool_)) for k in kinds):
+    if not issubclass(kind, int):
         return default_float()
-    if any(not issubclass(k, (bool, np.bool_)) for k in kinds):
-        return np.dtype(np.int64)
-    return np.dtype(bool)
+    return np.dtype(bool) if issubclass(kind, bool) else np.dtype(np.int64)
 
 
 def _scalar_array(value: Any, wanted: Any) -> Any:

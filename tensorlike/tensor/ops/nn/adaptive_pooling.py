@@ -8,18 +8,48 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import undispatched
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.reductions.sums import mean
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .average_pooling import _average_pool
-from .common import array_of, functional, need_float
+from .average_pooling import average_pool
+from .declaring import array_of, functional, narrowed, need_float, widened
 from .pooling import pool_windows
-from .separable import apply_along_dims
-from .windows import Sizes
+from .sliding_windows import Sizes
+
+Matrices = tuple[Any, ...]
+
+
+@internal()
+def along_dims(xp: Any, input: Tensor, matrices: Matrices) -> Tensor:
+    """Return `input` with each of its last dimensions multiplied by its matrix of shape (out, in); None leaves one."""
+    result = widened(input)
+    first = input.ndim - len(matrices)
+    for axis, matrix in enumerate(matrices, first):
+        if matrix is None:
+            continue
+        map_ = xp.asarray(matrix, dtype=result.dtype)
+        if axis == input.ndim - 1:
+            result = xp.matmul(result, map_.T)
+        else:
+            shape = result.shape
+            flat = result.reshape((*shape[: axis + 1], int(np.prod(shape[axis + 1 :]))))
+            result = xp.matmul(map_, flat).reshape((*shape[:axis], map_.shape[0], *shape[axis + 1 :]))
+    return narrowed(result.copy() if result is input else result, input)
+
+
+def _transposed(matrices: Matrices) -> Matrices:
+    return tuple(None if m is None else m.T for m in matrices)
+
+
+derivatives(along_dims, input=lambda grad, matrices: along_dims(grad, _transposed(matrices)))
+
+apply_along_dims = undispatched(along_dims)
+
+_average_pool, _mean = undispatched(average_pool), undispatched(mean)
 
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
@@ -30,9 +60,7 @@ def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
     try:
         found = tuple(n if item is None else operator.index(item) for item, n in zip(items, shape[-count:]))
     except TypeError:
-        raise TypeError(
-            f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}"
-        ) from None
+        raise TypeError(f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}") from None
     if any(n < 0 for n in found):
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(found)}"
@@ -62,13 +90,13 @@ def _averaging(size: int, out: int) -> Any:
     return inside / (end - start)[:, None] if out else inside.astype(float)
 
 
-def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
+def adaptive_average(function: str, count: int, input: Any, output_size: Any) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape)
     spatial = array.shape[-count:]
     if count > 1 and set(wanted) == {1}:  # The mean itself, to the last digit.
-        return undispatched(mean)(input, tuple(range(-count, 0)), True)
+        return _mean(input, tuple(range(-count, 0)), True)
     if all(n and s % n == 0 for s, n in zip(spatial, wanted)):
         kernel = tuple(s // n for s, n in zip(spatial, wanted))
         return _average_pool(input, pool_windows(function, count, spatial, kernel, None, 0, 1, False, ()), True, None)
@@ -84,7 +112,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """
-    return _average("adaptive_avg_pool1d", 1, input, output_size)
+    return adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -96,7 +124,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
     tensor([[[1., 2.]]])
     """
-    return _average("adaptive_avg_pool2d", 2, input, output_size)
+    return adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -108,7 +136,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
     """
-    return _average("adaptive_avg_pool3d", 3, input, output_size)
+    return adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def _window_indices(size: int, out: int) -> Any:
