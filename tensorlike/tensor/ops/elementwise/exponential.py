@@ -345,7 +345,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")
 
 
-@tensor_method(name="float_power")
+@tensor_method(name="float_power", namesake_of=float_power)
 def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Return this tensor to the power of `exponent` in double precision.
 
