@@ -361,10 +361,6 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
             name = node.targets[0].id
             if name == "LAZY":
                 imports += [f"from . import {n} as {n}" for n in ast.literal_eval(node.value)]
-            elif name == "__version__" and module.__name__ == "tensorlike":
-                # Made when first asked for, where ml_dtypes is installed.
-                constants.append("bfloat16: dtype")
-                constants.append(f"{name}: str")
             elif name == "__version__":
                 constants.append(f"{name}: str")
             elif name.isidentifier() and isinstance(node.value, ast.Attribute) and name in ("inf", "nan", "pi", "e"):

@@ -404,4 +404,4 @@ def ask_types(
         return NotImplemented
     from .errors import no_implementation
 
-    raise no_implementation(function, plan, operands, args, kwargs, mode)
+    raise no_implementation(function, plan, operands, args, kwargs, mode, reflected)

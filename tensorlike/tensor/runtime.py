@@ -244,9 +244,14 @@ def space(name: str, *arrays: Any) -> Any:
 _ORDINAL_NAMES = {type(None): "NoneType"}
 
 
+_IS_HEAP_TYPE = 1 << 9
+
+
 def type_name(value: Any) -> str:
-    """Return the name of a value's type as error messages show it."""
-    return type(value).__name__
+    """Return the name of a value's type as error messages show it: with its module for a type written in C."""
+    kind = type(value)
+    bare = kind.__flags__ & _IS_HEAP_TYPE or kind.__module__ == "builtins"
+    return kind.__name__ if bare else f"{kind.__module__}.{kind.__name__}"
 
 
 def wrong_type(function: str, argument: str, position: int | None, value: Any, expected: str = "Tensor") -> NoReturn:
