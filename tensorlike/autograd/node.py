@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
@@ -35,8 +35,10 @@ __all__ = [
     "as_caller",
     "edge_of",
     "get_gradient_edge",
+    "leads_nowhere",
     "leaf_edge",
     "next_sequence_number",
+    "reshaped_leaf",
     "unpack",
     "unpack_many",
     "unpack_raw",
@@ -336,6 +338,18 @@ def leaf_edge(leaf: Any) -> Edge:
     return edge
 
 
+def reshaped_leaf(leaf: Any) -> None:
+    """Take the accumulator of another shape away from a leaf whose shape has changed."""
+    edge = leaf._tl_leaf_edge
+    if edge is not None and edge[0].shape != leaf._tl_data.shape:
+        edge[0]._leaf = _refuse_gradient
+        leaf._tl_leaf_edge = None
+
+
+def _refuse_gradient() -> NoReturn:
+    raise RuntimeError("a gradient arrived for a leaf whose shape was changed in place after it was used")
+
+
 def _no_leaf() -> None:
     return None
 
@@ -352,6 +366,11 @@ def _nowhere(tensor: Any) -> Edge:
     node.sequence_number = _next_accumulator()
     node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
     return (node, 0)
+
+
+def leads_nowhere(edge: Edge) -> bool:
+    """Return whether an edge is that of a view that was made outside the history of its base."""
+    return getattr(edge[0], "_leaf", None) is _no_leaf
 
 
 def edge_of(tensor: Any) -> Edge | None:

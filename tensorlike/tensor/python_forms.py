@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation
+from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation, form_of
 from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import ignore, register
 from tensorlike.dispatch.signature import (
@@ -21,7 +21,7 @@ from tensorlike.dispatch.signature import (
 from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
-from .declaration import Declaration
+from .declaration import Declaration, documented
 from .declaration_errors import check_options as check_declared
 from .fast_paths import FastPath
 from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, values_of
@@ -70,11 +70,12 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None, linear: bool = False, **facts: Any,
+    deleter: Callable[[Any], None] | None = None, reports: property | None = None, linear: bool = False, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types receive `Tensor.shape.__get__`.
 
-    `deleter` implements `del`, which is not overridable. What a property returns has no derivative unless it is
+    `deleter` implements `del`: types receive `Tensor.grad.__delete__`, which is not listed, as in PyTorch. `reports` is
+    the property that types receive in place of this one. What a property returns has no derivative unless it is
     `linear` in the tensor.
     """
 
@@ -90,7 +91,7 @@ def tensor_property(
         ) -> Form:
             form = Form(
                 operation, kind, function, namespace="tensorlike", name=f"{qualname}.{slot}", parameters=parameters,
-                nowrap=nowrap,
+                nowrap=nowrap, reports=None if reports is None else form_of(getattr(reports, slot)),
             )  # fmt: skip
             public_function(form, name=name, qualname=qualname, module="tensorlike", doc=function.__doc__)
             return form
@@ -100,7 +101,11 @@ def tensor_property(
         if setter is not None:
             value = Parameter("value", POSITIONAL, MISSING, None, "Any")
             set_ = accessor("setter", setter, "__set__", (*parameters, value), setter_nowrap)
-        found = property(get.function, None if set_ is None else set_.function, deleter, doc=getter.__doc__)
+        delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters, False)
+        setting, deleting = (None if form is None else form.function for form in (set_, delete))
+        found = property(get.function, setting, deleting, doc=getter.__doc__)
+        if delete is not None:
+            delete.key = found.__delete__
         get.key = found.__get__
         register(get)
         if set_ is not None:
@@ -229,6 +234,7 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
         hot: A fast path.
         hot_for: The operation that the fast path records as.
         mutates: What it writes: see Note [What a call writes].
+        note: What the docstrings of a family say alike, put before the examples.
         facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the line, for any other option.
@@ -253,8 +259,10 @@ def _composite(
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
     mutates: Sequence[str] | Mutates | None = None,
+    note: str = "",
     **facts: Any,
 ) -> Any:
+    function.__doc__ = documented(function.__doc__, note)
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     operation = Operation(name or function.__name__, namespace, parameters, composite=guard)
@@ -319,6 +327,7 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         namespace: Where it is public.
         reason: Why types are not asked, for `get_ignored_functions` and its readers.
         random: Whether it draws random numbers.
+        note: What the docstrings of a family say alike, put before the examples.
 
     Raises TypeError, which names the line, for any other option.
     """
@@ -331,8 +340,10 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def _factory(
-    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False
-) -> Any:
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False,
+    note: str = "",
+) -> Any:  # fmt: skip
+    function.__doc__ = documented(function.__doc__, note)
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name

@@ -31,7 +31,6 @@ from .runtime import (
     run_quietly,
     spelled,
     wanted_dtype,
-    write_out,
 )
 from .types import Number, Tensor
 
@@ -65,10 +64,7 @@ def _drawn(
     with generator.drawing():
         source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
-    if out is not None:
-        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
-        return write_out(name, out, array, recorded=out._tl_edge is None)
-    return finish(array, requires_grad)
+    return finish(array, requires_grad, name, out, device)
 
 
 def integer(value: Any, function: str, argument: str) -> int:
@@ -84,7 +80,10 @@ def integer(value: Any, function: str, argument: str) -> int:
 
 
 def real(value: Any, function: str, argument: str) -> float:
-    """Return an argument that must be a real number."""
+    """Return an argument that must be a real number, or a tensor of one that needs no gradient."""
+    tensor: Any = value
+    if isinstance(value, TensorBase) and not (tensor.dim() or tensor.requires_grad or tensor.is_complex()):
+        value = tensor.item()
     if isinstance(value, (bool, int, float, np.integer, np.floating)):
         return float(value)
     raise TypeError(f"{function}(): argument '{argument}' must be float, not {type(value).__name__}: got {value!r}")

@@ -26,7 +26,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.ops.linalg.matrix_kernels import product
-from tensorlike.tensor.runtime import promote_arithmetic, write_out
+from tensorlike.tensor.runtime import promote_arithmetic, type_name, write_out
 from tensorlike.tensor.types import Tensor
 
 Labels = tuple[int, ...]
@@ -177,11 +177,13 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
     first = first.transpose(pair.order_first).reshape(pair.shape_first)
     second = second.transpose(pair.order_second).reshape(pair.shape_second)
     integers = first.dtype.kind in "iu" and second.dtype.kind in "iu"
-    if first.dtype != second.dtype and (integers or not pair.is_product):
+    is_product = pair.is_product and first.shape[-1] != 1
+    if first.dtype != second.dtype and (integers or not is_product):
         # A mere multiplication promotes: an integer operand may have been summed before, in 64 bits.
         first, second = promote_arithmetic("einsum", xp, (first, second))
-    if not pair.is_product:
-        return xp.asarray(xp.multiply(first, second))
+    if not is_product:
+        found = xp.asarray(xp.multiply(first, second))
+        return found.reshape(pair.shape) if pair.is_product else found
     check_products("einsum", first, second, "scalars")
     return product(xp, first, second).reshape(pair.shape)
 
@@ -215,10 +217,7 @@ def _like(tensor: Any, array: Any) -> Any:
 def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> set[int]:
     """Return the sizes that a label has in these operands."""
     return {
-        size
-        for tensor, labels in zip(tensors, inputs)
-        for x, size in zip(labels, tensor._tl_data.shape)
-        if x == label
+        size for tensor, labels in zip(tensors, inputs) for x, size in zip(labels, tensor._tl_data.shape) if x == label
     }
 
 
@@ -439,9 +438,7 @@ def einsum(*args: Any) -> Tensor:
     operands, terms, output = _parse_call(args)
     for number, tensor in enumerate(operands):
         if not isinstance(tensor, TensorBase):
-            raise TypeError(
-                f"einsum(): expected Tensor as element {number} in argument 1, but got {type(tensor).__name__}"
-            )
+            raise TypeError(f"einsum(): expected Tensor as element {number} in argument 1, but got {type_name(tensor)}")
     inputs, own = _labelled(terms, output, tuple([t._tl_data.shape for t in operands]))
     return _einsum(operands, inputs, own)
 

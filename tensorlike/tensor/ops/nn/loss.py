@@ -37,12 +37,20 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
         )
 
 
+def _difference(input: Any, target: Any) -> Any:
+    """Return `input - target`; booleans beside other numbers are converted first."""
+    kinds = input._tl_data.dtype.kind, target._tl_data.dtype.kind
+    if kinds[0] == "b":
+        input = input.to(target.dtype)
+    elif kinds[1] == "b":
+        target = target.to(input.dtype)
+    return input - target
+
+
 def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
     """Return errors times `weight`, reduced; the mean is the weighted one."""
     if tuple(weight.shape) != tuple(input.shape):
-        raise ValueError(
-            f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}"
-        )
+        raise ValueError(f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}")
     weighted = errors * weight
     if reduction == "none":
         return weighted
@@ -67,8 +75,8 @@ def _mse_op(xp: Any, input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 def _mse_slope(grad: Any, input: Any, target: Any, reduction: str) -> Any:
     if reduction != "mean":
-        return (input - target) * (grad * 2)
-    difference = input - target
+        return _difference(input, target) * (grad * 2)
+    difference = _difference(input, target)
     return difference * (grad * (2 / max(counted(difference._tl_data.shape), 1)))
 
 
@@ -135,11 +143,11 @@ def smooth_l1_loss(
     _check_sizes("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
-    difference = input - target
-    error = difference.abs()
     if beta == 0:
-        return reduced(error, reduction)
+        return reduced((input - target).abs(), reduction)
+    difference = _difference(input, target)
     need_float("smooth_l1_loss", difference._tl_data)
+    error = difference.abs()
     return reduced((error * error * (0.5 / beta)).where(error < beta, error - 0.5 * beta), reduction)
 
 
@@ -158,9 +166,9 @@ def huber_loss(
     _check_sizes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    difference = input - target
-    error = difference.abs()
+    difference = _difference(input, target)
     need_float("huber_loss", difference._tl_data)
+    error = difference.abs()
     losses = (error * error * 0.5).where(error <= delta, (error - 0.5 * delta) * delta)
     losses = in_dtype_of("huber_loss", losses, input)
     if weight is not None:

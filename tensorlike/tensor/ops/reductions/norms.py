@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import (
-    DECLARATIONS,
-    composite,
-    derivatives,
-    internal,
-    tensor_method,
-    undispatched,
-)
+from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
@@ -242,7 +235,7 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     return self.copy_(renorm(original, p, dim, maxnorm))
 
 
-@tensor_method(name="renorm")
+@tensor_method(name="renorm", namesake_of=renorm)
 def _renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 
