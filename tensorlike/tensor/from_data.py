@@ -44,7 +44,7 @@ __all__ = [
 
 def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
     """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""
-    result: Any
+    result: Tensor
     if out is None:
         result = wrap(array)
     else:
@@ -53,7 +53,7 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
         # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
         result = write_out(name, out, transfer(array, where), recorded=base._tl_edge is None)
         if out._tl_tracked and edge_of(out) is not None and out._tl_edge is not None:
-            return result  # type: ignore[no-any-return]
+            return result
         set_requires_grad(out, False)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):
@@ -457,8 +457,11 @@ def frombuffer(
     return finish(found, requires_grad)
 
 
-def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
-    """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
+def legacy_tensor(cls: type, *args: Any, device: Any = None, **keywords: Any) -> Any:
+    """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, an alias of a tensor, or other data.
+
+    Only data that is no tensor is converted to the default dtype.
+    """
     from .size import Size
 
     if keywords:
@@ -480,20 +483,14 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, 
         if isinstance(data, Size):
             array = np.empty(tuple(data), default_float())
         elif isinstance(data, TensorBase):
-            array = data._tl_data if data._tl_data.dtype == default_float() or cls is not Tensor else None  # type: ignore[assignment]
-            if array is None:
-                raise TypeError(
-                    f"expected {dtype_of(default_float())} (got {dtype_of(data._tl_data.dtype)}): Tensor() makes "
-                    "tensors of the default dtype; use tensorlike.tensor(data)"
+            if device is not None:
+                raise RuntimeError(
+                    "Legacy tensor constructor of the form Tensor(tensor, device=device) is not supported. Use "
+                    "tensorlike.as_tensor(tensor, device=device)"
                 )
+            return data.as_subclass(cls)  # type: ignore[attr-defined]
         elif isinstance(data, (bool, float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         else:
             array = array_from(data, dtype_of(default_float()), "Tensor")
-    result: Any = wrap_as(cls, placed(array, device, "Tensor"))
-    if len(args) == 1 and isinstance(args[0], TensorBase):
-        source = args[0]
-        if source._tl_counter is None:
-            source._tl_counter = [0]
-        result._tl_counter = source._tl_counter
-    return result
+    return wrap_as(cls, placed(array, device, "Tensor"))

@@ -246,7 +246,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False, differentiable=False)
+    @method(composite=False, differentiable=False, inplace_view_of=detach)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 
