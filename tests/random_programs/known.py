@@ -269,6 +269,18 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), True,
     ),
     Known(
+        r"(eq_|ne_|l[et]_|g[et]_|lerp_?\()(.|\n)*backward", "^raises.*through the graph a second time",
+        "the node of a comparison in place, or of lerp() with a number, runs once; PyTorch's saves nothing",
+        (
+            "v1 = lib.ones(2, requires_grad=True)", "v2 = v1.lerp(lib.ones(2), 2.0)", "v2.sum().backward()",
+            "v2.sum().backward()",
+        ),
+    ),
+    Known(
+        "gelu", "^values.*inf.*nan", "gelu() of infinity is infinity; PyTorch's vectorised kernel gives nan",
+        ("v1 = lib.full((64,), inf)", "v2 = lib.nn.functional.gelu(v1)"),
+    ),
+    Known(
         r"\.data =", "^is_view", "with `x.data = y` x is no view of what it was one of",
         ("v1 = lib.ones(2)", "v2 = v1.view_as(v1)", "v2.data = v1"),
     ),

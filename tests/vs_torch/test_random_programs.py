@@ -12,7 +12,7 @@ from tests.random_programs.running import compare_program, program_text, run_pro
 from tests.random_programs.statements import COVERED, Statement
 
 #: Programs in one test, and tests, spread over the workers.
-PROGRAMS, TESTS = 1000, 20
+PROGRAMS, TESTS = 1000, 3
 
 
 @pytest.fixture(autouse=True)

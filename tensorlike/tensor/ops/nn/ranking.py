@@ -11,7 +11,6 @@ from tensorlike.autograd.grad_mode import no_grad
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.linalg.matmul import c_name, check_products
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
@@ -30,8 +29,6 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
             f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the "
             "operands first, e.g. with .float()"
         )
-    if x1._tl_data.dtype != x2._tl_data.dtype:
-        x1, x2 = x1.to(dtype_of(common)), x2.to(dtype_of(common))
     if x1.shape != x2.shape:
         # Norms are taken after broadcasting: a vector has its length in the common shape.
         shape = broadcast_shape("cosine_similarity", x1.shape, x2.shape)
