@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """Return the parameter through which `operand` was passed, such as `other` or `tensors[1]`; "" if it is unknown."""
-    is_property = getattr(function, "__name__", "") in ("__get__", "__set__")
+    is_property = getattr(function, "__name__", "") in ("__get__", "__set__", "__delete__")
     try:
         signature = None if is_property else inspect.signature(function)
     except (TypeError, ValueError):  # A function written in C may have no signature.

@@ -88,7 +88,7 @@ def mutates_of(
         if unknown:
             listed = ", ".join(names)
             raise TypeError(f"{name}: mutates names {unknown[0]!r}, which is none of its parameters ({listed})")
-    elif names and (kind in ("inplace", "setter") or _is_inplace_name(name.rpartition(".")[2])):
+    elif names and (kind in ("inplace", "setter", "deleter") or _is_inplace_name(name.rpartition(".")[2])):
         found[names[0]] = None
     elif "inplace" in names:
         found[names[0]] = "inplace"
@@ -275,6 +275,7 @@ class Form:
         "name",
         "namespace",
         "nowrap",
+        "of_plain",
         "operation",
         "overridable",
         "parameters",
@@ -285,7 +286,8 @@ class Form:
 
     # Both are set as soon as the public function is made, which needs the form.
     function: Callable[..., Any]
-    #: The `func` that implementations receive: the function, or a property's `__get__` or `__set__`.
+    #: The `func` that implementations receive: the function, or an accessor of a property such as `__get__`.
+    #: Those of a property that `reports` another one receive that one's.
     key: Callable[..., Any]
 
     def __init__(
@@ -303,7 +305,7 @@ class Form:
         mutates: Sequence[str] | Mutates | None = None,
     ) -> None:
         self.operation = operation
-        #: "function", "method", "operator", "inplace", "property", "setter", "alias" or "factory".
+        #: "function", "method", "operator", "inplace", "property", "setter", "deleter", "alias" or "factory".
         self.kind = kind
         #: The implementation, which runs when no type and no mode overrides the call.
         self.implementation = implementation
@@ -316,6 +318,8 @@ class Form:
         self.overridable = overridable
         #: The form that types receive in place of this one: `Tensor.add` for `x + y`.
         self.reports = reports
+        #: The form that types receive if the left operand does not override: `Tensor.eq` for `x == y`.
+        self.of_plain: Form | None = None
         #: A shortcut for a class that inherits the default implementation; may return NotImplemented.
         self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
@@ -390,6 +394,7 @@ def _without_modes(form: Form) -> Callable[..., Any]:
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
         "collect": _undispatched(form, function.__globals__["passed"]),
+        "dispatch": lambda of, key, operands, args, *rest: form.implementation(*args),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
@@ -430,7 +435,7 @@ def undispatched(function: F) -> F:
 
 
 def form_of(function: Any) -> Form | None:
-    """Return the form that a function is, or None: a public function, or a property's `__get__` or `__set__`.
+    """Return the form that a function is, or None: a public function, or an accessor of a property.
 
     The attributes of a function are copied by `functools.wraps`, so the form is asked whether it is meant.
     """
@@ -439,7 +444,7 @@ def form_of(function: Any) -> Form | None:
         owner = getattr(function, "__self__", None)
         if type(owner) is not property:
             return None
-        accessor = owner.fset if function.__name__ == "__set__" else owner.fget
+        accessor = {"__set__": owner.fset, "__delete__": owner.fdel}.get(function.__name__, owner.fget)
         found = getattr(accessor, "_form", None)
         return found if found is not None and found.key == function else None
     return found if found.function is function else None

@@ -80,8 +80,7 @@ def requires_grad(self: Tensor) -> bool:
 
 
 def _delete_gradient(self: Tensor) -> None:
-    """Set the gradient to None, by the overridable setter."""
-    self.grad = None
+    set_gradient(self, None)
 
 
 @tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
@@ -91,7 +90,7 @@ def grad(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
+@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient, reports=grad)
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
     found: Tensor | None = self._tl_grad_value
@@ -116,7 +115,7 @@ def grad_fn(self: Tensor) -> Node | None:
     return edge[0] if edge is not None and self._tl_edge is not None else None
 
 
-@tensor_property()
+@tensor_property(reports=grad_fn, comparable=False)
 def _grad_fn(self: Tensor) -> Any:
     """The node of the graph that made this tensor, as `grad_fn`."""
     return self.grad_fn

@@ -44,7 +44,7 @@ __all__ = [
 
 def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
     """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""
-    result: Any
+    result: Tensor
     if out is None:
         result = wrap(array)
     else:
@@ -53,7 +53,7 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
         # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
         result = write_out(name, out, transfer(array, where), recorded=base._tl_edge is None)
         if out._tl_tracked and edge_of(out) is not None and out._tl_edge is not None:
-            return result  # type: ignore[no-any-return]
+            return result
         set_requires_grad(out, False)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):

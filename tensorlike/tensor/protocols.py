@@ -180,9 +180,6 @@ def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
         raise TypeError(f"as_subclass() is a method of Tensor and cannot be called with {type(self).__name__}")
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    if self._tl_transformed:
-        # It has no array of its own: what it holds changes its type.
-        return self.held_as(cls)  # type: ignore[attr-defined, no-any-return]
     result = retyped(self, cls)
     if self._tl_inference:  # The mode that marks inference tensors does not see this call.
         result._tl_inference = True

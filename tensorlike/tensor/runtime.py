@@ -527,6 +527,8 @@ def write_out(
         wrong_type(name, "out", None, out)
     if recorded and grad_enabled():
         for operand in (out, *operands):
+            if isinstance(operand, TensorBase) and not operand._tl_tracked:
+                continue
             for item in operand if isinstance(operand, (list, tuple)) else (operand,):
                 if isinstance(item, TensorBase) and item._tl_tracked and edge_of(item) is not None:
                     raise RuntimeError(
@@ -538,7 +540,9 @@ def write_out(
     target = out._tl_data
     if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)
-    if rule == "any":
+    if result.dtype is target.dtype:
+        pass
+    elif rule == "any":
         result = result.astype(target.dtype)
     elif (
         rule not in ("cast", "joined")
@@ -549,7 +553,7 @@ def write_out(
             f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
             f"{dtype_name(target.dtype)} instead"
         )
-    if rule != "any" and not can_cast(result.dtype, target.dtype):
+    elif not can_cast(result.dtype, target.dtype):
         raise (TypeError if rule == "joined" else RuntimeError)(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"

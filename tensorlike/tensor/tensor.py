@@ -193,6 +193,8 @@ def retyped(tensor: Any, cls: type) -> Any:
     """Return another tensor of type `cls` on the same memory, at the same place in the graph."""
     from .views import alias_of
 
+    if tensor._tl_transformed:  # It has no array of its own: the tensors that it is made of change their type.
+        return tensor.held_as(cls)
     result = alias_of(tensor)
     if type(result) is cls:
         return result

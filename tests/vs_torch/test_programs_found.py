@@ -206,6 +206,11 @@ PROGRAMS = {
         v1 = lib.tensor([-inf, inf, -1.0]).mvlgamma(1)
         v2 = lib.polygamma(1, lib.tensor([-2.0, -1.0, 0.5], dtype=lib.bfloat16))
     """,
+    "the determinant of a matrix that is singular but for rounding errors": """
+        v1 = lib.tensor([[-1.25, 1.5, 0.25], [-2.5, -1.75, 3.75]], dtype=lib.float64, requires_grad=True)
+        v2 = lib.linalg.det(v1.mT @ v1)
+        v2.backward()
+    """,
     "writing to an empty view": """
         v1 = lib.zeros((2, 0), requires_grad=True)
         v2 = v1 * 2

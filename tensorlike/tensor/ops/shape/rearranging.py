@@ -54,7 +54,7 @@ def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
     size = shape[where]
     if isinstance(start, TensorBase) and (start._tl_data.ndim or start._tl_data.dtype.kind not in "iu"):
         raise RuntimeError("narrow(): start must be an 0-dim integral Tensor.")
-    first = operator.index(start)
+    first = operator.index(start._tl_data.item() if isinstance(start, TensorBase) else start)
     if not -size <= first <= size:
         raise IndexError(f"start out of range (expected to be in range of [-{size}, {size}], but got {first})")
     first += size if first < 0 else 0
@@ -183,7 +183,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """
     from ..memory.inplace import restructure
 
-    view = undispatched(as_strided)(self.detach(), size, stride, storage_offset)._tl_data
+    view = undispatched(as_strided)(wrap(self._tl_data), size, stride, storage_offset)._tl_data
     array = self._tl_data
     return restructure(self, "as_strided_", _as_strided, layout_of(array), geometry_of(view, array), view)
 
