@@ -160,7 +160,7 @@ long: Final = int64
 def _bfloat16_of_numpy() -> NumPyDtype:
     """Import the package that has NumPy's bfloat16, and return it."""
     try:
-        found = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        found: NumPyDtype = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
     except ImportError as error:
         raise ImportError(
             "a tensor of the dtype tensorlike.bfloat16 needs the package ml_dtypes, which cannot be imported; "
