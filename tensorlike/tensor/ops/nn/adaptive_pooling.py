@@ -10,13 +10,14 @@ import numpy as np
 
 from tensorlike.autograd.base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .average_pooling import _average_pool
 from .common import array_of, functional, need_float
 from .pooling import pool_windows
-from .separable import apply_along_dims
+from .separable import apply_along_dims, in_formats
 from .windows import Sizes
 
 
@@ -65,10 +66,13 @@ def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape)
     spatial = array.shape[-count:]
+    # As in PyTorch, not of volumes.
+    found = format_of(array) if count == 2 else None
     if all(n and s % n == 0 for s, n in zip(spatial, wanted)):
         kernel = tuple(s // n for s, n in zip(spatial, wanted))
-        return _average_pool(input, pool_windows(function, count, spatial, kernel, None, 0, 1, False, ()), True, None)
-    return apply_along_dims(input, tuple(_averaging(s, n) for s, n in zip(spatial, wanted)))
+        windows = pool_windows(function, count, array, kernel, None, 0, 1, False)
+        return _average_pool(input, windows._replace(format=found), True, None)
+    return apply_along_dims(input, tuple(_averaging(s, n) for s, n in zip(spatial, wanted)), (found, found))
 
 
 @functional
@@ -138,8 +142,14 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
         last = undefined.shape[-1] - 1 - undefined[..., ::-1].argmax(axis=-1)
         best = xp.where(undefined.any(axis=-1), last, best)
     found = wrap(flat[xp.arange(flat.shape[0]), best])
+    kept = format_of(array) if count == 2 else None
+    if kept is not None:
+        input = in_formats(input, (None, kept))
     values = input.reshape((*lead, math.prod(spatial))).gather(-1, found).reshape((*lead, *wanted))
-    return (values, found.reshape((*lead, *wanted))) if return_indices else values
+    found = found.reshape((*lead, *wanted))
+    if kept is not None:
+        values, found = in_formats(values, (kept, None)), in_formats(found, (kept, None))
+    return (values, found) if return_indices else values
 
 
 @functional(guard=True)
