@@ -214,8 +214,8 @@ def std_mean(
 
 derivatives(
     std_mean,
-    input=lambda grads, input, results, dim, unbiased, keepdim, correction: (
-        _deviation_backward(grads[0], input, results[0], dim, unbiased, keepdim, correction)
+    input=lambda grads, input, result0, dim, unbiased, keepdim, correction: (
+        _deviation_backward(grads[0], input, result0, dim, unbiased, keepdim, correction)
         + _mean_backward(grads[1], input, dim, unbiased, keepdim)
     ),
 )
