@@ -4,3 +4,4 @@ from __future__ import annotations
 
 from . import batching as batching
 from . import functions as functions
+from . import restructuring as restructuring
