@@ -48,6 +48,5 @@ def _detached(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str,
 
 @forward(Method.resize_, Method.resize_as_)
 def _resized(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
-    raise RuntimeError(
-        f"{form.name.rpartition('.')[2]}(): cannot resize variables that has a forward grad: use a new tensor, e.g. of new_empty()"
-    )
+    name = form.name.rpartition(".")[2]
+    raise RuntimeError(f"{name}(): cannot resize variables that has a forward grad: use a new tensor, e.g. new_empty()")

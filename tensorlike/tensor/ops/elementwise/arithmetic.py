@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.declare import (
+    deprecated_orders,
+    derivatives,
+    number_order,
+    pointwise,
+    raw_derivatives,
+    tensor_method,
+)
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
@@ -56,6 +63,7 @@ def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
 
 
 deprecated_orders(sub, "input alpha other")
+number_order(sub, "input other alpha")
 derivatives(
     sub,
     input=lambda grad: grad,
@@ -80,6 +88,7 @@ def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -
     return xp.subtract(other, scaled(xp, input, alpha))
 
 
+number_order(rsub, "input other alpha")
 derivatives(
     rsub,
     input=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
