@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 from . import batching as batching
-from . import functions as functions
+from . import custom_functions as custom_functions
 from . import restructuring as restructuring

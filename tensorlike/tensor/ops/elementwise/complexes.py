@@ -8,36 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import (
     composite,
     derivatives,
+    inplace_form,
     internal,
+    internal_pointwise,
     pointwise,
     primitive,
+    tensor_method,
     tensor_property,
     undispatched,
 )
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Tensor
 
-from ..shared import check_tensor, real_dtype, zeros_like
+from ..shared import real_dtype, require_tensor, zeros_like
 
 
-@pointwise(None, inplace=True, out="exact", linear_in=("input",))
-def conj_physical(xp: Any, input: Tensor) -> Tensor:
-    """Return the complex conjugate of each element, in new memory; real elements are unchanged.
-
-    >>> tl.conj_physical(tl.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
+@internal_pointwise(name="conj_physical", linear_in=("input",))
+def _conjugate(xp: Any, input: Tensor) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; real elements are unchanged."""
     return xp.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
-derivatives(conj_physical, input=lambda grad: grad.conj())
+derivatives(_conjugate, input=lambda grad: grad.conj())
 
-_conj_physical = undispatched(conj_physical)
+_conjugated = undispatched(_conjugate)
+_conjugate_into = inplace_form(_conjugate)
 
 
 @composite(method=True, guard=False, linear_in=("input",))
@@ -49,8 +49,42 @@ def conj(input: Tensor) -> Tensor:
     >>> tl.conj(tl.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    check_tensor("conj", input)
-    return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
+    require_tensor("conj", input)
+    return _conjugated(input) if input._tl_data.dtype.kind == "c" else input
+
+
+_conj = undispatched(conj)
+
+
+@composite(guard=False, linear_in=("input",))
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
+
+    >>> tl.conj_physical(tl.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    found: Tensor = _conj(input)
+    return found if out is None else write_out("conj_physical", out, found._tl_data, input, rule="exact")
+
+
+@tensor_method(name="conj_physical", composite=False, linear_in=("self",))
+def _conj_physical(self: Tensor) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
+
+    >>> tl.tensor([1 + 2j]).conj_physical()
+    tensor([1.-2.j])
+    """
+    return _conj(self)  # type: ignore[no-any-return]
+
+
+@tensor_method(inplace_of=conj_physical, composite=False)
+def conj_physical_(self: Tensor) -> Tensor:
+    """Write the complex conjugate of each element into this tensor, and return it.
+
+    >>> tl.tensor([1 + 2j]).conj_physical_()
+    tensor([1.-2.j])
+    """
+    return _conjugate_into(self)  # type: ignore[no-any-return]
 
 
 @internal(name="real", view=True)
@@ -75,12 +109,12 @@ _imag_of = undispatched(_imag)
 
 
 def _real_part(tensor: Any) -> Any:
-    check_tensor("real", tensor)
+    require_tensor("real", tensor)
     return _real_of(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
 def _imaginary_part(tensor: Any) -> Any:
-    check_tensor("imag", tensor)
+    require_tensor("imag", tensor)
     if tensor._tl_data.dtype.kind != "c":
         raise RuntimeError(
             f"imag is not implemented for tensors with non-complex dtypes: this one is "
@@ -255,7 +289,7 @@ derivatives(
 def angle(xp: Any, input: Tensor) -> Tensor:
     """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
 
-    Complex elements give a real tensor, integers the default floating-point dtype.
+    Complex elements give a real tensor.
 
     >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
     tensor([0.7854, 3.1416])

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, no_history, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
+from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.fast_paths import FastPath
@@ -28,10 +28,11 @@ from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, 
 
 from ..memory.inplace import copy_into, fill
 from ..shape.reshaping import reshape
-from .accumulation import accumulate
+from ..shared import require_tensor
+from .accumulation import add_at
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
-from .values import as_written, converted_number
+from .written_values import as_written, converted_number
 
 _DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
 
@@ -97,12 +98,16 @@ def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int
         raise
 
 
-def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating: bool) -> None:
+@internal(name="index_put", write=True, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
+def _index_put(
+    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
+) -> Tensor:
+    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
     _check_masks(input, indices, dims)
     index = _index_tuple(indices, dims)
     try:
-        if accumulating:
-            accumulate(xp, input, index, values)
+        if accumulate:
+            add_at(xp, input, index, values)
             return
         input[index] = values
     except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
@@ -111,16 +116,6 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(input[index].shape)}"
         ) from None
-
-
-@internal(name="index_put", write=_put)
-def _index_put(
-    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
-) -> Tensor:
-    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
-    result = input.copy()
-    _put(xp, result, indices, values, dims, accumulate)
-    return result
 
 
 elements, _set = undispatched(_index), undispatched(_index_put)
@@ -136,9 +131,9 @@ derivatives(
 )
 derivatives(
     _index_put,
-    input=lambda grad, indices, dims, accumulate: grad
-    if accumulate
-    else _set(grad, indices, _zeros(grad, ()), dims, False),
+    input=lambda grad, indices, dims, accumulate: (
+        grad if accumulate else _set(grad, indices, _zeros(grad, ()), dims, False)
+    ),
     values=lambda grad, indices, dims: elements(grad, indices, dims),
 )
 
@@ -371,7 +366,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         if isinstance(value, TensorBase):
             declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._tl_data.shape))
         else:
-            declared(fill).write_in_place("__setitem__", view, value)
+            declared(fill).write_in_place("__setitem__", view, value, overlapping=False)
         return
     if isinstance(value, TensorBase):
         if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
@@ -388,7 +383,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
     try:
-        declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+        tensors = _without(parsed.tensors, target)
+        declared(_index_put).write_in_place("index_put_", target, tensors, value, parsed.dims, False)
     except TypeError as error:
         if "boolean array indexing" not in str(error):
             raise
@@ -396,6 +392,11 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {shape} cannot be broadcast to the elements that the mask chooses"
         ) from None
+
+
+def _without(tensors: Sequence[Any], target: Any) -> list[Any]:
+    """Return index tensors with a copy of `target` where it is a mask, which is read before anything is written."""
+    return [wrap(t._tl_data.copy()) if t is target and t._tl_data.dtype.kind == "b" else t for t in tensors]
 
 
 def _delitem(self: Any, index: Any) -> None:
@@ -409,11 +410,9 @@ TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
 
 
 def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[Any], list[int], Any]:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor(function, input)
     many(function, "indices", 2, indices)
-    if not isinstance(values, TensorBase):
-        raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+    require_tensor(function, values, "values", 3)
     array = input._tl_data
     parts = []
     for index in indices:
@@ -436,9 +435,7 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
 
 
 @composite(guard=False, method=True)
-def index_put(
-    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
@@ -452,9 +449,7 @@ def index_put(
 
 
 @tensor_method(composite=False, inplace_of=index_put)
-def index_put_(
-    self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
     With `accumulate` they are added, twice where an element is named twice.
@@ -464,5 +459,5 @@ def index_put_(
     """
     parts, dims, given = _named(self, indices, values, "index_put_")
     if accumulate:
-        check_overlap(self._tl_data, "index_put_", always=True)
-    return declared(_index_put).write_in_place("index_put_", self, parts, given, dims, accumulate)
+        check_overlap(self._tl_data, "index_put_")  # Each of the overlapping elements would be added to by itself.
+    return declared(_index_put).write_in_place("index_put_", self, _without(parts, self), given, dims, accumulate)

@@ -13,43 +13,10 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
 from .basic import along, place
-from .values import converted_number, single_value
-
-
-def _is_index(array: Any, *, wide: bool = False) -> bool:
-    return array.dtype == np.int64 or (not wide and array.dtype == np.int32)
-
-
-def check_range(
-    xp: Any, index: Any, size: int, error: type[Exception], message: str, *, negative: bool = False
-) -> None:
-    """Raise `error` when an index is out of range. Not checked on devices that compute asynchronously."""
-    if xp is not np or not index.size:
-        return
-    lowest, highest = int(index.min()), int(index.max())
-    if highest >= size or lowest < (-size if negative else 0):
-        found = highest if highest >= size else lowest
-        raise error(message.format(index=found, size=size))
-
-
-def check_bounds(
-    xp: Any, index: Any, shape: tuple[int, ...], dim: int, error: type[Exception], *, negative: bool = False
-) -> None:
-    """Raise `error` when an index is out of range along a dimension."""
-    message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
-    check_range(xp, index, shape[dim], error, message, negative=negative)
-
+from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
+from .written_values import converted_number, single_value
 
 # ------------------------------------------------------------------------------------------------------ slices by index
-
-
-def _vector(function: str, index: Any, error: type[Exception] = IndexError) -> Any:
-    if index.ndim > 1:
-        raise error(
-            f"{function}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-            f"{dtype_name(index.dtype)} and size: {list(index.shape)}"
-        )
-    return index.reshape(-1)
 
 
 def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) -> None:
@@ -73,21 +40,7 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
         )
 
 
-def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> None:
-    where = one_dim(dim, input.ndim)
-    if not _is_index(index):
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
-    vector = _vector("index_add_", index)
-    _check_slices("index_add", input, where, vector, source)
-    target = input if input.ndim else input.reshape(1)
-    check_bounds(xp, vector, target.shape, where, RuntimeError)
-    values = source.reshape((*target.shape[:where], vector.shape[0], *target.shape[where + 1 :]))
-    if alpha != 1:
-        values = values * converted_number(alpha, input.dtype)
-    combine_at(xp, xp.add, target, row_positions(xp, target.shape, where, vector), values)
-
-
-@primitive(out=True, inplace=True, write=_add)
+@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
 def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
@@ -97,9 +50,17 @@ def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *
     >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
     tensor([0., 2.])
     """
-    result = input.copy()
-    _add(xp, result, dim, index, source, alpha=alpha)
-    return result
+    where = one_dim(dim, input.ndim)
+    if not is_index(index):
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
+    vector = index_vector("index_add_", index)
+    _check_slices("index_add", input, where, vector, source)
+    target = input if input.ndim else input.reshape(1)
+    check_bounds(xp, vector, target.shape, where, RuntimeError)
+    values = source.reshape((*target.shape[:where], vector.shape[0], *target.shape[where + 1 :]))
+    if alpha != 1:
+        values = values * converted_number(alpha, input.dtype)
+    combine_at(xp, xp.add, target, row_positions(xp, target.shape, where, vector), values)
 
 
 derivatives(
@@ -115,11 +76,19 @@ def _times(grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
 
 
-def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
+@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+
+    Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
+
+    >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
     where = one_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
-    vector = _vector("index_copy_", index)
+    vector = index_vector("index_copy_", index)
     if source.ndim and input.ndim and source.ndim != input.ndim:
         raise IndexError(
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
@@ -137,20 +106,6 @@ def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
     target[along(where, vector)] = source
 
 
-@primitive(out=True, inplace=True, write=_copy)
-def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
-
-    Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
-
-    >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
-    tensor([6., 0., 5.])
-    """
-    result = input.copy()
-    _copy(xp, result, dim, index, source)
-    return result
-
-
 derivatives(
     index_copy,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -158,7 +113,15 @@ derivatives(
 )
 
 
-def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
+@primitive(inplace=True, write=True, apart=("index",), overlapping="tensor[mask] = scalar")
+def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+    """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+
+    Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
+
+    >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+    tensor([7., 0., 7.])
+    """
     where = one_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtype_name(index.dtype)}.")
@@ -177,20 +140,6 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
     target[along(where, vector)] = number
 
 
-@primitive(inplace=True, write=_fill)
-def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-    """Return `input` with the slices along `dim` selected by `index` filled with `value`.
-
-    Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
-
-    >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
-    tensor([7., 0., 7.])
-    """
-    result = input.copy()
-    _fill(xp, result, dim, index, value)
-    return result
-
-
 derivatives(
     index_fill,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -202,10 +151,18 @@ derivatives(
 
 # ------------------------------------------------------------------------------------------ elements of the flat tensor
 
-_OUT_OF = "{function}(): out of range: tried to access index {{index}} on a tensor of {{size}} elements."
 
+@primitive(inplace=True, write=True, apart=("index", "source"))
+def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Return `input` with the elements of `source` written at the flat positions in `index`.
 
-def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> None:
+    With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
+    range.
+
+    >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+    tensor([[5., 0.],
+            [0., 6.]])
+    """
     if index.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
     if source.dtype != input.dtype:
@@ -218,7 +175,7 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    check_range(xp, index, input.size, IndexError, _OUT_OF.format(function="put_"), negative=True)
+    check_elements(xp, "put_", index, input.size)
     positions = xp.where(index < 0, index + input.size, index).reshape(-1)
     values = source.reshape(-1)
     if accumulate:
@@ -229,22 +186,6 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
         flat = input.reshape(-1)
         flat[positions] = values
         input[...] = flat.reshape(input.shape)
-
-
-@primitive(inplace=True, write=_put)
-def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return `input` with the elements of `source` written at the flat positions in `index`.
-
-    With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
-    range.
-
-    >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
-    tensor([[5., 0.],
-            [0., 6.]])
-    """
-    result = input.copy(order="C")
-    _put(xp, result, index, source, accumulate)
-    return result
 
 
 derivatives(
@@ -259,23 +200,13 @@ derivatives(
 # --------------------------------------------------------------------------------------------------- gather and scatter
 
 
-def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
-    if not _is_index(index):
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtype_name(index.dtype)}")
-    if index.size and max(index.ndim, 1) != max(input.ndim, 1):
-        raise RuntimeError(
-            f"{function}(): Index tensor must have the same number of dimensions as {what} tensor, got {index.ndim} "
-            f"and {input.ndim}"
-        )
-
-
 def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any, Any] | None:
     """Return the target with at least one dimension, the flat positions of the index in it, and the values to write.
 
     None when there is nothing to write. Raises RuntimeError when the shapes do not fit or an index is out of range.
     """
     where = one_dim(dim, input.ndim)
-    _check_dims(function, input, index, "self")
+    check_dims(function, input, index, "self")
     is_tensor = hasattr(src, "shape") and not isinstance(src, np.generic)
     if is_tensor and src.dtype != input.dtype:
         raise RuntimeError(
@@ -320,12 +251,10 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@internal(name="scatter", write=_scatter)
+@internal(name="scatter", write=True, apart=("index", "src"))
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
-    result = input.copy()
-    _scatter(xp, result, dim, index, src)
-    return result
+    _scatter(xp, input, dim, index, src)
 
 
 derivatives(
@@ -335,16 +264,10 @@ derivatives(
 )
 
 
-def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
-    _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
-
-
-@internal(name="scatter_value", write=_scatter_number)
+@internal(name="scatter_value", write=True, apart=("index",))
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number written at the indices `index` along `dim`."""
-    result = input.copy()
-    _scatter_number(xp, result, dim, index, value)
-    return result
+    _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
 derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, index, 0))
@@ -359,14 +282,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
     return undispatched(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
-def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
-    found = scattered(xp, "scatter_add", input, dim, index, src)
-    if found is not None:
-        target, positions, values = found
-        combine_at(xp, xp.add, target, positions, values)
-
-
-@primitive(out=True, inplace=True, write=_scatter_add)
+@primitive(out=True, inplace=True, write=True, apart=("index", "src"))
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
@@ -376,9 +292,10 @@ def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) ->
     >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
     tensor([[2., 0., 1.]])
     """
-    result = input.copy()
-    _scatter_add(xp, result, dim, index, src)
-    return result
+    found = scattered(xp, "scatter_add", input, dim, index, src)
+    if found is not None:
+        target, positions, values = found
+        combine_at(xp, xp.add, target, positions, values)
 
 
 derivatives(

@@ -9,13 +9,7 @@ import numpy as np
 
 from tensorlike.tensor.declare import deprecated_orders, derivatives, primitive
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.linalg.matmul import (
-    adjoint,
-    c_name,
-    check_batches,
-    check_matrices,
-    check_matrix_vector,
-)
+from tensorlike.tensor.ops.linalg.matmul import adjoint, c_name, check_batches, check_matrices, check_matrix_vector
 from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
@@ -114,9 +108,7 @@ def addmv(
     tensor([13., 13.])
     """
     if input.ndim > 1:
-        raise RuntimeError(
-            f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
-        )
+        raise RuntimeError(f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     check_matrix_vector("addmv", mat, vec, input.ndim, input.size)
     products = xp.asarray(wide_product(xp, mat, vec))
     return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")
@@ -182,8 +174,7 @@ def addbmm(
     """
     if batch1.ndim == batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(
-            "addbmm(): batch1 and batch2 must have same number of batches, got "
-            f"{batch1.shape[0]} and {batch2.shape[0]}"
+            f"addbmm(): batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
         )
     check_batches("addbmm", batch1, batch2)
     count, rows, between = batch1.shape

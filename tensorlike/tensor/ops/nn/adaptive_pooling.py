@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import undispatched
 from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .average_pooling import _average_pool
-from .common import array_of, functional, need_float
+from .average_pooling import average_pool
+from .declaring import array_of, functional, need_float
 from .pooling import pool_windows
 from .separable import apply_along_dims, in_formats
-from .windows import Sizes
+from .sliding_windows import Sizes
+
+_average_pool = undispatched(average_pool)
 
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
@@ -29,9 +32,7 @@ def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
     try:
         found = tuple(n if item is None else operator.index(item) for item, n in zip(items, shape[-count:]))
     except TypeError:
-        raise TypeError(
-            f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}"
-        ) from None
+        raise TypeError(f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}") from None
     if any(n < 0 for n in found):
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(found)}"
@@ -61,7 +62,7 @@ def _averaging(size: int, out: int) -> Any:
     return inside / (end - start)[:, None] if out else inside.astype(float)
 
 
-def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
+def adaptive_average(function: str, count: int, input: Any, output_size: Any) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape)
@@ -84,7 +85,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """
-    return _average("adaptive_avg_pool1d", 1, input, output_size)
+    return adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -96,7 +97,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
     tensor([[[1., 2.]]])
     """
-    return _average("adaptive_avg_pool2d", 2, input, output_size)
+    return adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -108,7 +109,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
     """
-    return _average("adaptive_avg_pool3d", 3, input, output_size)
+    return adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def _window_indices(size: int, out: int) -> Any:

@@ -11,9 +11,9 @@ from tensorlike.tensor.declare import composite, derivatives, internal, undispat
 from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import array_of, formatted, functional
+from .declaring import array_of, formatted, functional
 from .separable import take
-from .windows import Pads, padded
+from .sliding_windows import Pads, padded
 
 
 @internal(own_layout=True)

@@ -13,9 +13,9 @@ from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, masked, need_float, written
+from .declaring import array_of, functional, masked, need_float, written
 from .separable import in_formats
-from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
+from .sliding_windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 
 class Windows(NamedTuple):
@@ -102,9 +102,7 @@ def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> 
 derivatives(
     max_pool,
     # The result is not saved: the user may write into it, as `ReLU(inplace=True)` does.
-    input=lambda grad, input, windows: max_pool_scatter(
-        grad, max_pool_positions(input, windows), windows
-    ),
+    input=lambda grad, input, windows: max_pool_scatter(grad, max_pool_positions(input, windows), windows),
 )
 derivatives(max_pool_scatter, upstream=lambda grad, where, windows: max_pool_gather(grad, where, windows))
 derivatives(max_pool_gather, input=lambda grad, where, windows: max_pool_scatter(grad, where, windows))

@@ -12,8 +12,8 @@ from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.types import Tensor
 
-from .adaptive_pooling import _average
-from .common import array_of, formatted, functional, need_float, other_name
+from .adaptive_pooling import adaptive_average
+from .declaring import array_of, formatted, functional, need_float, other_name
 from .separable import along_dims, take_along
 
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
@@ -173,7 +173,7 @@ def interpolate(
             f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {list(out)}"
         )
     if mode == "area":
-        return _average("interpolate", len(out), input, out)
+        return adaptive_average("interpolate", len(out), input, out)
     if plain:
         exact, spatial = mode == "nearest-exact", array.shape[2:]
         indices = tuple(_nearest_indices(n, m, s, exact) for n, m, s in zip(spatial, out, scales))

@@ -16,7 +16,7 @@ from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import arranged, format_of, laid_out
 from tensorlike.tensor.types import Tensor
 
-from .common import narrowed, widened
+from .declaring import narrowed, widened
 
 Matrices = tuple[Any, ...]
 Formats = tuple[str | None, str | None] | None

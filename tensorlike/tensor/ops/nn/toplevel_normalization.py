@@ -10,7 +10,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from . import normalization
-from .common import array_of, check_parameters, need_float, written_out
+from .declaring import array_of, check_parameters, need_float, written_out
 from .separable import keeping_format
 
 
@@ -124,9 +124,7 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
-    return normalization.batch_normalized(
-        input, running_mean, running_var, weight, bias, training, momentum, eps
-    )[0]
+    return normalization.batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
 
 
 @composite(mutates={"running_mean": "training", "running_var": "training"})

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import (
-    DECLARATIONS,
-    composite,
-    derivatives,
-    internal,
-    tensor_method,
-    undispatched,
-)
+from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
@@ -24,7 +17,7 @@ from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import converted, is_half, reduced_axes, restored
+from .axes import converted, is_half, reduced_axes, restored
 from .minmax import ties
 
 _FLOAT32 = np.dtype(np.float32)

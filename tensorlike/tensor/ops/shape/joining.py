@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
@@ -16,6 +16,7 @@ from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import along, part, slice_view
+from ..shared import require_tensor
 from .expanding import atleast_1d, atleast_2d, atleast_3d
 from .reshaping import reshape
 
@@ -31,8 +32,9 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
 
 
 @primitive(
-    hot=CAT, method=False, out="cast", own_layout=True, aliases=("concat", "concatenate"), linear_in=("tensors",)
-)
+    hot=CAT, method=False, out="joined", own_layout=True, aliases=("concat", "concatenate"), linear_in=("tensors",),
+    apart=("tensors",),
+)  # fmt: skip
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
@@ -102,7 +104,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = undispatched(cat)
 
 
-@primitive(hot=STACK, method=False, out="cast", linear_in=("tensors",))
+@primitive(hot=STACK, method=False, out="joined", linear_in=("tensors",), apart=("tensors",))
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 
@@ -254,14 +256,6 @@ derivatives(_split, input=lambda grads, dim: undispatched(cat)(grads, dim))
 _split_view: Callable[..., tuple[Any, ...]] = undispatched(_split)
 
 
-def _checked(value: Any, function: str, argument: str = "input") -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position 1) must be Tensor, not {type(value).__name__}"
-        )
-    return value
-
-
 def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> tuple[Any, ...]:
     shape = tensor._tl_data.shape
     if not shape:
@@ -312,7 +306,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     >>> tl.split(tl.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    return _parts(_checked(tensor, "split", "tensor"), split_size_or_sections, dim)
+    return _parts(require_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
 @tensor_method(name="split", composite=False, linear_in=("self",))
@@ -334,7 +328,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     >>> tl.split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
-    return _with_sizes(_checked(input, "split_with_sizes"), split_sizes, dim, "split_with_sizes")
+    return _with_sizes(require_tensor("split_with_sizes", input), split_sizes, dim, "split_with_sizes")
 
 
 @composite(guard=False, method=True, linear_in=("input",))
@@ -344,7 +338,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> tl.chunk(tl.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    shape = _checked(input, "chunk")._tl_data.shape
+    shape = require_tensor("chunk", input)._tl_data.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     count = operator.index(chunks)
@@ -428,11 +422,9 @@ def tensor_split(
     given = [v for v in (indices_or_sections, indices, sections) if v is not None]
     if len(given) != 1:
         raise TypeError("tensor_split(): expected one of indices_or_sections, indices and sections")
-    ndim = _checked(input, "tensor_split")._tl_data.ndim
+    ndim = require_tensor("tensor_split", input)._tl_data.ndim
     if not ndim:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     where = one_dim(dim, ndim)
     found = _sections(given[0], "tensor_split")
     if isinstance(found, int) and found <= 0:
@@ -441,7 +433,7 @@ def tensor_split(
 
 
 def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tuple[Any, ...]:
-    shape = _checked(input, function)._tl_data.shape
+    shape = require_tensor(function, input)._tl_data.shape
     if len(shape) < least:
         raise RuntimeError(
             f"{function} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} "
@@ -463,7 +455,8 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     >>> tl.hsplit(tl.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
-    return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._tl_data.ndim == 1 else 1)
+    ndim = require_tensor("hsplit", input)._tl_data.ndim
+    return _evenly(input, indices_or_sections, "hsplit", 1, 0 if ndim == 1 else 1)
 
 
 @composite(guard=False, method=True, linear_in=("input",))

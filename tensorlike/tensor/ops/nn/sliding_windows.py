@@ -117,5 +117,3 @@ def accumulate_windows(
     for position in positions(kernel):
         result[places(position, stride, dilation, out)] += values[(*before, *position)]
     return result
-
-

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
@@ -85,13 +84,6 @@ def common_batch(function: str, first: Any, second: Any) -> tuple[int, ...]:
         return np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     except ValueError as error:
         raise broadcast_error(function, error, (first[..., 0, 0], second[..., 0, 0])) from None
-
-
-def require_tensor(function: str, argument: str, value: Any, position: int = 1) -> Any:
-    """Return an operand of a composite, which must be a tensor."""
-    if not isinstance(value, TensorBase):
-        wrong_type(function, argument, position, value)
-    return value
 
 
 # ------------------------------------------------------------------------------------------------------------- failures
