@@ -192,8 +192,8 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 def _with_indices(count: int) -> None:
     name = f"adaptive_max_pool{count}d"
 
-    def pool_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        return _maximum(name, count, input, output_size, True)
+    def pool_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+        return _maximum(name, count, input, output_size, True)  # type: ignore[no-any-return]
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 

@@ -175,8 +175,8 @@ def pool_windows(
         (p, max((n - 1) * s + d * (k - 1) + 1 - size - p, 0))
         for p, n, s, d, k, size in zip(padding, out, stride, dilation, kernel, spatial)
     )
-    found = format_of(array) if array.ndim == count + 2 else None
-    return Windows(kernel, stride, padding, dilation, pads, out, spatial, found)
+    kept = format_of(array) if array.ndim == count + 2 else None
+    return Windows(kernel, stride, padding, dilation, pads, out, spatial, kept)
 
 
 def check_pool_input(function: str, count: int, shape: Any) -> None:
@@ -260,8 +260,8 @@ def _with_indices(count: int) -> None:
     def pool_with_indices(
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
-    ) -> Any:  # fmt: skip
-        return pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        return pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 
