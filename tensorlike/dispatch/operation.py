@@ -12,8 +12,10 @@ the tensor package is an operation of a subclass.
 
 # Note [Variants]
 Some operations compute the same as another one: with the operands exchanged (`__rsub__`), written into the first of
-them (`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`).
-Their declaration names the other one, `variant` refers to it, and `variants` of the other one lists them.
+them (`relu_`, where that is no form of the same declaration), with its options at their defaults (`true_divide`), or as
+it is, under the same name elsewhere (a namesake: `linalg.matmul`, `Tensor.where`). PyTorch's in-place views (`t_`) turn
+their first operand into what the other one returns, which has another shape and is not written into it. The declaration
+names the other one, `variant` refers to it, and `variants` of the other one lists them.
 
 # Note [What a call writes]
 `Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
@@ -112,7 +114,8 @@ def written(
 
 
 #: The kinds of variants.
-REFLECTED, INPLACE, SPECIAL_CASE = "reflected", "inplace", "special case"
+REFLECTED, INPLACE, SPECIAL_CASE, NAMESAKE = "reflected", "inplace", "special case", "namesake"
+INPLACE_VIEW = "inplace view"
 
 
 class Variant(NamedTuple):
@@ -136,7 +139,6 @@ class Operation:
         "jvp",
         "linear_in",
         "name",
-        "namesakes",
         "namespace",
         "number_order",
         "parameters",
@@ -184,8 +186,6 @@ class Operation:
         self.batching: Callable[..., Any] | None = None
         #: Results of different objects can be compared: they are no addresses, texts or nodes.
         self.comparable = True
-        #: The functions of its name in other namespaces compute the same.
-        self.namesakes = True
         #: Its relation to another operation, and the variants of this one: see Note [Variants].
         self.variant: Variant | None = None
         self.variants: tuple[Operation, ...] = ()
@@ -215,8 +215,9 @@ class Operation:
         reflects: Any = None,
         inplace_of: Any = None,
         special_case_of: Any = None,
+        namesake_of: Any = None,
+        inplace_view_of: Any = None,
         comparable: bool = True,
-        namesakes: bool = True,
         linear_in: Sequence[str] = (),
         random: bool | str | None = False,
         differentiable: bool = True,
@@ -237,8 +238,8 @@ class Operation:
         self.random = random
         self.differentiable = differentiable
         self.comparable = comparable
-        self.namesakes = namesakes
-        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of))
+        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of), (NAMESAKE, namesake_of),
+                 (INPLACE_VIEW, inplace_view_of))  # fmt: skip
         for kind, function in named:
             if function is not None:
                 self.variant = Variant(kind, function.operation)

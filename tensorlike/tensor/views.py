@@ -348,13 +348,12 @@ def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> No
     for value in values:
         if isinstance(value, TensorBase):
             if value is tensor:
-                # Empty tensors share nothing, but in-place methods raise in PyTorch.
-                if apart and (tensor._tl_data.size or name[-1] == "_"):
+                if apart:
                     _refuse_shared(name)
             elif counter is not None and value._tl_counter is counter:
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
-        elif apart and isinstance(value, (list, tuple)):
-            check_shared(tensor, value, name, apart)
+        elif apart and isinstance(value, (list, tuple)) and (tensor._tl_data.size or name[-1] == "_"):
+            check_shared(tensor, value, name, apart)  # Nothing is read from empty tensors that are joined.
 
 
 def check_inplace(tensor: Any, name: str, recorded: bool = True, overlapping: bool | str = False) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import NamedTuple
 
-__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "reason_of"]
+__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "documented", "reason_of"]
+
+#: Where `docs/parity.md` lists the reasons.
+_BEGIN, _END = "<!-- differences that random programs meet -->\n", "<!-- end of the differences -->"
 
 #: Functions of PyTorch that have written some elements, or counted a version, when they find that they must fail. Those
 #: of tensorlike change nothing then. A program ends there.
@@ -22,11 +26,14 @@ class Known(NamedTuple):
     program: tuple[str, ...]
     #: Whether it is met only with tensors without elements or dimensions.
     nothing_to_look_at: bool = False
+    #: Whether it is met only where several operands share memory.
+    shared: bool = False
 
-    def explains(self, statement: str, difference: str, nothing_to_look_at: bool) -> bool:
+    def explains(self, statement: str, difference: str, nothing_to_look_at: bool, shared: bool = True) -> bool:
         """Return whether it is the reason of a difference."""
         return bool(
             (nothing_to_look_at or not self.nothing_to_look_at)
+            and (shared or not self.shared)
             and re.search(self.statement, statement)
             and re.search(self.difference, difference)
         )
@@ -64,7 +71,8 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.tensor([[1.0, 2.0, 3.0]])", "v2 = lib.sum(v1, -1, out=v1)"),
     ),
     Known(
-        "masked_scatter_|logical_not_|index_add_|scatter_add_|index_copy_", "^(values|works.*single memory location)",
+        r"masked_scatter_|\bput_|logical_not_|index_add_|scatter_add_|index_copy_",
+        "^(values|works.*single memory location)",
         "PyTorch writes into a tensor while it reads the same memory, or through another tensor of it, or to elements "
         "that share memory; ours computes first",
         ("v1 = lib.tensor([2.0, -1.75, 0.75, 1.0])", "v1.masked_scatter_(v1 > 0, v1)"),
@@ -156,6 +164,48 @@ KNOWN: tuple[Known, ...] = (
         (),
     ),
     Known(
+        r"_\(|\] [-+*/]?= | [-+*/]= ", "^values",
+        "PyTorch writes into a tensor while it reads another one with gaps in the same memory; ours computes first",
+        ("v1 = lib.zeros((3, 3))", "v2 = v1.diagonal()", "v1.eq_(v2)"), shared=True,
+    ),
+    Known(
+        "out=(.|\n)*backward", "^works.*returned an invalid gradient",
+        "a leaf that `out=` has resized gets a gradient of its shape; PyTorch's has the former one while a graph lives",
+        (
+            "v1 = lib.ones((3, 2), requires_grad=True)", "v2 = v1 * 2",
+            "with lib.no_grad(): v3 = lib.sum(lib.ones((3, 2)), 0, out=v1)", "(v3 * 2).sum().backward()",
+        ),
+    ),
+    Known(
+        "no_grad(.|\n)*backward", "^raises.*modified by an inplace operation",
+        "a view that was made under no_grad() requires grad, and its gradient is computed, though it leads nowhere",
+        (
+            "v1 = lib.ones(2, requires_grad=True) * 2", "with lib.no_grad(): v2 = v1.view_as(v1)", "v1.fmod_(v2)",
+            "v1.sum().backward()",
+        ),
+    ),
+    Known(
+        "(einsum|tensordot|inner)(.|\n)*backward", "^raises.*saved for EinsumBackward0",
+        "einsum() saves all operands, PyTorch those that a gradient needs",
+        (
+            "v1 = lib.ones(2, requires_grad=True) * 1", "v2 = lib.einsum('i,i', v1, lib.ones(2))", "v1 += 1",
+            "v2.backward()",
+        ),
+    ),
+    Known(
+        "backward|grad", "^works.*more than one element of the written-to tensor",
+        "PyTorch's derivative writes into a gradient that is one number expanded, and fails",
+        (
+            "v1 = lib.ones((), requires_grad=True) * 1", "v2 = v1.expand(2)",
+            "v2.masked_fill_(lib.tensor([True, False]), 1)", "v2.sum().backward()",
+        ),
+    ),
+    Known(
+        r"scatter_", "^raises.*without overflow",
+        "a number that the dtype cannot hold is refused, also where nothing is written",
+        ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), True,
+    ),
+    Known(
         r"\.data =", "^is_view", "with `x.data = y` x is no view of what it was one of",
         ("v1 = lib.ones(2)", "v2 = v1.view_as(v1)", "v2.data = v1"),
     ),
@@ -241,12 +291,21 @@ KNOWN: tuple[Known, ...] = (
 )  # fmt: skip
 
 
-def reason_of(statement: str, difference: str, nothing_to_look_at: bool) -> str | None:
+def reason_of(statement: str, difference: str, nothing_to_look_at: bool, shared: bool) -> str | None:
     """Return why a difference is there, None for one that should not be.
 
     `statement` is the last one of a program, or all of it when that is a backward pass.
     """
     for known in KNOWN:
-        if known.explains(statement, difference, nothing_to_look_at):
+        if known.explains(statement, difference, nothing_to_look_at, shared):
             return known.reason
     return None
+
+
+def documented(page: str) -> str:
+    """Return the text of `docs/parity.md` with the list of reasons as it should be."""
+    before, _, rest = page.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    reasons = dict.fromkeys(known.reason for known in KNOWN)
+    lines = [textwrap.fill(f"- {reason}", 120, subsequent_indent="  ", break_on_hyphens=False) for reason in reasons]
+    return "".join([before, _BEGIN, "\n", "\n".join(lines), "\n\n", _END, after])

@@ -67,14 +67,14 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return found if out is None else write_out("conj_physical", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method(name="conj_physical", composite=False, linear_in=("self",))
+@tensor_method(name="conj_physical", composite=False, linear_in=("self",), namesake_of=conj_physical)
 def _conj_physical(self: Tensor) -> Tensor:
     """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
 
     >>> tl.tensor([1 + 2j]).conj_physical()
     tensor([1.-2.j])
     """
-    return _conj(self)  # type: ignore[no-any-return]
+    return _conj(self)
 
 
 @tensor_method(inplace_of=conj_physical, composite=False)
@@ -84,7 +84,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     >>> tl.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
-    return _conjugate_into(self)  # type: ignore[no-any-return]
+    return _conjugate_into(self)
 
 
 @internal(name="real", view=True)

@@ -342,17 +342,17 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     tensor([0.5000, 0.3333], dtype=tensorlike.float64)
     """
     found = pow(*_in_double(input, exponent))
-    return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")  # type: ignore[no-any-return]
+    return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")
 
 
-@tensor_method(name="float_power")
+@tensor_method(name="float_power", namesake_of=float_power)
 def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Return this tensor to the power of `exponent` in double precision.
 
     >>> tl.tensor([2, 3]).float_power(-1)
     tensor([0.5000, 0.3333], dtype=tensorlike.float64)
     """
-    return pow(*_in_double(self, exponent))  # type: ignore[no-any-return]
+    return pow(*_in_double(self, exponent))
 
 
 @tensor_method(inplace_of=float_power)

@@ -176,7 +176,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             return columns
         return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
-    return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
+    return wrap(found) if out is None else write_out(
+        "nonzero", out, found, input, rule="exact", recorded=False, apart=(input,)
+    )
 
 
 @composite(guard=False, method=True, differentiable=False)
@@ -245,4 +247,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
-    return wrap(result) if out is None else write_out("nonzero_static", out, result, input, rule="exact")
+    return wrap(result) if out is None else write_out(
+        "nonzero_static", out, result, input, rule="exact", recorded=False, apart=(input,)
+    )

@@ -26,6 +26,8 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
             f"{name}(): self ({dtype_name(input.dtype)}) and source ({dtype_name(source.dtype)}) must have the same "
             "scalar type"
         )
+    if source.ndim and dim >= source.ndim:
+        raise RuntimeError(f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.ndim}")
     length = source.shape[dim] if source.ndim else 1
     if index.shape[0] != length:
         raise (RuntimeError if function == "index_add" else IndexError)(
@@ -33,7 +35,7 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
             f"{dim}"
         )
     mine, others = (tuple(n for d, n in enumerate(a.shape) if d != dim) for a in (input, source))
-    if mine != others or (function == "index_add" and not input.ndim and source.ndim):
+    if mine != others or (function != "index_copy" and bool(input.ndim) != bool(source.ndim)):
         raise RuntimeError(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
@@ -275,6 +277,9 @@ derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, inde
 
 def into(grad: Any, shape: tuple[int, ...]) -> Any:
     """Embed the gradient of a part of `src` in zeros of its whole shape."""
+    if not (shape and grad._tl_data.ndim):
+        # A tensor without dimensions counts as one of one element.
+        grad = grad.reshape((1,) * len(shape))
     if grad._tl_data.shape == shape:
         return grad
     if not grad._tl_data.size:

@@ -78,7 +78,7 @@ derivatives(slogdet, A=lambda grads, A, sign: _slogdet_gradient(grads, A, sign))
 # ------------------------------------------------------------------------------------------------ in the main namespace
 
 
-@composite(name="det", method=True)
+@composite(name="det", method=True, namesake_of=det)
 def _det(input: Tensor) -> Tensor:
     """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
 
@@ -88,7 +88,7 @@ def _det(input: Tensor) -> Tensor:
     return det(input)  # type: ignore[no-any-return]
 
 
-@composite(name="slogdet", method=True)
+@composite(name="slogdet", method=True, namesake_of=slogdet)
 def _slogdet(input: Tensor) -> return_types.slogdet:
     """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 

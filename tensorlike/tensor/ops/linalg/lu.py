@@ -177,7 +177,7 @@ derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pi
 
 
 # `tl.lu` returns the packed factors.
-@composite(namespace=NAMESPACE, namesakes=False)
+@composite(namespace=NAMESPACE)
 def lu(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
 ) -> return_types.linalg_lu:  # fmt: skip

@@ -14,6 +14,8 @@ from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
+from ..indexing.written_values import converted_number
+
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
     "addmv": lambda a, b: (
@@ -33,7 +35,7 @@ def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
         raise RuntimeError(
             f"{function}(): value cannot be converted to type {c_name(dtype)} without overflow: '{name}' is {value}"
         )
-    return int(value.real) if dtype.kind in "iu" else value
+    return converted_number(value, dtype) if dtype.kind in "iu" else value
 
 
 def _added(
@@ -145,6 +147,8 @@ def addr(
             raise RuntimeError(
                 f"addr(): For integral input tensors, argument {name} must not be a floating point number, got {factor}"
             )
+        if dtype.kind != "b" and isinstance(factor, bool):
+            raise RuntimeError(f"addr(): Boolean {name} only supported for Boolean results, got {factor}")
     products = xp.multiply(vec1[:, None], vec2)
     if dtype.kind == "b":
         beta, alpha = bool(beta), bool(alpha)

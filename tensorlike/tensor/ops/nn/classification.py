@@ -318,15 +318,20 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input._tl_data.shape == target._tl_data.shape:
         return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
+    _check_dimensions(input._tl_data)
     _check_classes("cross_entropy", input, target, weight)
     return _cross_entropy(
         input, _item(target, input), weight, ignore_index, reduction, label_smoothing
     )[0]
 
 
-def _probabilities(
-    input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+def _check_dimensions(x: Any) -> None:
+    """Raise the IndexError of `cross_entropy` for an input without dimensions."""
+    if not x.ndim:
+        raise IndexError("cross_entropy(): Dimension specified as 1 but tensor has no dimensions: give it the classes")
+
+
+def _probabilities(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
     x, t = input._tl_data, target._tl_data
     if t.dtype.kind not in "fV":
         raise RuntimeError(
@@ -334,8 +339,7 @@ def _probabilities(
         )
     if ignore_index >= 0:
         raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
-    if x.ndim < 1:
-        raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
+    _check_dimensions(x)
     need_float("cross_entropy", x)
     axis = _axis(x.ndim)
     count = x.shape[axis]

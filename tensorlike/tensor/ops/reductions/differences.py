@@ -220,7 +220,7 @@ def diff(
     return found if out is None else write_out("diff", out, found._tl_data, input, prepend, append)
 
 
-@tensor_method(name="diff", linear_in=("self", "prepend", "append"))
+@tensor_method(name="diff", linear_in=("self", "prepend", "append"), namesake_of=diff)
 def _diff_method(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -285,7 +285,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     """
     where = _checked("trapezoid", y, x, dx, dim)
     if not y.size(where):
-        return zeros((*y.shape[:where], *y.shape[where + 1 :]), dtype=y.dtype, device=y.device)
+        return zeros(size=(*y.shape[:where], *y.shape[where + 1 :]), dtype=y.dtype, device=y.device)
     _check_numbers("trapezoid", y, x)
     if x is not None:
         return _areas("trapezoid", y, x, dx, where).sum(where) / 2
