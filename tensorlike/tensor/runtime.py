@@ -164,10 +164,10 @@ def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def copied(array: Any, like: Any = None) -> Any:
-    """Return a copy of a raw array, on its device: in the order of `like`, of the same shape, if that has no gaps."""
+    """Return a copy of a raw array, on its device: in the order of `like` if that has its shape and no gaps."""
     with _NO_GUARD if type(array) is ndarray else device_guard(array):
         result = array.copy()
-        if like is None or result.strides == like.strides or not is_dense(like):
+        if like is None or result.strides == like.strides or result.shape != like.shape or not is_dense(like):
             return result
         steps = tuple(step // like.itemsize for step in like.strides)
         result = strided_array(namespace_of(array), array.shape, steps, array.dtype)
