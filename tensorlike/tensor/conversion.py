@@ -17,7 +17,7 @@ from .device import as_device
 from .device import device as Device
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
-from .layouts import format_name, is_arranged
+from .layouts import format_name, format_of
 from .runtime import dtype_name
 from .tensor import Tensor as TensorType
 from .types import DtypeLike, Tensor
@@ -86,7 +86,8 @@ def _converted(
         if result._tl_data.dtype != wanted:
             result = result._tl_cast(wanted)
     order = format_name(memory_format, name)
-    if order not in (None, "preserve_format") and not is_arranged(result._tl_data, order):
+    # As in PyTorch, any order that is none of the others counts as contiguous here.
+    if order not in (None, "preserve_format", format_of(result._tl_data) or "contiguous_format"):
         return result.clone(memory_format=memory_format)  # type: ignore[no-any-return]
     if copy and result is self:
         result = self.clone()

@@ -44,6 +44,7 @@ from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
+from .layouts import is_dense, strided_array
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 from .views import check_overlap, check_shared
 
@@ -162,12 +163,16 @@ def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
         return namespace_of(a).add(a, b, out=out)
 
 
-def copied(array: Any) -> Any:
-    """Return a copy of a raw array, on its device."""
-    if type(array) is ndarray:
-        return array.copy()
-    with device_guard(array):
-        return array.copy()
+def copied(array: Any, like: Any = None) -> Any:
+    """Return a copy of a raw array, on its device: in the order of `like` if that has its shape and no gaps."""
+    with _NO_GUARD if type(array) is ndarray else device_guard(array):
+        result = array.copy()
+        if like is None or result.strides == like.strides or result.shape != like.shape or not is_dense(like):
+            return result
+        steps = tuple(step // like.itemsize for step in like.strides)
+        result = strided_array(namespace_of(array), array.shape, steps, array.dtype)
+        result[...] = array
+        return result
 
 
 def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
