@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.tensor import layouts
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.elementwise.arithmetic import div
 from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
@@ -224,7 +225,11 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = float(np.finfo(wide._tl_data.real.dtype).eps)
     dims = tuple(range(-len(shape), 0))
-    result = wide * ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
+    scale = ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
+    order = layouts.format_of(array)
+    if order is not None:  # The product is in the format that both operands have.
+        scale = scale.contiguous(memory_format=getattr(layouts, order))
+    result = wide * scale
     if weight is not None:
         result = result * weight
     return result if result._tl_data.dtype == array.dtype else result.type_as(input)
