@@ -44,7 +44,10 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
 @primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
 def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another dtype."""
-    return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind not in "cb" else input.astype(dtype)
+    if input.dtype.kind == "c" and dtype.kind not in "cb":
+        input = input.real
+    # In the order of the input's elements: those of an expanded tensor have none.
+    return input.astype(dtype, "C" if 0 in input.strides else "K")
 
 
 derivatives(_cast, input=lambda grad: grad)

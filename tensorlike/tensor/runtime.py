@@ -524,7 +524,7 @@ def write_out(
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
     By `rule` the result is cast, if it can be ("cast", or "joined", which raises TypeError) or always ("any"), or `out`
-    must be of its dtype ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no
+    must be of its dtype ("exact") or of booleans or uint8 ("truth"). Without `recorded` the operation has no
     derivative, so that operands may require grad. A `pointwise` operation does not resize its operands; those that are
     `apart` must not share memory with `out`.
     """
@@ -547,13 +547,9 @@ def write_out(
         check_same_device([target, result], name)
     if result.dtype is target.dtype:
         pass
-    elif rule == "any":
+    elif rule == "any" or (rule == "truth" and target.dtype.char in "?B"):
         result = result.astype(target.dtype)
-    elif (
-        rule not in ("cast", "joined")
-        and result.dtype != target.dtype
-        and not (rule == "truth" and target.dtype == np.uint8)
-    ):
+    elif rule not in ("cast", "joined") and result.dtype != target.dtype:
         raise RuntimeError(
             f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
             f"{dtype_name(target.dtype)} instead"

@@ -106,7 +106,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
                 f"Padding value causes wrapping around more than once: padding ({before}, {after}) at dimension {axis} "
                 f"of input {list(shape)}"
             )
-        if n + before + after <= 0 or n == 0:
+        if n + min(before, 0) + min(after, 0) <= 0:
             raise RuntimeError(
                 f"pad(): input {list(shape)} is too small for the padding ({before}, {after}) at dimension {axis}"
             )
@@ -123,10 +123,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
     for (before, after), n in zip(pads, spatial):
-        if n + before + after < 0:
-            raise RuntimeError(
-                f"The input size {n}, plus negative padding {before} and {after}, resulted in a negative output size"
-            )
+        if n + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError(f"pad(): {before} and {after} cut off more than the {n} elements of a dimension")
     return _constant(input, pads, 0 if value is None else value)
 
 
