@@ -87,10 +87,10 @@ class Recorded:
 
 
 def node_source(d: Declaration, recorded: Recorded) -> str:
-    """Return the source of `apply` and `release` of a declaration's node."""
+    """Return the source of `_tl_apply` and `_tl_release` of a declaration's node."""
     many = next((i for i, p in enumerate(recorded.operands) if p.operand == MANY), None)
     count = len(recorded.operands)
-    lines = ["def apply(self, grad):", "    edges = self.edges"]
+    lines = ["def _tl_apply(self, grad):", "    edges = self._tl_edges"]
     if d.several:
         lines.append("    grads = grad")
         lines.append("    grad = grads[0]")
@@ -151,7 +151,7 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
         if n in ("result", "results") or n in recorded.outputs
         or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
     ]  # fmt: skip
-    lines.append("def release(self):")
+    lines.append("def _tl_release(self):")
     lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
     return "\n".join(lines)
 
@@ -236,7 +236,11 @@ def _node_lines(recorded: Recorded) -> tuple[list[str], list[str]]:
             tests.append(f"any([e is not None for e in {edge}])" if p.operand == MANY else f"{edge} is not None")
         edges.append(f"*{edge}" if p.operand == MANY else edge)
     find.append(f"if not ({' or '.join(tests) or 'False'}):")
-    fill = ["node = new(Node)", f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
+    fill = [
+        "node = new(Node)",
+        f"node._tl_edges = ({', '.join(edges)},)",
+        "node._tl_sequence_number = next_sequence_number()",
+    ]
     for name in recorded.names:
         slot = f"node._saved_{name}"
         users = recorded.users(name)
@@ -289,8 +293,8 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         "    return made",
         *(["if made_dtype.kind not in DIFFERENTIABLE:", f"    refuse_dtype({d.name!r}, made_dtype)"] if asked else []),
         *fill,
-        "node.shape = result.shape",
-        "node.dtype = made_dtype",
+        "node._tl_shape = result.shape",
+        "node._tl_dtype = made_dtype",
     ]
     if "result" in recorded.names:
         lines += ["counter = made._tl_counter = [0]", "node._saved_result = (result, counter, 0)"]
