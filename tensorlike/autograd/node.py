@@ -124,7 +124,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to, each with the number of the output it came from."""
-        return tuple((None, 0) if e is None else e for e in self._tl_edges)
+        return tuple((None, 0) if e is None or leads_nowhere(e) else e for e in self._tl_edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -436,7 +436,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     found = edge_of(tensor) if tensor._tl_tracked else None
-    if found is None:
+    if found is None or leads_nowhere(found):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients: "
             "call requires_grad_() on it first"

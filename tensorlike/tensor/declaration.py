@@ -12,6 +12,7 @@ from tensorlike.autograd.grad_mode import get_state, grad_enabled
 from tensorlike.autograd.node import (
     RELEASED,
     Node,
+    Packed,
     edge_of,
     leaf_edge,
     next_sequence_number,
@@ -304,7 +305,8 @@ class Declaration(Operation):
         recorded = self.recorded()
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
         values |= {f"raw_{n}": f for n, f in self.raw_vjp.items()}
-        values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
+        values |= {"unpack": unpack, "unpack_many": unpack_many, "check": _check_freed}
+        values |= {"RELEASED": RELEASED, "Packed": Packed}
         values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
         values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}
         values["as_array"] = runtime.as_array

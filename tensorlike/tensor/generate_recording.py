@@ -152,8 +152,12 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
         or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
     ]  # fmt: skip
     lines.append("def _tl_release(self):")
-    lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
-    return "\n".join(lines)
+    for name in saved_tensors:
+        # A number that is not promoted is no tensor in PyTorch either, and need not be freed.
+        kept = d.promotion is None and name in recorded.by_name and allows_number(recorded.by_name[name])
+        test = f"if isinstance(self._saved_{name}, (tuple, Packed)): " if kept else ""
+        lines.append(f"    {test}self._saved_{name} = RELEASED")
+    return "\n".join(lines if saved_tensors else [*lines, "    pass"])
 
 
 def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:

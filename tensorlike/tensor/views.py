@@ -20,7 +20,7 @@ import numpy as np
 from tensorlike.autograd.engine import unbroadcast_and_cast
 from tensorlike.autograd.grad_mode import get_state, grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
-from tensorlike.autograd.node import Node, edge_of, name_of, next_sequence_number
+from tensorlike.autograd.node import RELEASED, Node, edge_of, name_of, next_sequence_number, unpack
 from tensorlike.autograd.tensor_base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
@@ -206,13 +206,16 @@ class CopySlices(Node):
 
     __slots__ = ("_tl_function", "geometry", "layout")
 
-    _tl_function: Node
+    #: The node of the operation; None when backward has freed it.
+    _tl_function: Any
     layout: Layout
     geometry: Geometry
 
     def _tl_apply(self, grad: Any) -> tuple[Any, ...]:
         from .ops.memory.inplace import read_strided, write_strided
 
+        if self._tl_function is None:
+            unpack(RELEASED, None, self)
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self._tl_function._tl_apply(part))
         inner = grads[0]
@@ -224,7 +227,7 @@ class CopySlices(Node):
         return (whole, *grads[1:])
 
     def _tl_release(self) -> None:
-        self._tl_function._tl_release()
+        self._tl_function = None
 
 
 def _refresh(tensor: Any) -> Any:
