@@ -32,7 +32,8 @@ CALLS = [
 ] + [
     f"lib.{name}({rest})"
     for name in ("add", "sub")
-    for rest in ("m, s, m", "m, s, 3", "m, s, o", "m, o, m", "m, m, s", "s, s, s", "m, 3, s", "m, s.requires_grad_(), m")
+    for rest in ("m, s, m", "m, s, 3", "m, s, o", "m, o, m", "m, m, s", "s, s, s", "m, 3, s",
+                 "m, s.requires_grad_(), m")
 ] + [
     f"{start}{name}{end}"
     for name in ("addcmul", "addcdiv")
