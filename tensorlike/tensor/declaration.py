@@ -24,6 +24,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.deferred import build
 from tensorlike.dispatch.operation import Operation
 from tensorlike.dispatch.signature import (
+    MANY,
     parameters_of,
 )
 
@@ -214,6 +215,7 @@ class Declaration(Operation):
         operands = {p.name for p in self.parameters if p.operand}
         outputs = () if isinstance(self.several, bool) else self.several
         known = {"grad", "grads", "result", "results", *names, *outputs, *(f"{name}_shape" for name in names)}
+        known |= {"others"} if any(p.operand == MANY for p in self.parameters) else set()
         for name, formula in formulas.items():
             if name not in operands:
                 raise self.error(formula, f"derivatives(): {unknown_word('operand', name, operands)}")
@@ -336,6 +338,7 @@ class Declaration(Operation):
             "leaf_edge": leaf_edge,
             "next_sequence_number": next_sequence_number,
             "save": _save,
+            "save_others": _save_others,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
             "refuse_dtype": _refuse_dtype,
         }
@@ -513,6 +516,15 @@ def _save(tensor: Any) -> Any:
     if counter is None:
         counter = tensor._tl_counter = [0]
     return (tensor._tl_data, counter, counter[0])
+
+
+def _save_others(tensors: Sequence[Any], edges: Sequence[Any]) -> list[Any]:
+    """Save the tensors of a list that the gradients of others in it need; None stands for one that is not saved.
+
+    That is the only one with an edge, if there is only one.
+    """
+    tracked = [i for i, edge in enumerate(edges) if edge is not None]
+    return [None if tracked == [i] else _save(t) for i, t in enumerate(tensors)]
 
 
 def _check_freed(saved: Any) -> Any:

@@ -77,6 +77,8 @@ class Recorded:
         }  # fmt: skip
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
 
+        self.many = next((p for p in self.operands if p.operand == MANY), None)
+
     def users(self, name: str) -> list[str]:
         """Return the inputs whose formula uses `name`."""
         return [operand for operand, names in self.asked.items() if name in names]
@@ -122,6 +124,8 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
                 arguments.append(f"[unpack(s, (self, i), self) for i, s in enumerate(check({saved}))]")
             elif name in recorded.outputs:
                 arguments.append(f"unpack({saved}, (self, {recorded.outputs[name]}), self)")
+            elif name == "others":
+                arguments.append(f"unpack_many({saved}, {edge_names[recorded.many.name]}, self)")  # type: ignore[union-attr]
             elif name not in recorded.by_name:
                 arguments.append(saved)
             elif recorded.by_name[name].operand == MANY:
@@ -148,7 +152,7 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     lines.append(f"    return ({', '.join(outputs)},)")
     saved_tensors = [
         n for n in recorded.names
-        if n in ("result", "results") or n in recorded.outputs
+        if n in ("result", "results", "others") or n in recorded.outputs
         or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
     ]  # fmt: skip
     lines.append("def _tl_release(self):")
@@ -156,6 +160,8 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
         # A number that is not promoted is no tensor in PyTorch either, and need not be freed.
         kept = d.promotion is None and name in recorded.by_name and allows_number(recorded.by_name[name])
         test = f"if isinstance(self._saved_{name}, (tuple, Packed)): " if kept else ""
+        if name == "others":  # A single operand is not saved.
+            test = "if self._saved_others != [None]: "
         lines.append(f"    {test}self._saved_{name} = RELEASED")
     return "\n".join(lines if saved_tensors else [*lines, "    pass"])
 
@@ -249,6 +255,9 @@ def _node_lines(recorded: Recorded) -> tuple[list[str], list[str]]:
         slot = f"node._saved_{name}"
         users = recorded.users(name)
         if name in ("result", "results") or name in recorded.outputs:
+            continue
+        if name == "others":
+            fill.append(f"{slot} = save_others({recorded.many.name}, {edge_names[recorded.many.name]})")  # type: ignore[union-attr]
             continue
         if name not in recorded.by_name:
             source = recorded.by_name[name.removesuffix("_shape")]

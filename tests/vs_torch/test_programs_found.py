@@ -8,6 +8,32 @@ from tests.random_programs.running import Run, compare_program
 from tests.random_programs.statements import Statement
 
 PROGRAMS = {
+    "einsum saves what gradients need": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1 * 1
+        v3 = lib.einsum("i,i->", v2, lib.ones(3))
+        v2.zero_()
+        v3.backward()
+        v4 = lib.einsum("i->", v1)
+        v4.backward()
+        v4.backward()
+        v5 = lib.einsum("ij,jk,kl->il", lib.ones(2, 2), lib.ones(2, 2, requires_grad=True) * 1, lib.ones(2, 2))
+        v6 = lib.einsum("ii->i", lib.ones(2, 2, requires_grad=True)) * 1
+        (v5.sum() * v6.sum()).backward()
+    """,
+    "einsum saves operands for each other": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1 * 1
+        v3 = lib.einsum("i,i->", v2, v1)
+        v2.zero_()
+        v3.backward()
+    """,
+    "einsum frees what it saved": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.einsum("i,i->", v1, lib.ones(3))
+        v2.backward()
+        v2.backward()
+    """,
     "a number that lerp saved is not freed": """
         v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
         v2 = lib.lerp(v1, lib.ones(3), 0.3).sum() + lib.lerp(lib.ones(3), v1, 0.7).sum()
