@@ -27,7 +27,12 @@ CALLS = [
     for start, end in (("lib.", "(m, 2, m)"), ("m.", "(2, m)"), ("m.", "_(2, m)"), ("lib.", "(m, m, 2)"),
                        ("m.", "(m, 2)"), ("lib.", "(m, 2, m, out=m.clone())"))
 ] + [
-    "lib.add(m, 2, 3)", "lib.sub(m, 2, 3)", "m.add(s, m)", "m.add_(s, m)", "lib.addmm(s, m, s, m, m)",
+    "lib.add(m, 2, 3)", "lib.sub(m, 2, 3)", "m.add(2, 3)", "m.sub_(2, 3)", "lib.subtract(m, 2, 3)", "m.subtract(2, 3)",
+    "m.subtract_(2, 3)", "lib.rsub(m, 2, 3)", "lib.rsub(m, m, 3)", "lib.subtract(m, 2, 3, 4)", "lib.rsub(m, 2, 3.5)",
+    "lib.subtract(m, 2, 3, out=m.clone())", "lib.rsub(m, 2, None)", "lib.subtract(m, m, 3)", "lib.rsub(2, m, 3)",
+    "lib.subtract(m, 2, 3, alpha=4)",
+] + [
+    "m.add(s, m)", "m.add_(s, m)", "lib.addmm(s, m, s, m, m)",
     "lib.addmm(s, m, m, m)", "m.addcmul_(s, m, m)",
 ] + [
     f"lib.{name}({rest})"
