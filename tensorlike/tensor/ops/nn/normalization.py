@@ -11,7 +11,6 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import wrap
-from tensorlike.tensor import layouts
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.elementwise.arithmetic import div
 from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
@@ -225,11 +224,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = float(np.finfo(wide._tl_data.real.dtype).eps)
     dims = tuple(range(-len(shape), 0))
-    scale = ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
-    order = layouts.format_of(array)
-    if order is not None:  # The product is in the format that both operands have.
-        scale = scale.contiguous(memory_format=getattr(layouts, order))
-    result = wide * scale
+    result = keeping_format(lambda x: x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt(), wide)
     if weight is not None:
         result = result * weight
     return result if result._tl_data.dtype == array.dtype else result.type_as(input)

@@ -265,7 +265,6 @@ def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequen
     by, where = _pairs(input, shifts, dims)
     if not where:
         return xp.roll(input, by[0])
-    # Contiguous unless the input has a format of images, as in PyTorch.
     return laid_out(xp.roll(input, tuple(by), tuple(where)), format_of(input))
 
 
