@@ -271,14 +271,6 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        r"(einsum|tensordot|inner)(.|\n)*backward", "^raises.*saved for EinsumBackward0",
-        "einsum() saves all operands, PyTorch those that a gradient needs",
-        (
-            "v1 = lib.ones(2, requires_grad=True) * 1", "v2 = lib.einsum('i,i', v1, lib.ones(2))", "v1 += 1",
-            "v2.backward()",
-        ),
-    ),
-    Known(
         "backward|grad", "^works.*more than one element of the written-to tensor",
         "PyTorch's derivative writes into a gradient that is one number expanded, and fails",
         (
@@ -290,14 +282,6 @@ KNOWN: tuple[Known, ...] = (
         r"scatter", "^raises.*without overflow",
         "a number that the dtype cannot hold is refused, also where nothing is written",
         ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), "empty",
-    ),
-    Known(
-        r"(eq_|ne_|l[et]_|g[et]_|lerp_?\()(.|\n)*backward", "^raises.*through the graph a second time",
-        "the node of a comparison in place, or of lerp() with a number, runs once; PyTorch's saves nothing",
-        (
-            "v1 = lib.ones(2, requires_grad=True)", "v2 = v1.lerp(lib.ones(2), 2.0)", "v2.sum().backward()",
-            "v2.sum().backward()",
-        ),
     ),
     Known(
         "gelu", "^values.*inf.*nan", "gelu() of infinity is infinity; PyTorch's vectorised kernel gives nan",
