@@ -1,0 +1,1 @@
+"""Operators of the user's, in Python and in C++."""
