@@ -1,7 +1,7 @@
 // Everything but pybind11: what <torch/torch.h>, <torch/script.h>, <torch/library.h> and <ATen/ATen.h> give.
 #pragma once
 
-#include "autograd.h"
+#include "custom_class.h"
 #include "dispatch_macros.h"
 #include "parallel.h"
 
