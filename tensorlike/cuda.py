@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .tensor.backends import backend_for, cuda_device_count
-from .tensor.backends.base import Backend
+from .tensor.backends.backend import Backend
 from .tensor.device import as_device
 from .tensor.device import device as Device
 from .tensor.generator import default_generator_of

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .tensor.namespaces import fill as _fill
-from .tensor.ops.linalg.common import LinAlgError
+from .tensor.ops.linalg.checks import LinAlgError
 
 __all__ = ["LinAlgError", *_fill(__name__)]

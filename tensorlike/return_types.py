@@ -8,7 +8,7 @@ Same as PyTorch's module of that name; calls with `out=` return the same types.
 
 from __future__ import annotations
 
-from .tensor.return_types import return_type as _return_type
+from .tensor.named_results import return_type as _return_type
 
 #: The fields of each, in order.
 FIELDS: dict[str, tuple[str, ...]] = {

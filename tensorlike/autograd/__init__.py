@@ -6,8 +6,8 @@ import importlib
 
 from . import function
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .backward_and_grad import backward, grad
 from .function import Function
-from .functions import backward, grad
 from .grad_mode import (
     enable_grad,
     inference_mode,

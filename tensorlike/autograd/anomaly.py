@@ -8,9 +8,9 @@ from typing import Any
 
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
-from .base import TensorBase
 from .node import Node
 from .observing import NodeObserver
+from .tensor_base import TensorBase
 
 __all__ = [
     "check_gradients",

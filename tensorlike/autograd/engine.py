@@ -22,9 +22,9 @@ from typing import Any
 from tensorlike.dispatch.state import STATE
 
 from .anomaly import check_gradients, warn_of_failure
-from .base import PROVIDED, wrap
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import AccumulateGrad, Edge, Node
+from .tensor_base import PROVIDED, wrap
 
 __all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import PROVIDED, TensorBase, wrap
 from .grad_mode import grad_enabled
 from .node import Node, accumulating, as_caller, edge_of
+from .tensor_base import PROVIDED, TensorBase, wrap
 
 __all__ = ["call_post_hooks", "call_pre_hooks", "call_tensor_hooks", "plain_gradient"]
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from tensorlike.dispatch.core import PLAIN, STATE
 
-from .base import PROVIDED, TensorBase, version_counter, wrap
 from .function_node import (
     FLOATING,
     NOTHING,
@@ -23,6 +22,7 @@ from .function_node import (
 )
 from .node import Node, edge_of, next_sequence_number
 from .observing import observed
+from .tensor_base import PROVIDED, TensorBase, version_counter, wrap
 
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-from .base import TensorBase, move_state, wrap
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, unpack
+from .tensor_base import TensorBase, move_state, wrap
 
 __all__ = [
     "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "as_kind", "backward_of",

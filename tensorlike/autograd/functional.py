@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tensorlike.transforms.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+from tensorlike.transforms.autograd_functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .base import TensorBase
 from .node import RELEASED, AccumulateGrad, GradientEdge, Node, Packed, edge_of
+from .tensor_base import TensorBase
 
 __all__ = ["GraphMemory", "MemoryRow", "Saved", "graph_nodes", "memory", "saved_by", "shown_bytes"]
 

@@ -12,8 +12,8 @@ from typing import Any
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import form_of
 
-from .base import TensorBase
 from .grad_mode import inference_enabled
+from .tensor_base import TensorBase
 
 __all__ = ["InferenceCounter", "InferenceMarker", "refuse_write"]
 

@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .base import TensorBase
 from .engine import current_run
 from .hooks import RemovableHandle
 from .node import edge_of
+from .tensor_base import TensorBase
 
 __all__ = ["register_multi_grad_hook"]
 

@@ -10,9 +10,9 @@ from typing import Any
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.state import STATE
 
-from .base import PROVIDED, TensorBase, version_counter, wrap
 from .node import Packed, unpack_raw
 from .saved import saved_tensors_hooks
+from .tensor_base import PROVIDED, TensorBase, version_counter, wrap
 
 __all__ = ["allow_mutation_on_saved_tensors", "increment_version"]
 

@@ -15,14 +15,14 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
-from .base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
+from .tensor_base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
 
 __all__ = [
     "RELEASED",
@@ -37,6 +37,7 @@ __all__ = [
     "get_gradient_edge",
     "leaf_edge",
     "next_sequence_number",
+    "reshaped_leaf",
     "unpack",
     "unpack_many",
     "unpack_raw",
@@ -334,6 +335,18 @@ def leaf_edge(leaf: Any) -> Edge:
         if edge is None:
             edge = meta.leaf_edge = (node, 0)
     return edge
+
+
+def reshaped_leaf(leaf: Any) -> None:
+    """Take the accumulator of another shape away from a leaf whose shape has changed."""
+    edge = leaf._tl_leaf_edge
+    if edge is not None and edge[0].shape != leaf._tl_data.shape:
+        edge[0]._leaf = _refuse_gradient
+        leaf._tl_leaf_edge = None
+
+
+def _refuse_gradient() -> NoReturn:
+    raise RuntimeError("a gradient arrived for a leaf whose shape was changed in place after it was used")
 
 
 def _no_leaf() -> None:

@@ -14,8 +14,8 @@ from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.state import STATE
 
-from .base import TensorBase
 from .node import Node, edge_of, next_sequence_number
+from .tensor_base import TensorBase
 
 __all__ = ["NodeObserver", "observed"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from tensorlike.dispatch.state import STATE, Activation, State, Switch
 
-from .base import wrap
 from .node import Node, Packed
 from .observing import NodeObserver
+from .tensor_base import wrap
 
 __all__ = ["disable_saved_tensors_hooks", "innermost_hooks", "save_on_cpu", "saved_tensors_hooks"]
 

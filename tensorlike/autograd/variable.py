@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import TensorBase
+from .tensor_base import TensorBase
 
 __all__ = ["Variable"]
 

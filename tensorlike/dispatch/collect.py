@@ -123,10 +123,10 @@ def direct_test(parameters: Sequence[Parameter], strict: bool = False) -> Callab
 
 
 def collector(
-    entry: Form, implementation: Callable[..., Any], parameters: Sequence[Parameter], name: str, strict: bool = False,
+    form: Form, implementation: Callable[..., Any], parameters: Sequence[Parameter], name: str, strict: bool = False,
     reflected: str | None = None,
 ) -> Callable[..., Any]:
-    """Return the function for the calls of a form that its wrapper does not handle; types receive `entry`.
+    """Return the function for the calls of a form that its wrapper does not handle; types receive `form`.
 
     With `strict` it looks at the types of options that are a `bool` or an `int`, for an implementation that does not.
     It takes the values of the wrapper's parameters, the keywords, and, where the operands are alone and there are no
@@ -166,15 +166,15 @@ def collector(
             if _state().clear:
                 # The same as in `dispatch`, one or two frames earlier.
                 if not plan.types:
-                    if entry.plain is not None:
-                        return entry.plain(*args)
-                elif plan.default is not None and entry.inherited is None:
-                    return PROVIDED.propagate(entry, plan.default, args, keywords)
+                    if form.plain is not None:
+                        return form.plain(*args)
+                elif plan.default is not None and form.inherited is None:
+                    return PROVIDED.propagate(form, plan.default, args, keywords)
             found = given[:leading] if first else collect(given, None)
-            return dispatch(entry, (), found, args, keywords, plan, reflected)
+            return dispatch(form, (), found, args, keywords, plan, reflected)
         if not keywords:
             found = collect(given, None)
-            return dispatch(entry, tuple(map(type, found)), found, args, keywords, None, reflected)
+            return dispatch(form, tuple(map(type, found)), found, args, keywords, None, reflected)
         if not not_renamed(keywords):
             keywords = {aliases.get(key, key): value for key, value in keywords.items()}
         if no_positional(keywords):
@@ -188,11 +188,11 @@ def collector(
         plan = known_plan(types)
         if plan is not None:
             if plan.asked and _state().clear:
-                return ask_types(entry.key, plan, found, args, keywords)
+                return ask_types(form.key, plan, found, args, keywords)
             if not plan.types and PLAIN:
                 # No overriding type and no mode: the same as in `dispatch`, two frames earlier.
-                if entry.check is not None and not is_plain(given):
-                    entry.check(args, keywords)
+                if form.check is not None and not is_plain(given):
+                    form.check(args, keywords)
                 for key, kind in watched.items():
                     if key in keywords and type(keywords[key]) is not kind:
                         check_options(name, parameters, args, keywords)
@@ -204,7 +204,7 @@ def collector(
                 except Exception:
                     check_options(name, parameters, args, keywords)
                     raise
-        return dispatch(entry, types, found, args, keywords, plan)
+        return dispatch(form, types, found, args, keywords, plan)
 
     return answer
 

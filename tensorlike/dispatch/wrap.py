@@ -49,6 +49,12 @@ __all__ = ["public_function", "wrapper_source"]
 _SEQUENCES = frozenset((list, tuple))
 _WIDTH = 112
 _ALTERNATIVES = 4
+#: The names that the blocks use for themselves: no parameter of a wrapper is called so.
+_NAMES = frozenset((
+    "MISSING", "OPTIONAL_TENSORS", "PLAIN", "SEQUENCES", "TENSORS", "_plan", "_state", "args", "ask_types",
+    "check_options", "cls", "collect", "direct", "excess", "form", "implementation", "keywords", "known_plan", "map",
+    "more", "passed", "plain_all", "plain_indices", "type",
+))  # fmt: skip
 
 
 def _indented(lines: Sequence[str], depth: int = 1) -> list[str]:
@@ -176,7 +182,7 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], refle
             *lines,
             f"if _plan and {names[required - 1]} is not MISSING and _plan.asked and _state().clear:",
             *_indented(args),
-            f"    return ask_types(entry.key, _plan, {values}, keywords{left})",
+            f"    return ask_types(form.key, _plan, {values}, keywords{left})",
         ]
     absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [
@@ -185,9 +191,9 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], refle
         "    if (cls := _plan.default) is not None:",
         *_indented(inherited, 2),
         "    elif _plan.types:",
-        f"        return ask_types(entry.key, _plan, {values}, {values}, keywords{left})",
-        "    elif entry.plain is not None:",
-        f"        return entry.plain({', '.join(operands)})",
+        f"        return ask_types(form.key, _plan, {values}, {values}, keywords{left})",
+        "    elif form.plain is not None:",
+        f"        return form.plain({', '.join(operands)})",
     ]
 
 
@@ -198,10 +204,20 @@ def collect_lines(parameters: Sequence[Parameter], known: bool = True) -> list[s
 
 
 def wrapper_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
-    """Return the parameters as the wrapper calls them: `self` is `input`, so that methods share functions' code."""
-    if parameters and parameters[0].name == "self" and all(p.name != "input" for p in parameters):
-        return [parameters[0]._replace(name="input"), *parameters[1:]]
-    return list(parameters)
+    """Return the parameters as the wrapper calls them: `self` is `input`, so that methods share functions' code.
+
+    Callers never see these names, so that a user's parameter may have a name that the blocks use for themselves.
+    """
+    own = list(parameters)
+    if own and own[0].name == "self" and all(p.name != "input" for p in own):
+        own[0] = own[0]._replace(name="input")
+    names = {p.name for p in own}
+    for i, parameter in enumerate(own):
+        name = parameter.name
+        while name in _NAMES or (name != parameter.name and name in names):
+            name += "_"
+        own[i] = parameter._replace(name=name)
+    return own
 
 
 def more_lines(parameters: Sequence[Parameter]) -> list[str]:
@@ -293,7 +309,7 @@ def _written(
     reflected: str,
 ) -> tuple[str, dict[str, Any]]:
     parameters = form.parameters
-    entry = form.reports or form
+    reported = form.reports or form
     own = wrapper_parameters(parameters)
     source = wrapper_source(
         own,
@@ -305,7 +321,7 @@ def _written(
         reflected,
     )
     values: dict[str, Any] = {
-        "entry": entry,
+        "form": reported,
         "excess": partial(excess, form),
         "implementation": form.implementation,
         "MISSING": MISSING,
@@ -319,7 +335,7 @@ def _written(
         "plain_indices": plain_indices,
         "ask_types": ask_types,
         "check_options": partial(check_options, name, parameters),
-        "collect": collector(entry, form.implementation, parameters, name, strict, reflected or None),
+        "collect": collector(reported, form.implementation, parameters, name, strict, reflected or None),
         "direct": direct_test(parameters, strict),
         "passed": passed,
     }

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.operation import form_of, mutates_of, written
 from tensorlike.dispatch.pytree import map_leaves

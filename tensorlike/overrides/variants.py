@@ -16,7 +16,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import REFLECTED, Form
 from tensorlike.dispatch.registry import REGISTRY

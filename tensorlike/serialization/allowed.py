@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, NoReturn, final
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import Parameter, Tensor, dtypes, layouts
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.serialization import OWN_STATE, attributes_of, rebuild_tensor

@@ -14,7 +14,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tensorlike.autograd.base import PROVIDED as _PROVIDED
+from tensorlike.autograd.tensor_base import PROVIDED as _PROVIDED
 
 from . import declare, history, runtime, views
 from .tensor import Tensor
@@ -24,7 +24,7 @@ _PROVIDED.add_arrays, _PROVIDED.copy_array = runtime.add_arrays, runtime.copied
 _PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
 _PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
-from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random, strided_creation  # noqa: E402, I001
+from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random_creation, strided_creation  # noqa: E402, I001
 from . import absent_kinds  # noqa: E402, F401
 from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
@@ -39,7 +39,7 @@ __all__ = [
     "ops",
     "protocols",
     "queries",
-    "random",
+    "random_creation",
     "strided_creation",
 ]
 

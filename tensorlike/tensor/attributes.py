@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from tensorlike.autograd.base import TensorBase, no_history, version_counter
 from tensorlike.autograd.node import Node, edge_of
+from tensorlike.autograd.tensor_base import TensorBase, no_history, version_counter
 
 from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import register_plain
 
 from .backends import backend_for, backend_of, device_of, transfer

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 
 from .backends import backend_for, device_of, transfer
 from .declare import composite, factory, tensor_method
@@ -67,7 +67,7 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
         return xp.empty(shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.
         return xp.zeros(shape, dtype)
-    from .ops.indexing.values import converted_number
+    from .ops.indexing.written_values import converted_number
 
     return xp.full(shape, converted_number(value, np.dtype(dtype)), dtype)
 
@@ -326,7 +326,7 @@ def _like(
         return finish(_made(name, array.shape, wanted, where, value), requires_grad)
     made = _unset(array.shape, wanted, where, name, memory_format, array)
     if value is not None:
-        from .ops.indexing.values import converted_number
+        from .ops.indexing.written_values import converted_number
 
         with device_guard(made):
             made[...] = converted_number(value, made.dtype)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state, grad_enabled
 from tensorlike.autograd.node import (
     RELEASED,
@@ -19,6 +18,7 @@ from tensorlike.autograd.node import (
     unpack_many,
     unpack_raw,
 )
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.deferred import build
 from tensorlike.dispatch.operation import Operation
 from tensorlike.dispatch.signature import (
@@ -28,8 +28,8 @@ from tensorlike.dispatch.signature import (
 from . import runtime
 from .declaration_errors import declaration_error, unknown_word
 from .fast_paths import FastPath
-from .promotions import Promotion
-from .return_types import return_type
+from .named_results import return_type
+from .promotion_rules import Promotion
 from .tensor import Tensor
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 
@@ -45,6 +45,13 @@ _DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
+
+
+def _refuse_dtype(name: str, dtype: Any) -> NoReturn:
+    raise RuntimeError(
+        f"{name}(): Autograd does not support dtype {runtime.dtype_name(dtype)}, and the input requires grad: detach() "
+        "it, or call the function under no_grad()"
+    )
 
 
 class ConstantNode(Node):
@@ -68,6 +75,7 @@ class Declaration(Operation):
         "_recorded",
         "_recorders",
         "annotations",
+        "apart",
         "boolean",
         "constant",
         "doc",
@@ -76,13 +84,16 @@ class Declaration(Operation):
         "kernel",
         "node",
         "number_first",
+        "numbers_alone",
         "out",
+        "overlapping",
         "own_layout",
         "plain_result",
         "promoted",
         "promotion",
         "several",
         "spread",
+        "takes_arrays",
         "ufunc",
         "weak_numbers",
         "write",
@@ -111,6 +122,10 @@ class Declaration(Operation):
         own_layout: bool = False,
         boolean: bool = False,
         fast_kinds: str | None = None,
+        apart: Sequence[str] | None = (),
+        overlapping: bool | str = False,
+        numbers_alone: bool = False,
+        takes_arrays: bool = False,
     ) -> None:
         parameters = parameters_of(kernel, skip=0 if ufunc else 1)
         number_first = bool(parameters) and "Tensor | Number" in parameters[0].annotation
@@ -123,7 +138,7 @@ class Declaration(Operation):
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)
         self.promoted = None if promoted is None else frozenset(promoted)
-        for parameter in (*(promoted or ()), *((spread,) if spread is not None else ())):
+        for parameter in (*(promoted or ()), *(apart or ()), *((spread,) if spread is not None else ())):
             if all(p.name != parameter for p in parameters):
                 raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
         #: Whether the elements of the result are booleans, whatever the dtype of the operands.
@@ -137,6 +152,10 @@ class Declaration(Operation):
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
+        self.apart = None if apart is None else tuple(apart)
+        self.overlapping = overlapping
+        self.numbers_alone = numbers_alone
+        self.takes_arrays = takes_arrays
         #: The ufunc or function that the fast path runs: the same as the kernel with every option at its default.
         self.hot = ufunc or hot
         #: The kinds of dtype that the fast path leaves to NumPy, None where there is no fast path.
@@ -184,8 +203,8 @@ class Declaration(Operation):
     def out_rules(self) -> dict[str, Any]:
         """Return the rule for writing `out=`: see `write_out`.
 
-        Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`.
-        With "dtype" they compute in the dtype of `out`.
+        Elementwise functions cast their result unless declared with `out="exact"`, others if declared `out="cast"`, or
+        "joined", which raises TypeError where they cannot. With "dtype" they compute in the dtype of `out`.
         """
         rule = self.out if isinstance(self.out, str) else "cast" if self.elementwise else "exact"
         return {
@@ -293,6 +312,7 @@ class Declaration(Operation):
             "next_sequence_number": next_sequence_number,
             "save": _save,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
+            "refuse_dtype": _refuse_dtype,
         }
 
     def record(self, result: Any, *operands: Any) -> Any:
@@ -391,13 +411,17 @@ class Declaration(Operation):
         )
         return node
 
-    def write_in_place(self, name: str, tensor: Any, *rest: Any) -> Any:
+    def write_in_place(self, name: str, tensor: Any, *rest: Any, overlapping: bool | str | None = None) -> Any:
         """Run `write` on `tensor` as the in-place method `name` does, and return the tensor.
 
-        For methods whose signature is not the declaration's own.
+        For methods whose signature is not the declaration's own, nor what they say of `overlapping` elements.
         """
-        check_inplace(tensor, name)
-        check_shared(tensor, rest, name)
+        check_inplace(tensor, name, overlapping=self.overlapping if overlapping is None else overlapping)
+        if self.apart:
+            apart = [value for p, value in zip(self.parameters[1:], rest) if p.name in self.apart]
+            check_shared(tensor, apart, name, True)
+        elif self.apart is not None:
+            check_shared(tensor, rest, name)
         node = None
         if grad_enabled() and (tensor._tl_tracked or any(map(_is_tracked, rest))):
             node = self.make_inplace(tensor, *rest)

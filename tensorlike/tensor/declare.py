@@ -32,8 +32,8 @@ from tensorlike.dispatch.operation import Operation
 from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
 from .fast_paths import FastPath
-from .forms import expand
-from .promotions import Promotion
+from .forms import expand, implementation_of
+from .promotion_rules import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "deprecated_orders",
     "derivatives",
     "factory",
+    "inplace_form",
     "internal",
     "internal_pointwise",
     "pointwise",
@@ -87,6 +88,10 @@ def primitive(
     own_layout: bool = False,
     boolean: bool = False,
     fast_kinds: str | None = None,
+    apart: Sequence[str] | None = (),
+    overlapping: bool | str = False,
+    numbers_alone: bool = False,
+    takes_arrays: bool = False,
     **facts: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
@@ -98,7 +103,8 @@ def primitive(
         function: Whether there is a function of that name.
         method: Whether there is a method; a string is the method's name.
         inplace: Whether there is an in-place method, whose name ends in an underscore.
-        out: Whether the function takes `out=`; "cast", "exact" and "dtype" say how: see `Declaration.out_rules`.
+        out: Whether the function takes `out=`; "cast", "exact", "joined" and "dtype" say how: see
+            `Declaration.out_rules`.
         operators: Operators of Tensor that types are asked about as the method: `x * y` is `Tensor.mul` to them.
         inplace_operators: The same for the in-place method.
         own_operators: Operators that types are asked about as themselves, as PyTorch has some.
@@ -121,10 +127,16 @@ def primitive(
             contiguous otherwise, as PyTorch's.
         boolean: Whether the elements of the result are booleans, as those of comparisons.
         fast_kinds: The kinds of dtype that the fast path leaves to NumPy, in place of the promotion's.
+        apart: The operands that must not share memory with the tensor that is written, the first operand or `out`; the
+            others may be that tensor, but not overlap it. None when the in-place method allows that too.
+        overlapping: Whether the in-place method writes a tensor whose elements overlap, as after `expand`; a text when
+            it warns, of what else does so.
+        numbers_alone: Whether it computes numbers without a tensor among them.
+        takes_arrays: Whether its operators take NumPy arrays, which NumPy leaves to them.
         facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the operation and the line, for an option that does not exist, an unknown promotion
-    and for a name in `promoted` and `spread` that is no parameter.
+    and for a name in `promoted`, `apart` and `spread` that is no parameter.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -148,6 +160,10 @@ def primitive(
             own_layout=own_layout,
             boolean=boolean,
             fast_kinds=fast_kinds,
+            apart=apart,
+            overlapping=overlapping,
+            numbers_alone=numbers_alone,
+            takes_arrays=takes_arrays,
         )
         d.declare(differentiable=differentiable and not plain_result, **facts)
         DECLARATIONS[d.full_name] = d
@@ -189,6 +205,12 @@ def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an internal elementwise operation, a part of a public function or a derivative, by its kernel."""
     return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
+
+
+def inplace_form(function: Any) -> Any:
+    """Return the in-place form of an operation, which is not published."""
+    d = function.operation
+    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

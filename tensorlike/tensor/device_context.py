@@ -14,20 +14,17 @@ from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
 from .backends import backend_for
 from .device import as_device, cpu
 from .device import device as Device
+from .dlpack import from_dlpack
 
 __all__ = ["DeviceContext", "get_default_device", "innermost_context", "set_default_device"]
-
-#: These take existing memory; PyTorch's contexts leave them out too.
-_GIVEN_MEMORY = frozenset(("tensorlike.from_dlpack",))
-
 
 @functools.cache
 def _factories() -> dict[Any, int]:
     """Return the functions that follow the context, and for each the number of positional arguments before `device`."""
     found = {}
-    for name, (function, _) in IGNORED.items():
+    for function, _ in IGNORED.values():
         form = form_of(function)
-        if form is None or name in _GIVEN_MEMORY:
+        if form is None or function is from_dlpack:  # It takes existing memory; PyTorch's contexts leave it out too.
             continue
         for index, parameter in enumerate(form.parameters):
             if parameter.name == "device":

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import wrap
 
 from .backends import device_of, transfer
 from .declare import factory, tensor_method

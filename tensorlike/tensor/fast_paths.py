@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import AutogradMeta, new_tensor_source, no_history
 from tensorlike.autograd.grad_mode import get_state
+from tensorlike.autograd.tensor_base import AutogradMeta, new_tensor_source, no_history
 from tensorlike.dispatch.signature import Parameter
 
 from .size import Size
@@ -162,7 +162,7 @@ if type(tensors) in SEQUENCES and not keywords:
             _plan = known_plan(tuple(map(type, tensors)))
             if _plan is not None and _plan.types and _plan.default is None and _state().clear:
                 args = (tensors,) if dim is MISSING else (tensors, dim)
-                return ask_types(entry.function, _plan, tensors, args, keywords)
+                return ask_types(form.key, _plan, tensors, args, keywords)
             break
         if tensor._tl_tracked:
             tracked = True

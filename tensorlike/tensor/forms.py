@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import get_state
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import ANYWAY, MISSING
 from tensorlike.dispatch.deferred import deferred
 from tensorlike.dispatch.operation import Form
@@ -60,11 +60,14 @@ def _check_result(name: str, former: Any, result: Any) -> None:
         )
 
 
-def _write_outs(name: str, d: Declaration, out: Any, results: list[Any], *operands: Any) -> Any:
+def _write_outs(
+    name: str, d: Declaration, out: Any, results: list[Any], *operands: Any, apart: Sequence[Any] = ()
+) -> Any:
     if not isinstance(out, (tuple, list)) or len(out) != len(results):
         runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):
-        runtime.write_out(name, target, result, *operands, **d.out_rules())
+        runtime.write_out(name, target, result, *operands, apart=apart, **d.out_rules())
+        apart = ()  # Indices, which come behind the values, may be those of an operand.
     return d._pack(list(out))
 
 
@@ -112,14 +115,13 @@ def _written(
         "number_tensor": runtime.number_tensor,
         "default_float": default_float,
         "dtype_of": dtype_of,
-        "FLOAT64": np.dtype(np.float64),
         "write_out": partial(runtime.write_out, **d.out_rules()),
-        "write_outs": lambda *a: _write_outs(name, d, *a),
+        "write_outs": partial(_write_outs, name, d),
         "wrap": wrap,
         "pack": d._pack,
         "record": d.record_now(),
         "record_view": d.record_view,
-        "check_inplace": check_inplace,
+        "check_inplace": partial(check_inplace, overlapping=d.overlapping) if d.overlapping else check_inplace,
         "check_shared": check_shared,
         "check_result": _check_result,
         "make_inplace": d.make_inplace,
@@ -218,7 +220,7 @@ def _publish(
 
     def early(own: Sequence[Parameter]) -> str:
         text = hot(d, own)
-        return text + plain_but_foreign(own, qualname) if foreign else text
+        return text + plain_but_foreign(own, d.takes_arrays) if foreign else text
 
     def values() -> dict[str, Any]:
         found = _hot_values(d, parameters)
@@ -261,7 +263,6 @@ def _of_numpy(array: Any) -> Any:
 
 
 FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_numpy": _of_numpy}
-_TAKING_ARRAYS = frozenset(("Tensor.__eq__", "Tensor.__ne__", "Tensor.__rtruediv__"))
 
 
 #: The operators of Python whose right operand may have a method for them.
@@ -286,12 +287,12 @@ def foreign_test(parameters: Sequence[Parameter]) -> str:
     return f"not acceptable({parameters[1].name})"
 
 
-def plain_but_foreign(parameters: Sequence[Parameter], qualname: str = "") -> str:
+def plain_but_foreign(parameters: Sequence[Parameter], takes_arrays: bool = False) -> str:
     # None and strings count as plain everywhere else. Operators do not accept them: `x == None` is False, as for any
     # object.
     name = parameters[1].name
     source = f"\nif {name} is None or type({name}) is str:\n    return NotImplemented"
-    if qualname in _TAKING_ARRAYS:
+    if takes_arrays:
         # NumPy defers these operators to us; convert the array, as PyTorch does.
         source += f"\nif type({name}) is numpy_array:\n    {name} = of_numpy({name})"
     return source

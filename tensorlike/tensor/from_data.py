@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap, wrap_as
+from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
@@ -20,6 +21,7 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
+from .promotion import promote_types
 from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
@@ -137,13 +139,10 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     _check_rectangular(data, shape)
     leaves = list(_leaves(data, len(shape)))
     if any(isinstance(item, (TensorBase, np.ndarray)) for item in leaves):
-        arrays = [_host(item) if isinstance(item, TensorBase) else np.asarray(item) for item in leaves]
-        if any(a.size != 1 for a in arrays):
-            raise ValueError(
-                f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
-                "holds larger ones; use tensorlike.stack"
-            )
-        leaves = [a.reshape(()).item() if wanted is not None else a.reshape(())[()] for a in arrays]
+        leaves = [
+            _number_of(item, function, wanted) if isinstance(item, (TensorBase, np.ndarray)) else item
+            for item in leaves
+        ]
     for item in leaves:
         if not isinstance(item, (bool, int, float, complex, np.generic)):
             if hasattr(type(item), "__float__") or hasattr(type(item), "__index__"):
@@ -188,6 +187,17 @@ def integers_for(leaves: Sequence[Any], wanted: Any) -> Sequence[Any]:
     return list(np.array(leaves).astype(np.int64).astype(wanted))
 
 
+def _number_of(item: Any, function: str, wanted: Any) -> Any:
+    """Return the only element of a tensor or array: a NumPy scalar, or Python's number where the dtype is given."""
+    array = _host(item) if isinstance(item, TensorBase) else item
+    if array.size != 1:
+        raise ValueError(
+            f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
+            "holds larger ones; use tensorlike.stack"
+        )
+    return array.reshape(())[()] if wanted is None else array.reshape(()).item()
+
+
 def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
     array = tensor._tl_data
     return array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
@@ -214,21 +224,22 @@ def _is_device_array(data: Any) -> bool:
 
 
 def inferred_dtype(leaves: Sequence[Any]) -> Any:
+    """Return the smallest dtype that holds all leaves: Python's numbers count as of their default dtypes."""
     if not leaves:
         return default_float()
-    numpy_types = [item.dtype for item in leaves if isinstance(item, np.generic)]
-    if numpy_types and len(numpy_types) == len(leaves):
-        found = np.result_type(*numpy_types)
-        dtype_of(found)
-        return found
-    kinds = {type(item) for item in leaves}
-    if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):
+    kinds = dict.fromkeys(item.dtype if isinstance(item, np.generic) else type(item) for item in leaves)
+    return functools.reduce(promote_types, map(_dtype_of_kind, kinds))
+
+
+def _dtype_of_kind(kind: Any) -> Any:
+    """Return the dtype of the numbers of a Python type, or the NumPy dtype itself."""
+    if isinstance(kind, np.dtype):
+        return dtype_of(kind).numpy_dtype
+    if issubclass(kind, complex):
         return default_complex()
-    if any(issubclass(k, (float, np.floating)) or not issubclass(k, (int, np.integer, np.bool_)) for k in kinds):
+    if not issubclass(kind, int):
         return default_float()
-    if any(not issubclass(k, (bool, np.bool_)) for k in kinds):
-        return np.dtype(np.int64)
-    return np.dtype(bool)
+    return np.dtype(bool) if issubclass(kind, bool) else np.dtype(np.int64)
 
 
 def _scalar_array(value: Any, wanted: Any) -> Any:

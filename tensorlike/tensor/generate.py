@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tensorlike.autograd.base import new_tensor_source
+from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 
-from .promotions import Promotion
-from .views import READ_APART
+from .promotion_rules import Promotion
 
 if TYPE_CHECKING:
     from .declare import Declaration
@@ -31,14 +30,9 @@ __all__ = [
 
 #: What the operations of a promotion compute integers in.
 _COMPUTED_IN: dict[Promotion | None, str] = {
-    Promotion.FLOAT: "default_float()", Promotion.REAL_FLOAT: "default_float()", Promotion.DOUBLE: "FLOAT64",
+    Promotion.FLOAT: "default_float()", Promotion.REAL_FLOAT: "default_float()",
 }  # fmt: skip
 _AS_ARRAY = "result = result if type(result) is ndarray else as_array(result)"
-
-#: The operations that PyTorch computes for numbers alone; all others need a tensor.
-_OF_NUMBERS = frozenset(
-    f"tensorlike.{name}" for name in ("add", "sub", "mul", "div", "true_divide", "floor_divide")
-)
 
 
 def signature_text(parameters: Sequence[Parameter]) -> str:
@@ -253,7 +247,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
         first, *others = (p.name for p in operands_of(parameters))
         lines.append(f"if is_number({first}):")
         wide = _COMPUTED_IN.get(d.promotion)
-        if d.full_name not in _OF_NUMBERS:
+        if not d.numbers_alone:
             lines += [f"    if is_number({others[0]}):", f"        wrong_type(NAME, {others[0]!r}, 2, {others[0]})"]
         lines.append(f"    {first} = number_tensor({first}, {', '.join(others)}, floating={wide})")
     if d.spread is not None and any(p.kind == VARIADIC for p in parameters):
@@ -283,6 +277,8 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
             lines += ["if result.ndim > 1 and not result.flags.c_contiguous:", "    result = result.copy()"]
     if any(p.name == "out" for p in parameters):
         tensors = ", ".join(p.name for p in operands_of(parameters))
+        if d.apart:
+            tensors += f", apart=({', '.join(d.apart)},)"
         if d.several:
             lines += ["if out is not None:", f"    return write_outs(out, result, {tensors})"]
         else:
@@ -306,9 +302,9 @@ def inplace_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     # A leaf that requires grad may be written by operations without a part in its history.
     lines.append(f"check_inplace({me}, NAME{'' if d.differentiable or d.constant else ', False'})")
     others = [p.name for p in operands_of(parameters)[1:] if p.operand == ONE]
-    if others and d.name + "_" in READ_APART:
-        lines.append(f"check_shared({me}, ({', '.join(others)},), NAME)")
-    elif others:
+    if others and d.apart:
+        lines.append(f"check_shared({me}, ({', '.join(d.apart)},), NAME, True)")
+    elif others and d.apart is not None:
         # 30 ns where the tensor has no view.
         lines.append(f"if {me}._tl_counter is not None:")
         lines.append(f"    check_shared({me}, ({', '.join(others)},), NAME)")

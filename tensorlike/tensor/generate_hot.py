@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tensorlike.autograd.base import new_tensor_source
+import numpy as np
+
+from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE, POSITIONAL, Parameter
 
 from . import fast_paths
 from .fast_paths import FastPath
 from .generate import allows_number, operands_of
-from .promotions import Promotion
+from .promotion_rules import Promotion
 
 if TYPE_CHECKING:
     from .declare import Declaration
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["hot_source", "inherited_lines", "inherited_source", "inplace_hot_source"]
 
 #: Ufuncs that give two operands of one dtype that dtype, whichever it is: nothing to test but for a scalar.
-_CLOSED = frozenset(("add", "multiply"))
+_CLOSED = frozenset((np.add, np.multiply))
 
 
 def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
@@ -52,7 +54,7 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     same = "result.dtype is BOOL" if d.boolean else "result.dtype is a.dtype"
     if kinds:
         same += f" and a.dtype.kind in {kinds!r}"
-    closed = d.hot in _CLOSED and not kinds  # 45 ns less
+    closed = isinstance(d.hot, str) and getattr(np, d.hot) in _CLOSED and not kinds  # 45 ns less
 
     def run(arguments: str) -> str:
         if not isinstance(d.hot, str):

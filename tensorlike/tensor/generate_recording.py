@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorlike.autograd.base import new_tensor_source
+from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.signature import MANY, ONE, Parameter
 
 if TYPE_CHECKING:
@@ -274,17 +274,20 @@ def _arguments(recorded: Recorded) -> str:
 def record_source(d: Declaration, recorded: Recorded) -> str:
     """Return the source of `record`: from a result and the operands to the tensor."""
     find, fill = _node_lines(recorded)
+    # With `dtype=` a sum of what requires grad may be asked for in integers.
+    asked = any(p.name == "dtype" and p.default is None for p in d.parameters)
     # The locals must not have the name of a parameter: `dot` has one named `tensor`, `sum` one named `dtype`.
     lines = [
         *new_tensor_source("made", "result"),
         "made_dtype = result.dtype",
         # An elementwise operation with a derivative has a floating-point result when an operand requires grad.
         "if not get_state().recording:"
-        if d.elementwise
+        if d.elementwise or asked
         else "if not get_state().recording or made_dtype.kind not in DIFFERENTIABLE:",
         "    return made",
         *find,
         "    return made",
+        *(["if made_dtype.kind not in DIFFERENTIABLE:", f"    refuse_dtype({d.name!r}, made_dtype)"] if asked else []),
         *fill,
         "node.shape = result.shape",
         "node.dtype = made_dtype",

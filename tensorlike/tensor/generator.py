@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.forks import after_fork
 from tensorlike.dispatch.registry import ignore
 

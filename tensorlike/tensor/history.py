@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tensorlike.autograd import engine, functions
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 
 from .dtypes import as_numpy_dtype, dtype_of
 from .views import alias_of, detached, retain
@@ -141,9 +141,9 @@ def set_data(self: Any, value: Any) -> None:
         )
     self._tl_data = value._tl_data
     self._tl_leaf_edge = None
-    counter = self._tl_counter
     # The memory is the other tensor's from now on; the version goes on counting.
-    self._tl_counter = value._tl_counter if value._tl_inference else None if counter is None else [counter[0]]
+    if value._tl_inference:
+        self._tl_counter = value._tl_counter
     self._tl_view_base = None
     self._tl_inference = value._tl_inference
     self._tl_tracked = self._tl_tracked or value._tl_inference
@@ -233,7 +233,7 @@ def install(method: Decorator) -> None:
             keep = create_graph if retain_graph is None else retain_graph
             engine.run((((root_edge(self), grad_of_root(self, gradient))),), keep_graph=keep, create_graph=create_graph)
             return
-        functions.backward(
+        backward_and_grad.backward(
             (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
         )
 

@@ -15,7 +15,7 @@ import inspect
 from types import MemberDescriptorType
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING, STATE
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import instances

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, move_state
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch import core
 
 from .backends import backend_of, device_of

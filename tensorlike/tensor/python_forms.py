@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation
 from tensorlike.dispatch.options import check_options

@@ -35,17 +35,17 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import edge_of, reshaped_leaf
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
-from .views import READ_APART, check_overlap, check_shared
+from .views import check_overlap, check_shared
 
 __all__ = [
     "again",
@@ -439,12 +439,6 @@ def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any,
     return promote_numeric(name, xp, operands)
 
 
-def promote_double(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Bring operands to double precision."""
-    complexes = [isinstance(o, complex) or getattr(getattr(o, "dtype", None), "kind", "") == "c" for o in operands]
-    return cast_all(xp, operands, np.dtype(np.complex128 if any(complexes) else np.float64))
-
-
 def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Leave the operands to a kernel whose options decide the dtype."""
     return tuple(operands)
@@ -477,6 +471,8 @@ def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...
             "Integers to negative integer powers are not allowed. Convert the base first, e.g. with .float()"
         )
     check_fit(operands[1:], dtype)
+    if dtype.kind == "b" and isinstance(exponent, (bool, np.bool_)):
+        return cast_all(xp, operands, dtype)  # The only powers of booleans: the base itself, and True.
     return promote_numeric(name, xp, operands)
 
 
@@ -511,21 +507,16 @@ def run_elementwise(name: str, kernel: Callable[..., Any], arrays: Sequence[Any]
         raise broadcast_error(name, error, arrays) from None
 
 
-#: Functions that raise a TypeError for an `out=` that their result cannot be cast to, as PyTorch's do.
-_TYPE_ERRORS = frozenset((
-    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack",
-))  # fmt: skip
-
-
 def write_out(
     name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True,
-    pointwise: bool = False,
+    pointwise: bool = False, apart: Sequence[Any] = (),
 ) -> Any:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
-    By `rule` the result is cast, if it can be ("cast") or always ("any"), or `out` must be of its dtype ("exact"),
-    booleans also of uint8 ("truth"). Without `recorded` the operation has no derivative, so that operands may require
-    grad. A `pointwise` operation does not resize its operands.
+    By `rule` the result is cast, if it can be ("cast", or "joined", which raises TypeError) or always ("any"), or `out`
+    must be of its dtype ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no
+    derivative, so that operands may require grad. A `pointwise` operation does not resize its operands; those that are
+    `apart` must not share memory with `out`.
     """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
@@ -544,19 +535,23 @@ def write_out(
         check_same_device([target, result], name)
     if rule == "any":
         result = result.astype(target.dtype)
-    elif rule != "cast" and result.dtype != target.dtype and not (rule == "truth" and target.dtype == np.uint8):
+    elif (
+        rule not in ("cast", "joined")
+        and result.dtype != target.dtype
+        and not (rule == "truth" and target.dtype == np.uint8)
+    ):
         raise RuntimeError(
             f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
             f"{dtype_name(target.dtype)} instead"
         )
     if rule != "any" and not can_cast(result.dtype, target.dtype):
-        raise (TypeError if name in _TYPE_ERRORS else RuntimeError)(
+        raise (TypeError if rule == "joined" else RuntimeError)(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"
         )
     check_overlap(target, name)
-    if name in READ_APART:
-        check_shared(out, operands, name)
+    if apart:
+        check_shared(out, apart, name, True)
     if target.shape != result.shape:
         if pointwise and any(o is out for o in operands):
             raise RuntimeError(
@@ -574,6 +569,7 @@ def write_out(
         out._tl_data = result if result.dtype == target.dtype else result.astype(target.dtype)
         if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):
             out._tl_data = out._tl_data.copy()
+        reshaped_leaf(out)
     else:
         check_shared(out, operands, name)
         target[...] = result

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap_as
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase, wrap_as
 
 from .backends import backend_for, backend_of, device_of
 from .device import device as Device

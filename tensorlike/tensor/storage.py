@@ -18,7 +18,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 
 from .backends import backend_for, backend_of, data_pointer, device_of, strided_view
 from .device import device as Device

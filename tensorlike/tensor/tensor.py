@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from tensorlike.autograd.base import TensorBase, move_state
+from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch.core import PROVIDED, STATE, register_plain, warn_torch_dispatch
 from tensorlike.dispatch.operation import Form
 

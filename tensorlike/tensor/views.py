@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
@@ -25,6 +24,7 @@ from tensorlike.autograd.node import (
     edge_of,
     next_sequence_number,
 )
+from tensorlike.autograd.tensor_base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
@@ -198,7 +198,7 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.memory.views import scatter_strided
+        from .ops.memory.strided_access import scatter_strided
 
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -215,7 +215,7 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.memory.views import read_strided, write_strided
+        from .ops.memory.strided_access import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
@@ -288,18 +288,15 @@ def refuse(tensor: Any, what: str) -> NoReturn:
     )
 
 
-def check_overlap(array: Any, name: str, always: bool = False) -> None:
-    """Raise for writing to an array whose elements overlap, as after `expand`; some methods only warn.
-
-    With `always` these raise too.
-    """
+def check_overlap(array: Any, name: str, advice: str = "") -> None:
+    """Raise for writing to an array whose elements overlap, as after `expand`; only warn where there is `advice`."""
     if not array.size or 0 not in array.strides:
         return
     if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
-        if name in _WARN_OF_OVERLAP and not always:
+        if advice:
             warnings.warn(
                 f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
-                f"operation. This also applies to advanced indexing e.g. {_WARN_OF_OVERLAP[name]}",
+                f"operation. This also applies to advanced indexing e.g. {advice}",
                 UserWarning,
                 stacklevel=outside_stacklevel(),
             )
@@ -308,6 +305,11 @@ def check_overlap(array: Any, name: str, always: bool = False) -> None:
             f"{name}(): unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation."
         )
+
+
+def _steps(array: Any) -> list[int]:
+    """Return the strides that lead from one element to another: of other sizes than one."""
+    return [0 if size == 1 else stride for stride, size in zip(array.strides, array.shape)]
 
 
 def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = False) -> None:
@@ -321,7 +323,7 @@ def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = Fals
         return
     start, other = data_pointer(written), data_pointer(read)
     if start == other and written.nbytes == read.nbytes:
-        if written.strides == read.strides and not apart:
+        if not apart and _steps(written) == _steps(read):
             return
     elif start + written.nbytes <= other or other + read.nbytes <= start:
         return
@@ -335,20 +337,13 @@ def _refuse_shared(name: str) -> Any:
     )
 
 
-#: In-place methods, and functions with `out`, whose operands must not share any memory with the written tensor.
-READ_APART = frozenset((
-    "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "put_",
-    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "take",
-    "index_select", "masked_select", "kthvalue", "gather",
-))  # fmt: skip
+def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> None:
+    """Raise for writing to `tensor` while reading tensors that overlap with it; with `apart`, that share any memory.
 
-
-def check_shared(tensor: Any, values: Any, name: str) -> None:
-    """Raise for writing to `tensor` while reading tensors that overlap with it. Shared memory has one version counter.
+    Shared memory has one version counter.
     """
     counter = tensor._tl_counter
-    apart = name in READ_APART
-    if (counter is None and not apart) or name == "masked_scatter_":
+    if counter is None and not apart:
         return
     for value in values:
         if isinstance(value, TensorBase):
@@ -359,32 +354,17 @@ def check_shared(tensor: Any, values: Any, name: str) -> None:
             elif counter is not None and value._tl_counter is counter:
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
         elif apart and isinstance(value, (list, tuple)):
-            if name == "index_put_":
-                # A mask may be the tensor itself: it is read before.
-                value = [v for v in value if v is not tensor or v._tl_data.dtype.kind != "b"]
-            check_shared(tensor, value, name)
+            check_shared(tensor, value, name, apart)
 
 
-#: Methods that may have overlapping elements: they write one value to all elements, or change only the shape or the
-#: memory of the tensor.
-_MAY_OVERLAP = frozenset((
-    "fill_", "zero_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "set_",
-))  # fmt: skip
-
-#: Methods with which PyTorch still allows writing to expanded tensors, with a warning.
-_WARN_OF_OVERLAP = {
-    "masked_fill_": "tensor[mask] = scalar", "index_fill_": "tensor[mask] = scalar",
-    "index_put_": "tensor[indices] = tensor",
-}  # fmt: skip
-
-
-def check_inplace(tensor: Any, name: str, recorded: bool = True) -> None:
+def check_inplace(tensor: Any, name: str, recorded: bool = True, overlapping: bool | str = False) -> None:
     """Raise for an in-place operation on a tensor that must not be written.
 
-    An operation that is not `recorded`, such as `logical_not_`, may write to a leaf that requires grad.
+    An operation that is not `recorded`, such as `logical_not_`, may write to a leaf that requires grad. `overlapping`
+    is that of `declare.primitive`.
     """
-    if name not in _MAY_OVERLAP:
-        check_overlap(tensor._tl_data, name)
+    if overlapping is not True:
+        check_overlap(tensor._tl_data, name, overlapping or "")
     meta = tensor._tl_meta
     if meta is None:
         return

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
-from tensorlike.tensor.random import rand, randint
+from tensorlike.tensor.random_creation import rand, randint
 
 __all__ = ["make_tensor"]
 

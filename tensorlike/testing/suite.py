@@ -29,8 +29,8 @@ import numpy as np
 import pytest
 
 from tensorlike.autograd import grad
-from tensorlike.autograd.base import wrap
-from tensorlike.overrides.audit.values import at, difference, lost, mapped, shown_call
+from tensorlike.autograd.tensor_base import wrap
+from tensorlike.overrides.audit.arguments import at, difference, lost, mapped, shown_call
 from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 from . import batching as batching
-from . import functions as functions
+from . import custom_functions as custom_functions

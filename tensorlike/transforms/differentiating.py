@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
@@ -346,7 +346,7 @@ def jacrev(
         for number, one in enumerate(outputs):
             if not (one.is_floating_point() or one.is_complex()):
                 raise RuntimeError(f"jacrev(f)(*args): output {number} is of {one.dtype} and has no gradient")
-            basis = _basis(one)
+            basis = basis_of(one)
             create = recorded.outside
 
             def pulled(cotangent: Any, one: Any = one, create: bool = create) -> Any:
@@ -368,7 +368,7 @@ def _refilled(structure: Any, tensors: Iterator[Any]) -> Any:
     return tree_map(lambda v: next(tensors) if isinstance(v, Tensor) else v, structure)
 
 
-def _basis(tensor: Any) -> Any:
+def basis_of(tensor: Any) -> Any:
     """Return the unit vectors of the shape of `tensor`, one after the other."""
     from tensorlike.tensor.creation import eye
 
@@ -417,7 +417,7 @@ def jacfwd(
                 holder.append(other)
                 return moved
 
-            moved = vmap(direction, randomness=randomness)(_basis(one))
+            moved = vmap(direction, randomness=randomness)(basis_of(one))
             aux = holder[0]
             columns.append(tree_map(functools.partial(_last, of=one), moved))
         first = columns[0]

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorlike.autograd import engine, functions
-from tensorlike.autograd.base import PROVIDED
+from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import PROVIDED
 
 from .batched import BatchedTensor, apply_node, batched
 from .dual import DualTensor, dual
@@ -43,7 +43,7 @@ def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
         shown = {k: given[k] for k in ("allow_unused", "materialize_grads") if k in given}
 
         def one(*cotangents: Any) -> tuple[Any, ...]:
-            return functions.grad(  # type: ignore[no-any-return]
+            return backward_and_grad.grad(  # type: ignore[no-any-return]
                 outputs, inputs, cotangents, retain_graph=True, create_graph=create_graph, **shown
             )
 
@@ -133,13 +133,13 @@ def _plain_gradients(
         return [None] * len(inputs)
     if not any(isinstance(g, TransformTensor) for _, g in pairs):
         return list(
-            functions.grad(
+            backward_and_grad.grad(
                 [o for o, _ in pairs], list(inputs), [g for _, g in pairs], retain_graph=retain,
                 create_graph=create_graph, allow_unused=True,
             )
         )  # fmt: skip
     roots = [(edge_of(o), g) for o, g in pairs]
-    edges = [functions._input_edge(t, i) for i, t in enumerate(inputs)]
+    edges = [backward_and_grad._input_edge(t, i) for i, t in enumerate(inputs)]
     found = _run(roots, edges, retain)
     return found if create_graph else [None if g is None else g.detach() for g in found]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
-from tensorlike.autograd.functions import grad as autograd_grad
+from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.graph_memory import graph_nodes, saved_by, shown_bytes
 from tensorlike.autograd.node import AccumulateGrad, Node
+from tensorlike.autograd.tensor_base import TensorBase
 
 from ._layered import Box, Link, svg_of
 

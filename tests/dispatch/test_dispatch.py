@@ -7,6 +7,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.dispatch.core import CLEAR, STATE
+from tensorlike.dispatch.deferred import materialize
 from tensorlike.overrides import TorchFunctionMode, disabled_torch_function
 from tests.helpers.ducks import recorder
 
@@ -80,6 +81,24 @@ class TestOrder:
                 three(*(o() for o in operands))
             assert order == expected
         assert three(1, 2, 3) == "nobody was asked"
+
+    def test_a_parameter_may_have_any_name(self):
+        """A generated wrapper has names of its own, which a user's parameter may have as well."""
+        names = {"self", "input", "wrapper", "args", "kwargs"}
+        for function in (tl.add, tl.Tensor.add_, tl.cat, tl.Tensor.__add__):
+            materialize(function)
+            names |= {*function.__code__.co_names, *function.__code__.co_varnames}
+        assert {"PLAIN", "collect", "keywords", "more", "type"} < names
+        for name in sorted(names):
+            made = {}
+            exec(f"def f({name}, option=1):\n    return {name}, option", made)
+            f = tl.overrides.overridable(operands=(name,))(made["f"])
+            assert (f(1.0), f(1.0, 2), f(**{name: 1.0})) == ((1.0, 1), (1.0, 2), (1.0, 1)), name
+            duck = recorder("Duck", "answer")
+            x = duck()
+            assert [f(x), f(x, 2), f(x, option=2), f(**{name: x})] == ["answer"] * 4, name
+            passed = [((x,), {}), ((x, 2), {}), ((x,), {"option": 2}), ((), {name: x})]
+            assert [(call[3], call[4] or {}) for call in duck.calls] == passed, name
 
     def test_each_type_is_asked_once(self):
         duck = recorder("Duck", NotImplemented)

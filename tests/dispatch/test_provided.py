@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorlike.autograd.base import PROVIDED as TO_GRAPH
+from tensorlike.autograd.tensor_base import PROVIDED as TO_GRAPH
 from tensorlike.dispatch.core import PROVIDED as TO_DISPATCH
 from tensorlike.dispatch.provided import Provided
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tensorlike as tl
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor import backends
 from tests.helpers import strict_cupy
 

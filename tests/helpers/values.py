@@ -79,7 +79,7 @@ def strided(tensor: Any) -> Any:
 
 
 def wrapped(a: Any) -> Any:
-    from tensorlike.autograd.base import wrap
+    from tensorlike.autograd.tensor_base import wrap
 
     return wrap(a)
 

@@ -26,7 +26,7 @@ def folders(place):
     "place, others, files",
     [
         (OPS, set(), {"__init__.py", "shared.py"}),
-        (SAMPLES, set(), {"__init__.py", "base.py"}),
+        (SAMPLES, set(), {"__init__.py", "sample.py"}),
         (ROOT / "tests", OTHERS, {"__init__.py", "conftest.py"}),
     ],
     ids=["ops", "samples", "tests"],

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -48,7 +49,10 @@ class Difference(AssertionError):
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"{kind}: {message}")
-        self.kind = kind
+        self.kind, self.message = kind, message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Difference, (self.kind, self.message)
 
 
 class State(NamedTuple):
@@ -63,24 +67,30 @@ class State(NamedTuple):
     is_view: bool
 
 
+@cache
+def _name(dtype: Any) -> str:
+    return str(dtype).partition(".")[2]
+
+
 def state_of(tensor: Any) -> State:
     try:
         version, requires_grad, is_leaf = tensor._version, tensor.requires_grad, tensor.is_leaf
     except RuntimeError:
         # Inference tensors count no versions, and a view of many has no history once its base was written to.
         version, requires_grad, is_leaf = "none", False, False
-    dtype = str(tensor.dtype).partition(".")[2]
-    return State(tuple(tensor.shape), dtype, tuple(tensor.stride()), requires_grad, version, is_leaf, False)
+    return State(tuple(tensor.shape), _name(tensor.dtype), tensor.stride(), requires_grad, version, is_leaf, False)
 
 
-def _shares(tensor: Any, names: dict[str, Any]) -> bool:
-    """Return whether a program has another tensor of the same base."""
-    base = tensor if tensor._base is None else tensor._base
-    return any(
-        other is base or getattr(other, "_base", None) is base
-        for name, other in names.items()
-        if name.startswith("v") and other is not tensor
-    )
+def _base(tensor: Any) -> Any:
+    """Return what a tensor is a view of, itself where it is none."""
+    base = tensor._base
+    return tensor if base is None else base
+
+
+def _families(names: dict[str, Any]) -> Counter[int]:
+    """Return how many tensors of a program are of each base, by its identity."""
+    tensors = {id(t): t for name, t in names.items() if name[0] == "v" and isinstance(t, (tl.Tensor, torch.Tensor))}
+    return Counter(id(_base(t)) for t in tensors.values())
 
 
 def _strides(state: State) -> tuple[int, ...]:
@@ -121,6 +131,9 @@ class Run:
         self.tensors: dict[str, Any] = {}
         #: What was last seen of them: state, bytes of the values there and here, bytes of the gradient.
         self.seen: dict[str, tuple[State, bytes, bytes, bytes | None]] = {}
+        #: How many tensors of the program are of each base, here and there.
+        self.families: Counter[int] = Counter()
+        self.their_families: Counter[int] = Counter()
         #: How many versions more than ours PyTorch's have, by the identity of their counter: that of the base.
         self.ahead: dict[int, int] = {}
         #: What these identities are of.
@@ -132,9 +145,7 @@ class Run:
         self.ended: str | None = None
 
     def run(self, statement: Statement) -> Exception | None:
-        """Run a statement in both libraries, raise the Difference if there is one, return the error if there was one.
-
-        """
+        """Run a statement in both libraries; raise the Difference if there is one, return the error otherwise."""
         self.single = "out=" in statement.source
         code: CodeType = compile(statement.source, "<program>", "exec")
         their_error = _run(code, self.theirs)
@@ -155,11 +166,13 @@ class Run:
         return None
 
     def has_nothing_to_look_at(self, statement: Statement) -> bool:
-        """Return whether a statement is about a tensor without elements or dimensions."""
-        names = set(re.findall(r"\bv\d+\b", statement.source))
-        return any(t.numel() == 0 or t.dim() == 0 for n, t in self.tensors.items() if n in names)
+        """Return whether a statement is about a tensor without elements or dimensions, or gives one in PyTorch."""
+        names = re.findall(r"\bv\d+\b", statement.source)
+        tensors = [t for n in names for t in (self.tensors.get(n), self.theirs.get(n)) if isinstance(t, torch.Tensor)]
+        return any(t.numel() == 0 or t.dim() == 0 for t in tensors)
 
     def _compare_unchanged(self, statement: Statement) -> None:
+        self.families, self.their_families = _families(self.ours), _families(self.theirs)
         for name, (state, values, our_values, gradient) in self.seen.items():
             ours = self.ours[name]
             found = self._states(name, ours, self.theirs[name])[0]
@@ -168,7 +181,7 @@ class Run:
             if _gradient_bytes(ours) != gradient and statement.function not in ("backward", "grad"):
                 raise Difference("changed by a failing call", f"{name}.grad")
             theirs = self.theirs[name]
-            if self._states(name, ours, theirs)[1] != state or _their_bytes(theirs) != values:
+            if self._states(name, ours, theirs)[1] != state or their_array(theirs).tobytes() != values:
                 if statement.function not in WRITE_BEFORE_THEY_FAIL and "out=" not in statement.source:
                     raise Difference("PyTorch's failing call writes", f"{name} was {state}, is {theirs}")
                 self.ended = "PyTorch's call wrote before it failed"
@@ -179,32 +192,35 @@ class Run:
 
     def _compare_all(self) -> None:
         """Compare everything that has a name."""
-        known = [t for name, t in self.tensors.items() if name in self.seen]
-        self.largest = max([self.largest, *(_largest(their_array(t)) for t in known)])
+        self.families, self.their_families = _families(self.ours), _families(self.theirs)
+        values = {n: their_array(t) for n, t in self.theirs.items() if n[0] == "v" and isinstance(t, torch.Tensor)}
+        self.largest = max(
+            [self.largest, *(_largest(values[n]) for n in self.seen if self.tensors[n] is self.theirs[n])]
+        )
         for name, theirs in self.theirs.items():
-            if name.startswith("v"):
+            if name[0] == "v":
                 if name not in self.ours:
                     raise Difference("names", f"{name} is missing")
-                self._compare(name, self.ours[name], theirs)
+                self._compare(name, self.ours[name], theirs, values.get(name))
         if self.largest > LARGEST:
             self.ended = "large values"
 
     def _states(self, name: str, ours: Any, theirs: Any) -> tuple[State, State]:
         """Return what is to be compared of a tensor in both libraries."""
         state, expected = state_of(ours), state_of(theirs)
-        base = theirs._base
-        expected = expected._replace(is_view=_shares(theirs, self.theirs))
-        state = state._replace(is_view=_shares(ours, self.ours))
-        if type(expected.version) is int and type(state.version) is int:
-            key = id(theirs if base is None else base)
-            ahead = self.ahead.get(key)
-            if ahead is None or (name not in self.seen and not expected.is_view):
-                ahead = self.ahead[key] = expected.version - state.version
-                self.kept.append(theirs if base is None else base)
-            expected = expected._replace(version=expected.version - ahead)
-        return state, expected
+        base = _base(theirs)
+        is_view, version = self.their_families[id(base)] > 1, expected.version
+        if type(version) is int and type(state.version) is int:
+            ahead = self.ahead.get(id(base))
+            if ahead is None or (name not in self.seen and not is_view):
+                ahead = self.ahead[id(base)] = version - state.version
+                self.kept.append(base)
+            version -= ahead
+        if self.families[id(_base(ours))] > 1:
+            state = state._replace(is_view=True)
+        return state, expected._replace(is_view=is_view, version=version)
 
-    def _compare(self, name: str, ours: Any, theirs: Any) -> None:
+    def _compare(self, name: str, ours: Any, theirs: Any, values: Any) -> None:
         self.compared += 1
         if not isinstance(theirs, torch.Tensor):
             self.tensors.pop(name, None)
@@ -227,12 +243,12 @@ class Run:
             raise Difference("identity", f"{name} is not {same}")
         # PyTorch computes in single precision what it writes into an `out=` of double precision.
         dtype = "float32" if self.single and expected.dtype in ("float64", "complex128") else expected.dtype
-        self._compare_values(name, array(ours), their_array(theirs), dtype)
+        self._compare_values(name, array(ours), values, dtype)
         gradient = None
         if expected.requires_grad and (expected.is_leaf or theirs.retains_grad):
             gradient = self._compare_gradients(name, ours.grad, theirs.grad)
         self.tensors[name] = theirs
-        self.seen[name] = (expected, _their_bytes(theirs), _our_bytes(ours), gradient)
+        self.seen[name] = (expected, values.tobytes(), _our_bytes(ours), gradient)
 
     def _compare_values(self, name: str, ours: Any, theirs: Any, dtype: str, more: float = 1.0) -> None:
         if dtype == "bfloat16":
@@ -265,13 +281,6 @@ class Run:
                 raise Difference("gradient", f"{name}.grad: {state}, PyTorch has {expected}")
         self._compare_values(f"{name}.grad", array(ours), their_array(theirs), expected.dtype, MORE_FOR_GRADIENTS)
         return _our_bytes(ours)
-
-
-def _their_bytes(tensor: Any) -> bytes:
-    tensor = tensor.detach().resolve_conj().resolve_neg()
-    if tensor.dtype is torch.bfloat16:
-        tensor = tensor.view(torch.int16) if tensor.is_contiguous() else tensor.contiguous().view(torch.int16)
-    return bytes(tensor.clone().numpy(force=True).tobytes())
 
 
 def _our_bytes(tensor: Any) -> bytes:
@@ -320,6 +329,27 @@ class Report:
         self.known: Counter[str] = Counter()
         self.different: list[tuple[int, list[Statement], Difference]] = []
         self.begin = time.perf_counter()
+
+    def add(self, other: Report) -> None:
+        """Add what another report counted of other programs."""
+        for name, count in vars(other).items():
+            if name != "begin":
+                setattr(self, name, getattr(self, name) + count)
+
+    def totals(self) -> dict[str, Any]:
+        """Return the counts by name, to be written as JSON."""
+        return {
+            "programs": self.programs,
+            "statements": self.statements,
+            "failing statements": self.failed,
+            "comparisons": self.compared,
+            "functions": len(self.succeeded),
+            "seconds": round(time.perf_counter() - self.begin, 1),
+            "errors": dict(self.errors),
+            "ended early": dict(self.ended),
+            "differences with a reason": dict(self.known.most_common()),
+            "differences without a reason": len(self.different),
+        }
 
     def text(self) -> str:
         """Return the counts as lines."""

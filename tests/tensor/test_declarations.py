@@ -38,7 +38,7 @@ WRONG = {
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
-        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, boolean, ",
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, apart, boolean, ",
         kernel,
     ),
     "option of internal_pointwise": (
@@ -106,7 +106,7 @@ class TestPromotions:
     def test_every_member_is_used_and_documented(self):
         used = {d.promotion for d in DECLARATIONS.values()} - {None}
         assert used == set(Promotion)
-        text = Path(tl.__file__).with_name("tensor").joinpath("promotions.py").read_text(encoding="utf-8")
+        text = Path(tl.__file__).with_name("tensor").joinpath("promotion_rules.py").read_text(encoding="utf-8")
         for member in Promotion:
             assert re.search(rf"    #: .*(?:\n    #: .*)*\n    {member.name} = ", text), member
 

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import tensorlike as tl
-from tensorlike.autograd.base import STATE_SLOTS, TensorBase
+from tensorlike.autograd.tensor_base import STATE_SLOTS, TensorBase
 
 
 class Meta(tl.Tensor):

@@ -369,3 +369,30 @@ def test_a_default_device_that_is_none(wrong):
         errors.append(caught.type)
         assert str(library.get_default_device()) == "cpu"
     assert errors[0] is errors[1]
+
+
+def numbers_of_all_kinds(library):
+    """Return numbers by name: Python's, NumPy's, and the only elements of tensors."""
+    sizes = ("float64", "float32", "float16", "int64", "int32", "int8", "uint8", "complex64", "complex128")
+    return {
+        "int": 1,
+        "float": 1.5,
+        "bool": True,
+        "complex": 1j,
+        **{f"numpy.{name}": np.dtype(name).type(1) for name in sizes},
+        **{
+            f"tensor of {name}": library.tensor(1, dtype=getattr(library, name))
+            for name in (*sizes, "bool", "bfloat16")
+        },
+        "tensor with a dimension": library.ones(1),
+    }
+
+
+def test_the_dtype_of_a_list_with_numbers_of_several_kinds():
+    """A list's dtype is promoted from those of its items: Python's and NumPy's numbers, and tensors of one element."""
+    theirs, ours = numbers_of_all_kinds(torch), numbers_of_all_kinds(tl)
+    assert quietly(torch.tensor, [1.0, theirs["tensor of float32"]]).dtype is torch.float32
+    for first in theirs:
+        for second in theirs:
+            expected = quietly(torch.tensor, [[theirs[first]], [theirs[second]]])
+            assert described(tl.tensor([[ours[first]], [ours[second]]])) == described(expected), (first, second)

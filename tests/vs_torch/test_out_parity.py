@@ -103,3 +103,39 @@ def test_what_has_no_derivative_writes_beside_what_requires_grad(name):
         assert getattr(library, name)(x, *more, out=out) is out
         assert out.is_leaf
         assert not out.requires_grad
+
+
+#: Calls whose operands are all `arange(3)`, but for masks: each operand may be `out`, or the tensor of a method.
+SHARING = [
+    "scatter_add(a, 0, b, c, out=out)", "scatter(a, 0, b, c, out=out)", "index_add(a, 0, b, c, out=out)",
+    "scatter_reduce(a, 0, b, c, 'sum', out=out)", "index_copy(a, 0, b, c, out=out)", "take(a, b, out=out)",
+    "index_reduce(a, 0, b, c, 'amax', out=out)", "index_select(a, 0, b, out=out)", "gather(a, 0, b, out=out)",
+    "masked_select(a > 0, c > 0, out=out)", "masked_select(mask, mask, out=mask)", "cat([a[:1], b[1:]], out=out)",
+    "kthvalue(a, 1, out=(out, torch.tensor(0)))", "kthvalue(a, 1, out=(torch.tensor(0), out))",
+    "stack([a[0], b[1], c[2]], out=out)", "cat([mask], out=mask)", "hstack([a, b], out=torch.ones(6, dtype=bool))",
+    "Tensor.scatter_add_(out, 0, b, c)", "Tensor.scatter_(out, 0, b, c)", "Tensor.scatter_(out, 0, b, 1)",
+    "Tensor.index_add_(out, 0, b, c)", "Tensor.index_copy_(out, 0, b, c)", "Tensor.index_fill_(out, 0, b, 1)",
+    "Tensor.index_reduce_(out, 0, b, c, 'amax')", "Tensor.scatter_reduce_(out, 0, b, c, 'amax')",
+    "Tensor.put_(out, b, c)", "Tensor.index_put_(out, (b,), c)",
+    "Tensor.index_put_(mask, (mask,), mask[:1].clone())", "Tensor.masked_scatter_(out, mask, c)",
+    "Tensor.masked_fill_(mask, mask, False)", "Tensor.__setitem__(mask, mask, False)",
+    "Tensor.index_fill_(out, 0, b, c[0])", "Tensor.as_strided_(a.expand(2, 3), (2, 3), (0, 1))",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("which", "abc")
+@pytest.mark.parametrize("call", SHARING)
+def test_what_may_be_written_while_it_is_read(call, which):
+    """An operand that is written is refused where PyTorch refuses it, and gives the same elsewhere."""
+    found = []
+    for library in (tl, torch):
+        values = {name: library.arange(3) for name in "abc"} | {"mask": library.tensor([True, False, False])}
+        values["out"] = values[which]
+        try:
+            eval(f"torch.{call}", {"torch": library, **values})
+            error = None
+        except (RuntimeError, TypeError) as raised:
+            error = type(raised), "unsupported operation" in str(raised)
+        found.append((error, *(value.tolist() for value in values.values())))
+    assert found[0] == found[1]

@@ -10,7 +10,7 @@ Forward mode is compared along the same directions.
 
 from __future__ import annotations
 
+from .inputs import GradcheckError
 from .public import gradcheck, gradgradcheck
-from .values import GradcheckError
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import differences
-from .derivatives import forward_along, forward_jacobian, reverse_along, reverse_jacobian
+from . import numerical_derivatives
+from .analytical_derivatives import forward_along, forward_jacobian, reverse_along, reverse_jacobian
 from .explaining import Mismatch, close
-from .values import Array, Checked, GradcheckError, Settings, direction
+from .inputs import Array, Checked, GradcheckError, Settings, direction
 
 __all__ = ["compare_fast", "compare_slow"]
 
@@ -30,7 +30,7 @@ def parts_of(array: Any, of: str) -> list[tuple[str, complex]]:
 
 def compare_slow(checked: Checked, settings: Settings) -> None:
     """Raise GradcheckError unless all entries of the Jacobians agree."""
-    numerical = [differences.jacobian(checked, tensor, settings.eps) for tensor in checked.inputs]
+    numerical = [numerical_derivatives.jacobian(checked, tensor, settings.eps) for tensor in checked.inputs]
     numbers, indices = range(len(checked.outputs)), range(len(checked.inputs))
     if settings.check_backward_ad:
         _compare_reverse(checked, settings, numerical, numbers, indices)
@@ -108,7 +108,7 @@ def compare_fast(checked: Checked, settings: Settings) -> None:
     us = [direction(random, x._tl_data) for x in checked.inputs]
     vs = [direction(random, np.empty(o._tl_data.shape)) for o in checked.outputs]
     numerical = [
-        differences.along(checked, x, u, settings.eps) for x, u in zip(checked.inputs, us, strict=True)
+        numerical_derivatives.along(checked, x, u, settings.eps) for x, u in zip(checked.inputs, us, strict=True)
     ]
     if settings.check_backward_ad:
         for number, (output, v) in enumerate(zip(checked.outputs, vs, strict=True)):
@@ -169,6 +169,6 @@ def _check_projection(
 
 def _explain(checked: Checked, settings: Settings, number: int, index: int, forward: bool) -> None:
     """Compare one output and one input entry by entry."""
-    numerical = [differences.jacobian(checked, tensor, settings.eps) for tensor in checked.inputs]
+    numerical = [numerical_derivatives.jacobian(checked, tensor, settings.eps) for tensor in checked.inputs]
     compare = _compare_forward if forward else _compare_reverse
     compare(checked, settings, numerical, [number], [index])

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .differences import one_sided
-from .values import Array, Checked, Settings, host
+from .inputs import Array, Checked, Settings, host
+from .numerical_derivatives import one_sided
 
 __all__ = ["Mismatch", "close"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..backward_and_grad import grad
 from ..function import Function
-from ..functions import grad
 from ..grad_mode import enable_grad
-from .derivatives import tangents
-from .values import Array, Checked, GradcheckError, as_tuple, direction, host, start
+from .analytical_derivatives import tangents
+from .inputs import Array, Checked, GradcheckError, as_tuple, direction, host, start
 
 __all__ = [
     "check_batched_backward",

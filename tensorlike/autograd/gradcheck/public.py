@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base import TensorBase
-from ..functions import grad
+from ..backward_and_grad import grad
 from ..grad_mode import enable_grad
-from .values import Checked, GradcheckError, Settings, as_tuple, direction, tensors_in
+from ..tensor_base import TensorBase
+from .inputs import Checked, GradcheckError, Settings, as_tuple, direction, tensors_in
 
 __all__ = ["gradcheck", "gradgradcheck"]
 
@@ -112,7 +112,7 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Settings
 
 
 def _checked_inputs(inputs: tuple[Any, ...], settings: Settings) -> list[Any]:
-    from .differences import own_memory
+    from .numerical_derivatives import own_memory
 
     found = _requiring(inputs)
     if not found:
@@ -140,16 +140,18 @@ def _checked_inputs(inputs: tuple[Any, ...], settings: Settings) -> list[Any]:
 
 def _check_constant(checked: Checked, positions: list[int], settings: Settings) -> None:
     """Check that a function whose results require no grad does not depend on its inputs."""
-    from . import differences
+    from . import numerical_derivatives
 
     if not positions:
         return
     random = np.random.default_rng(42)
     for index, tensor in enumerate(checked.inputs):
         if settings.fast_mode:
-            changed = differences.along(checked, tensor, direction(random, tensor._tl_data), settings.eps, positions)
+            changed = numerical_derivatives.along(
+                checked, tensor, direction(random, tensor._tl_data), settings.eps, positions
+            )
         else:
-            changed = differences.jacobian(checked, tensor, settings.eps, positions)
+            changed = numerical_derivatives.jacobian(checked, tensor, settings.eps, positions)
         if any(np.any(np.abs(c) > settings.atol) for c in changed):
             raise GradcheckError(
                 "Numerical gradient for function expected to be zero, because no output requires grad; the function's "

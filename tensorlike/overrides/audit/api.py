@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form, Mutates
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
@@ -23,7 +23,7 @@ from .foreign import let_through
 if TYPE_CHECKING:
     from tensorlike.testing.samples import SampleInput, Samples
 
-    from .trace import Trace
+    from .answering import Trace
 
 __all__ = ["AuditedApi", "AuditedFunction", "Call", "TensorlikeApi", "api_named"]
 
@@ -182,7 +182,7 @@ class TensorlikeApi:
         if not code.co_filename.startswith("<tensorlike wrapper"):
             return None
         # A generated wrapper finds its form among its globals, which are its own.
-        form: Form = frame.f_globals["entry"]
+        form: Form = frame.f_globals["form"]
         values = frame.f_locals
         names = code.co_varnames[: code.co_argcount]
         arguments = [values[n] for n in names if n in values]

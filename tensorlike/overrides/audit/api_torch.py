@@ -23,10 +23,10 @@ from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Pa
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.overrides.trace_torch import dummies, watching_mode
 
-from .api import AuditedFunction, Call, TensorlikeApi, _optional
+from .answering import Trace
+from .api import AuditedFunction, Call, TensorlikeApi
 from .foreign import let_through
 from .making import AuditError
-from .trace import Trace
 
 __all__ = ["TorchApi"]
 
@@ -166,8 +166,7 @@ class TorchApi:
                 else:
                     args.append(value)
             # It is unknown whether such a function draws random numbers.
-            optional = _optional(function.parameters, {})
-            yield Call(args, {}, optional, deterministic=function.form == "property")
+            yield Call(args, {}, frozenset(), deterministic=function.form == "property")
 
     def _converted(self, value: Any) -> Any:
         """Return an argument of a sample as PyTorch takes it."""

@@ -30,7 +30,9 @@ from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.variants import NAMED
 from tensorlike.overrides.writing import _TABLE, TensorLike
 
+from .answering import Answering, Trace, handlers_of, is_watched
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
+from .arguments import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
 from .foreign import (
     described,
     let_through,
@@ -45,8 +47,6 @@ from .foreign import (
 from .making import AuditError, InstanceMaker, a
 from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
 from .signatures import compared, confirmed, is_refusal, refusal
-from .trace import Answering, Trace, handlers_of, is_watched
-from .values import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
 
 __all__ = ["Auditor", "matching"]
 

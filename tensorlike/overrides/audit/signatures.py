@@ -17,8 +17,8 @@ from .foreign import let_through, text_of_error
 from .model import SignatureFault, SignatureProblem
 
 if TYPE_CHECKING:
+    from .answering import Answering
     from .api import AuditedApi, AuditedFunction, Call
-    from .trace import Answering
 
 __all__ = ["compared", "confirmed", "is_refusal", "refusal"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..device import cpu, device
-from .base import Array, Backend
+from .backend import Array, Backend
 from .numpy_backend import NumpyBackend
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..device import device
-from .base import Array, Backend, HostFallbackModule
+from .backend import Array, Backend, HostFallbackModule
 from .cupy_namespace import CupyNamespace
 
 __all__ = ["CupyBackend"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, on_host
+from .backend import Array, on_host
 
 __all__ = ["CupyLinalg"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, Backend, on_host
+from .backend import Array, Backend, on_host
 from .cupy_linalg import CupyLinalg
 from .cupy_random import CupyRandom
 from .cupy_ufunc import UniversalFunction

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array
+from .backend import Array
 
 __all__ = ["CupyGenerator", "CupyRandom"]
 

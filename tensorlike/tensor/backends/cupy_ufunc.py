@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import Array, Backend
+from .backend import Array, Backend
 
 __all__ = ["UniversalFunction"]
 

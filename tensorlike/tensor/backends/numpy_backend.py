@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..device import cpu, device
-from .base import Array, Backend
+from .backend import Array, Backend
 
 __all__ = ["NumpyBackend"]
 

@@ -8,7 +8,7 @@ import pkgutil
 from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 
-from .base import SAMPLES, Make, SampleInput, Samples, samples
+from .sample import SAMPLES, Make, SampleInput, Samples, samples
 
 __all__ = ["SAMPLES", "Make", "SampleInput", "Samples", "samples", "serving"]
 

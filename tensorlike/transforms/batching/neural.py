@@ -26,7 +26,7 @@ from tensorlike.tensor.ops.nn import (
 
 from ..batched import rule
 from ..levels import Level
-from .common import arguments, called, is_batched, only_first, passed_through, rank_of, unbatched, wrapped
+from .batch_dims import arguments, called, is_batched, only_first, passed_through, rank_of, unbatched, wrapped
 
 __all__: list[str] = []
 

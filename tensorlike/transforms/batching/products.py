@@ -19,7 +19,7 @@ from tensorlike.tensor.ops.linalg import (
 
 from ..batched import rule
 from ..levels import Level, Method, leaves
-from .common import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
+from .batch_dims import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
 
 __all__: list[str] = []
 

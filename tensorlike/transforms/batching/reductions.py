@@ -11,7 +11,7 @@ from tensorlike.tensor.ops.reductions import differences, minmax, scans, softmax
 
 from ..batched import rule
 from ..levels import Level
-from .common import Arguments, arguments, called, only_first, rank_of, shifted, wrapped
+from .batch_dims import Arguments, arguments, called, only_first, rank_of, shifted, wrapped
 
 __all__: list[str] = []
 

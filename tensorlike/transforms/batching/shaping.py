@@ -16,7 +16,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from ..batched import example, rule, stacked_results, written
 from ..levels import Level, Method, leaves
-from .common import (
+from .batch_dims import (
     arguments,
     batch_of,
     called,

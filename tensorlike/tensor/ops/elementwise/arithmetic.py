@@ -15,7 +15,7 @@ from tensorlike.tensor.types import Number, Tensor
 from ..shared import check_divisor, no_derivative, scaled, zeros_like
 
 
-@pointwise(None, hot="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",))
+@pointwise(None, hot="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",), numbers_alone=True)
 def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Return `input + alpha * other`, element by element, with broadcasting.
 
@@ -43,6 +43,7 @@ derivatives(
     operators=("__sub__",),
     inplace_operators=("__isub__",),
     aliases=("subtract",),
+    numbers_alone=True,
 )
 def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Return `input - alpha * other`, element by element, with broadcasting.
@@ -92,6 +93,7 @@ derivatives(
     operators=("__mul__", "__rmul__"),
     inplace_operators=("__imul__",),
     aliases=("multiply",),
+    numbers_alone=True,
 )
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the product of `input` and `other`, element by element, with broadcasting.
@@ -123,6 +125,7 @@ raw_derivatives(
     operators=("__truediv__",),
     inplace_operators=("__itruediv__",),
     aliases=("divide",),
+    numbers_alone=True,
 )
 def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting.
@@ -171,7 +174,7 @@ derivatives(
 )
 
 
-@pointwise("true_divide", promotion="float", special_case_of=div)
+@pointwise("true_divide", promotion="float", special_case_of=div, numbers_alone=True)
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
@@ -206,6 +209,7 @@ def _divide_into(a: Any, b: Any) -> Any:
     hot=_divide_into,
     inplace=False,
     out=False,
+    takes_arrays=True,
 )
 def _rtruediv(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other / input`, element by element.
@@ -231,6 +235,7 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
     hot="floor_divide",
     own_operators=("__floordiv__",),
     inplace_operators=("__ifloordiv__",),
+    numbers_alone=True,
 )
 def floor_divide(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient rounded down, element by element, with broadcasting.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.declare import tensor_method
 from tensorlike.tensor.dtypes import dtype_of

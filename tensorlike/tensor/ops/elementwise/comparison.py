@@ -14,7 +14,7 @@ __all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf"
            "isreal", "le", "lt", "ne"]  # fmt: skip
 
 
-@pointwise("equal", boolean=True, differentiable=False, own_operators=("__eq__",))
+@pointwise("equal", boolean=True, differentiable=False, own_operators=("__eq__",), takes_arrays=True)
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
@@ -23,7 +23,9 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("not_equal", boolean=True, differentiable=False, operators=("__ne__",), aliases=("not_equal",))
+@pointwise(
+    "not_equal", boolean=True, differentiable=False, operators=("__ne__",), aliases=("not_equal",), takes_arrays=True
+)
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 

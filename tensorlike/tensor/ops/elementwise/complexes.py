@@ -8,36 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import (
     composite,
     derivatives,
+    inplace_form,
     internal,
+    internal_pointwise,
     pointwise,
     primitive,
+    tensor_method,
     tensor_property,
     undispatched,
 )
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..shared import check_tensor, real_dtype, zeros_like
 
 
-@pointwise(None, inplace=True, out="exact", linear_in=("input",))
-def conj_physical(xp: Any, input: Tensor) -> Tensor:
-    """Return the complex conjugate of each element, in new memory; real elements are unchanged.
-
-    >>> tl.conj_physical(tl.tensor([1 + 2j]))
-    tensor([1.-2.j])
-    """
+@internal_pointwise(name="conj_physical", linear_in=("input",))
+def _conjugate(xp: Any, input: Tensor) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; real elements are unchanged."""
     return xp.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
-derivatives(conj_physical, input=lambda grad: grad.conj())
+derivatives(_conjugate, input=lambda grad: grad.conj())
 
-_conj_physical = undispatched(conj_physical)
+_conjugated = undispatched(_conjugate)
+_conjugate_into = inplace_form(_conjugate)
 
 
 @composite(method=True, guard=False, linear_in=("input",))
@@ -50,7 +50,41 @@ def conj(input: Tensor) -> Tensor:
     tensor([1.-2.j])
     """
     check_tensor("conj", input)
-    return _conj_physical(input) if input._tl_data.dtype.kind == "c" else input
+    return _conjugated(input) if input._tl_data.dtype.kind == "c" else input
+
+
+_conj = undispatched(conj)
+
+
+@composite(guard=False, linear_in=("input",))
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
+
+    >>> tl.conj_physical(tl.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    found: Tensor = _conj(input)
+    return found if out is None else write_out("conj_physical", out, found._tl_data, input, rule="exact")
+
+
+@tensor_method(name="conj_physical", composite=False, linear_in=("self",))
+def _conj_physical(self: Tensor) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
+
+    >>> tl.tensor([1 + 2j]).conj_physical()
+    tensor([1.-2.j])
+    """
+    return _conj(self)  # type: ignore[no-any-return]
+
+
+@tensor_method(inplace_of=conj_physical, composite=False)
+def conj_physical_(self: Tensor) -> Tensor:
+    """Write the complex conjugate of each element into this tensor, and return it.
+
+    >>> tl.tensor([1 + 2j]).conj_physical_()
+    tensor([1.-2.j])
+    """
+    return _conjugate_into(self)  # type: ignore[no-any-return]
 
 
 @internal(name="real", view=True)

@@ -256,7 +256,7 @@ derivatives(logit, input=_logit_backward)
 def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
-    Integer exponents keep a floating-point dtype of `input`; integers in both give the default one.
+    Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
 
     >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
     tensor([ 2., 24.])
@@ -265,6 +265,8 @@ def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
         return xp.ldexp(input, other.astype(np.int32))
     if input.dtype.kind == "V" and other.dtype.kind in "iu":
         return xp.ldexp(input.astype(np.float32), other.astype(np.int32)).astype(input.dtype)
+    if input.dtype.kind == "c" and other.dtype.kind in "iu":
+        return xp.multiply(input, xp.ldexp(input.real.dtype.type(1), other.astype(np.int32)).astype(input.dtype))
     # As an array: a scalar would count as a Python number.
     power = xp.asarray(xp.power(*promote_arithmetic("ldexp", xp, (2.0, other))))
     return xp.multiply(*promote_arithmetic("ldexp", xp, (input, power)))

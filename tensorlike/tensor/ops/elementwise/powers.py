@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.declare import composite, derivatives, pointwise, raw_derivatives, tensor_method
+from tensorlike.tensor.dtypes import complex128, float64
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
-from tensorlike.tensor.runtime import is_number
+from tensorlike.tensor.runtime import dtype_name, is_number, write_out, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import zeros_like
@@ -38,6 +40,8 @@ def pow(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
         # Only the parity of the exponent matters to 1 and -1.
         inverse = xp.where(one, xp.power(input, xp.bitwise_and(exponent, 1)), zero)
         return xp.where(negative, inverse, xp.power(input, xp.where(negative, zero, exponent)))
+    if input.dtype.kind == "b":
+        return xp.logical_or(input, xp.logical_not(exponent))
     if exponent.ndim == 0 and type(exponent) is np.ndarray and input.dtype.kind in "fc":
         return input ** exponent.item()
     return xp.power(input, exponent)
@@ -72,17 +76,53 @@ def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, self)
 
 
-@pointwise(None, promotion="double", out="exact")
-def float_power(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+def _in_double(input: Any, exponent: Any) -> list[Any]:
+    """Return base and exponent in double precision: complex if one of them is."""
+    pair = (input, exponent)
+    if not any(isinstance(o, TensorBase) for o in pair):
+        wrong_type("float_power", "input", 1, input)
+    found = any(isinstance(o, complex) or (isinstance(o, TensorBase) and o._tl_data.dtype.kind == "c") for o in pair)
+    dtype, number = (complex128, complex) if found else (float64, float)
+    return [o.to(dtype) if isinstance(o, TensorBase) else number(o) for o in pair]  # type: ignore[attr-defined]
+
+
+@composite
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Return `input` to the power of `exponent` in double precision: float64, or complex128 for a complex operand.
 
     >>> tl.float_power(tl.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=tensorlike.float64)
     """
-    return xp.power(input, exponent)
+    found = pow(*_in_double(input, exponent))
+    return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")  # type: ignore[no-any-return]
 
 
-derivatives(float_power, input=_power_of_base, exponent=_power_of_exponent)
+@tensor_method(name="float_power")
+def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
+    """Return this tensor to the power of `exponent` in double precision.
+
+    >>> tl.tensor([2, 3]).float_power(-1)
+    tensor([0.5000, 0.3333], dtype=tensorlike.float64)
+    """
+    return pow(*_in_double(self, exponent))  # type: ignore[no-any-return]
+
+
+@tensor_method(inplace_of=float_power)
+def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
+    """Write this tensor to the power of `exponent` into it, and return it.
+
+    Raises RuntimeError unless it has the dtype of the result: float64, or complex128 for a complex operand.
+
+    >>> tl.tensor([2.0, 3.0], dtype=tl.float64).float_power_(2)
+    tensor([4., 9.], dtype=tensorlike.float64)
+    """
+    base, exponent = _in_double(self, exponent)
+    if base.dtype != self.dtype:
+        raise RuntimeError(
+            f"float_power_(): the base given to float_power_ has dtype {dtype_name(self._tl_data.dtype)} but the "
+            f"operation's result requires dtype {dtype_name(base._tl_data.dtype)}: convert it first"
+        )
+    return self.pow_(exponent)
 
 
 @pointwise(None)

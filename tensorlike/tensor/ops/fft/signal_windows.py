@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import factory
 from tensorlike.tensor.device import as_device

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.creation import ones
 from tensorlike.tensor.declare import composite, undispatched
@@ -16,7 +16,7 @@ from tensorlike.tensor.types import Tensor
 from ..elementwise.complexes import complex as joined
 from ..elementwise.complexes import view_as_real
 from ..shared import real_dtype
-from .fourier import to_complex, to_real, transform
+from .fourier_operations import to_complex, to_real, transform
 
 _full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 

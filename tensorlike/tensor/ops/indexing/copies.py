@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.dims import one_dim
@@ -18,12 +18,12 @@ from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import geometry_of, layout_of
 
-from ..memory.views import write_strided
+from ..memory.strided_access import write_strided
 from ..shape.joining import chunk, split, split_with_sizes
 from ..shape.rearranging import as_strided, narrow
 from ..shape.reshaping import clone, sizes
 from .basic import along, part, slice_view
-from .values import as_written
+from .written_values import as_written
 
 
 def _checked(function: str, input: Any, src: Any = None) -> None:

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .scatter import _OUT_OF, _check_dims, _is_index, _vector, check_bounds, check_range
+from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
 
 
-@primitive(out=True)
+@primitive(out=True, apart=("input", "index"))
 def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 
@@ -26,11 +26,11 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
             [4, 4]])
     """
     where = one_dim(dim, input.ndim)
-    if not _is_index(index):
+    if not is_index(index):
         raise RuntimeError(
             f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}"
         )
-    vector = _vector("index_select", index)
+    vector = index_vector("index_select", index)
     if not input.ndim:
         if vector.shape[0] != 1:
             raise RuntimeError(
@@ -52,7 +52,7 @@ derivatives(
 )
 
 
-@primitive(out=True)
+@primitive(out=True, apart=("input", "index"))
 def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
     """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
 
@@ -65,7 +65,7 @@ def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
     if not input.size and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    check_range(xp, index, input.size, IndexError, _OUT_OF.format(function="take"), negative=True)
+    check_elements(xp, "take", index, input.size)
     return xp.take(input.reshape(-1), index)
 
 
@@ -75,7 +75,7 @@ derivatives(
 )
 
 
-@primitive(out=True)
+@primitive(out=True, apart=("input",))
 def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
 
@@ -87,7 +87,7 @@ def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool
             [4]])
     """
     where = one_dim(dim, input.ndim)
-    _check_dims("gather", input, index, "input")
+    check_dims("gather", input, index, "input")
     if not index.size:
         return xp.empty(index.shape, input.dtype)
     for d in range(input.ndim):

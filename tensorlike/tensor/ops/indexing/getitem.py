@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, no_history, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
+from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.fast_paths import FastPath
@@ -31,7 +31,7 @@ from ..shape.reshaping import reshape
 from .accumulation import accumulate
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
-from .values import as_written, converted_number
+from .written_values import as_written, converted_number
 
 _DIRECT = frozenset((np.dtype(np.int64), np.dtype(bool)))
 
@@ -113,7 +113,7 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
         ) from None
 
 
-@internal(name="index_put", write=_put)
+@internal(name="index_put", write=_put, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
 def _index_put(
     xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
 ) -> Tensor:
@@ -371,7 +371,7 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         if isinstance(value, TensorBase):
             declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._tl_data.shape))
         else:
-            declared(fill).write_in_place("__setitem__", view, value)
+            declared(fill).write_in_place("__setitem__", view, value, overlapping=False)
         return
     if isinstance(value, TensorBase):
         if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
@@ -388,7 +388,8 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
     try:
-        declared(_index_put).write_in_place("index_put_", target, parsed.tensors, value, parsed.dims, False)
+        tensors = _without(parsed.tensors, target)
+        declared(_index_put).write_in_place("index_put_", target, tensors, value, parsed.dims, False)
     except TypeError as error:
         if "boolean array indexing" not in str(error):
             raise
@@ -396,6 +397,11 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {shape} cannot be broadcast to the elements that the mask chooses"
         ) from None
+
+
+def _without(tensors: Sequence[Any], target: Any) -> list[Any]:
+    """Return index tensors with a copy of `target` where it is a mask, which is read before anything is written."""
+    return [wrap(t._tl_data.copy()) if t is target and t._tl_data.dtype.kind == "b" else t for t in tensors]
 
 
 def _delitem(self: Any, index: Any) -> None:
@@ -464,5 +470,5 @@ def index_put_(
     """
     parts, dims, given = _named(self, indices, values, "index_put_")
     if accumulate:
-        check_overlap(self._tl_data, "index_put_", always=True)
-    return declared(_index_put).write_in_place("index_put_", self, parts, given, dims, accumulate)
+        check_overlap(self._tl_data, "index_put_")  # Each of the overlapping elements would be added to by itself.
+    return declared(_index_put).write_in_place("index_put_", self, _without(parts, self), given, dims, accumulate)

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded, write_out
@@ -15,7 +15,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
-from .values import single_value
+from .written_values import single_value
 
 
 def _check_mask(function: str, mask: Any) -> None:
@@ -35,7 +35,7 @@ def _fits(function: str, input: Any, mask: Any) -> None:
         )
 
 
-@primitive(out=True)
+@primitive(out=True, apart=("input", "mask"))
 def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
     """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
@@ -68,7 +68,7 @@ def _fill(xp: Any, input: Any, mask: Any, value: Any) -> None:
     input[mask if mask.shape == input.shape else xp.broadcast_to(mask, input.shape)] = number
 
 
-@primitive(inplace=True, write=_fill)
+@primitive(inplace=True, write=_fill, overlapping="tensor[mask] = scalar")
 def masked_fill(xp: Any, input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return `input` with `value` where `mask`, broadcast with it, is true.
 
@@ -108,7 +108,7 @@ def _scatter(xp: Any, input: Any, mask: Any, source: Any) -> None:
     input[wide] = source.reshape(-1)[:count]
 
 
-@primitive(inplace=True, write=_scatter)
+@primitive(inplace=True, write=_scatter, apart=None)
 def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
@@ -151,7 +151,7 @@ def _places(input: Any, function: str) -> Any:
     xp = namespace_of(array)
     if not array.ndim:
         return xp.zeros((1 if bool(array != 0) else 0, 0), np.int64)
-    return xp.stack(xp.nonzero(array), axis=1).astype(np.int64)
+    return xp.stack(xp.nonzero(array)).T.astype(np.int64, copy=False)  # Columns lie in one piece, as in PyTorch.
 
 
 @overload

@@ -13,43 +13,10 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
 from .basic import along, place
-from .values import converted_number, single_value
-
-
-def _is_index(array: Any, *, wide: bool = False) -> bool:
-    return array.dtype == np.int64 or (not wide and array.dtype == np.int32)
-
-
-def check_range(
-    xp: Any, index: Any, size: int, error: type[Exception], message: str, *, negative: bool = False
-) -> None:
-    """Raise `error` when an index is out of range. Not checked on devices that compute asynchronously."""
-    if xp is not np or not index.size:
-        return
-    lowest, highest = int(index.min()), int(index.max())
-    if highest >= size or lowest < (-size if negative else 0):
-        found = highest if highest >= size else lowest
-        raise error(message.format(index=found, size=size))
-
-
-def check_bounds(
-    xp: Any, index: Any, shape: tuple[int, ...], dim: int, error: type[Exception], *, negative: bool = False
-) -> None:
-    """Raise `error` when an index is out of range along a dimension."""
-    message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
-    check_range(xp, index, shape[dim], error, message, negative=negative)
-
+from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
+from .written_values import converted_number, single_value
 
 # ------------------------------------------------------------------------------------------------------ slices by index
-
-
-def _vector(function: str, index: Any, error: type[Exception] = IndexError) -> Any:
-    if index.ndim > 1:
-        raise error(
-            f"{function}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-            f"{dtype_name(index.dtype)} and size: {list(index.shape)}"
-        )
-    return index.reshape(-1)
 
 
 def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) -> None:
@@ -75,9 +42,9 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
 
 def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> None:
     where = one_dim(dim, input.ndim)
-    if not _is_index(index):
+    if not is_index(index):
         raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
-    vector = _vector("index_add_", index)
+    vector = index_vector("index_add_", index)
     _check_slices("index_add", input, where, vector, source)
     target = input if input.ndim else input.reshape(1)
     check_bounds(xp, vector, target.shape, where, RuntimeError)
@@ -87,7 +54,7 @@ def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any =
     combine_at(xp, xp.add, target, row_positions(xp, target.shape, where, vector), values)
 
 
-@primitive(out=True, inplace=True, write=_add)
+@primitive(out=True, inplace=True, write=_add, apart=("index", "source"))
 def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
@@ -119,7 +86,7 @@ def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
     where = one_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
-    vector = _vector("index_copy_", index)
+    vector = index_vector("index_copy_", index)
     if source.ndim and input.ndim and source.ndim != input.ndim:
         raise IndexError(
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
@@ -137,7 +104,7 @@ def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
     target[along(where, vector)] = source
 
 
-@primitive(out=True, inplace=True, write=_copy)
+@primitive(out=True, inplace=True, write=_copy, apart=("index", "source"))
 def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
@@ -177,7 +144,7 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
     target[along(where, vector)] = number
 
 
-@primitive(inplace=True, write=_fill)
+@primitive(inplace=True, write=_fill, apart=("index",), overlapping="tensor[mask] = scalar")
 def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
@@ -202,8 +169,6 @@ derivatives(
 
 # ------------------------------------------------------------------------------------------ elements of the flat tensor
 
-_OUT_OF = "{function}(): out of range: tried to access index {{index}} on a tensor of {{size}} elements."
-
 
 def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> None:
     if index.dtype != np.int64:
@@ -218,7 +183,7 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    check_range(xp, index, input.size, IndexError, _OUT_OF.format(function="put_"), negative=True)
+    check_elements(xp, "put_", index, input.size)
     positions = xp.where(index < 0, index + input.size, index).reshape(-1)
     values = source.reshape(-1)
     if accumulate:
@@ -231,7 +196,7 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
         input[...] = flat.reshape(input.shape)
 
 
-@primitive(inplace=True, write=_put)
+@primitive(inplace=True, write=_put, apart=("index", "source"))
 def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with the elements of `source` written at the flat positions in `index`.
 
@@ -259,23 +224,13 @@ derivatives(
 # --------------------------------------------------------------------------------------------------- gather and scatter
 
 
-def _check_dims(function: str, input: Any, index: Any, what: str) -> None:
-    if not _is_index(index):
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtype_name(index.dtype)}")
-    if index.size and max(index.ndim, 1) != max(input.ndim, 1):
-        raise RuntimeError(
-            f"{function}(): Index tensor must have the same number of dimensions as {what} tensor, got {index.ndim} "
-            f"and {input.ndim}"
-        )
-
-
 def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any, Any] | None:
     """Return the target with at least one dimension, the flat positions of the index in it, and the values to write.
 
     None when there is nothing to write. Raises RuntimeError when the shapes do not fit or an index is out of range.
     """
     where = one_dim(dim, input.ndim)
-    _check_dims(function, input, index, "self")
+    check_dims(function, input, index, "self")
     is_tensor = hasattr(src, "shape") and not isinstance(src, np.generic)
     if is_tensor and src.dtype != input.dtype:
         raise RuntimeError(
@@ -320,7 +275,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@internal(name="scatter", write=_scatter)
+@internal(name="scatter", write=_scatter, apart=("index", "src"))
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
     result = input.copy()
@@ -339,7 +294,7 @@ def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> No
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
-@internal(name="scatter_value", write=_scatter_number)
+@internal(name="scatter_value", write=_scatter_number, apart=("index",))
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number written at the indices `index` along `dim`."""
     result = input.copy()
@@ -366,7 +321,7 @@ def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         combine_at(xp, xp.add, target, positions, values)
 
 
-@primitive(out=True, inplace=True, write=_scatter_add)
+@primitive(out=True, inplace=True, write=_scatter_add, apart=("index", "src"))
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import dtype_name, write_out
@@ -15,7 +15,8 @@ from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, row_positions
 from .basic import declared
-from .scatter import assign_at, check_bounds, into, scatter_add, scatter_tensor, scatter_value, scattered
+from .index_checks import check_bounds
+from .scatter import assign_at, into, scatter_add, scatter_tensor, scatter_value, scattered
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -69,7 +70,7 @@ def _reduce(
         reduce_at(xp, target, positions, values, reduce, include_self)
 
 
-@primitive(out=True, inplace=True, write=_reduce)
+@primitive(out=True, inplace=True, write=_reduce, apart=("index", "src"))
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -234,7 +235,9 @@ def scatter(
         result = undispatched(scatter_tensor)(input, dim, index, found)
     else:
         result = undispatched(scatter_value)(input, dim, index, found)
-    return result if out is None else write_out("scatter", out, result._tl_data, input, index, rule="exact")
+    return result if out is None else write_out(
+        "scatter", out, result._tl_data, input, index, rule="exact", apart=(index, found)
+    )
 
 
 @tensor_method(composite=False, inplace_of=scatter)
@@ -285,7 +288,7 @@ def _index_reduce(
     reduce_at(xp, target, row_positions(xp, target.shape, where, vector), source.reshape(wide), reduce, include_self)
 
 
-@primitive(out=True, inplace=True, write=_index_reduce)
+@primitive(out=True, inplace=True, write=_index_reduce, apart=("index", "source"))
 def index_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import shape_of
@@ -14,7 +14,7 @@ from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from ..reductions.common import comparable, one_axis, unsupported
+from ..reductions.axes import comparable, one_axis, unsupported
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)

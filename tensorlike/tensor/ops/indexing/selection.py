@@ -8,7 +8,7 @@ from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import derivatives, internal
 from tensorlike.tensor.types import Tensor
 
-from ..reductions.common import restored
+from ..reductions.axes import restored
 
 
 @internal()

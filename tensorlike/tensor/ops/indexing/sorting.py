@@ -10,7 +10,7 @@ from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..reductions.common import comparable, nonempty, one_axis, unsupported, whole
+from ..reductions.axes import comparable, nonempty, one_axis, unsupported, whole
 from .selection import place_along, place_picked
 
 _INT64 = np.dtype(np.int64)
@@ -137,7 +137,7 @@ derivatives(
 )
 
 
-@primitive(several=("values", "indices"), out=True)
+@primitive(several=("values", "indices"), out=True, apart=("input",))
 def kthvalue(xp: Any, input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
@@ -67,17 +67,20 @@ derivatives(
 
 
 def _best_splits(sizes: list[int]) -> list[list[int]]:
-    """Return the split of each subchain of a chain of matrices that needs the fewest multiplications."""
+    """Return the split of each subchain of a chain of matrices that needs the fewest multiplications.
+
+    Of equal ones it is the first, as in PyTorch; of three matrices the last. Infinities show the difference.
+    """
     count = len(sizes) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
     for length in range(1, count):
         for start in range(count - length):
             end = start + length
-            cost[start][end], split[start][end] = min(
-                (cost[start][at] + cost[at + 1][end] + sizes[start] * sizes[at + 1] * sizes[end + 1], at)
-                for at in range(start, end)
-            )
+            places = range(start, end) if count != 3 else range(end - 1, start - 1, -1)
+            costs = [cost[start][a] + cost[a + 1][end] + sizes[start] * sizes[a + 1] * sizes[end + 1] for a in places]
+            cost[start][end] = min(costs)
+            split[start][end] = places[costs.index(min(costs))]
     return split
 
 

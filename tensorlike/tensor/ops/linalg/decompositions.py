@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
 
-from .common import (
+from .checks import (
     NAMESPACE,
     LinAlgError,
     batch_element,

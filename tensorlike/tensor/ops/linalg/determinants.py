@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.ops.elementwise.complexes import complex
-from tensorlike.tensor.return_types import return_type
 from tensorlike.tensor.tensor import Tensor
 
-from .common import NAMESPACE, check_square, identity_like, is_complex, on_host, require_tensor
+from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host, require_tensor
 from .solving import inv_ex
 from .spectral import svd
 

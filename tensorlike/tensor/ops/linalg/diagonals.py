@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import backend_for
 from tensorlike.tensor.declare import composite, derivatives, factory, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.device import as_device
@@ -18,7 +18,7 @@ from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from ..indexing.basic import writable
-from ..indexing.values import converted_number
+from ..indexing.written_values import converted_number
 from ..shape.reshaping import clone, reshape
 
 

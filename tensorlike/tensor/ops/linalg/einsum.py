@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import backend_for, device_of
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.device import cpu
@@ -177,11 +177,13 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
     first = first.transpose(pair.order_first).reshape(pair.shape_first)
     second = second.transpose(pair.order_second).reshape(pair.shape_second)
     integers = first.dtype.kind in "iu" and second.dtype.kind in "iu"
-    if first.dtype != second.dtype and (integers or not pair.is_product):
+    is_product = pair.is_product and first.shape[-1] != 1
+    if first.dtype != second.dtype and (integers or not is_product):
         # A mere multiplication promotes: an integer operand may have been summed before, in 64 bits.
         first, second = promote_arithmetic("einsum", xp, (first, second))
-    if not pair.is_product:
-        return xp.asarray(xp.multiply(first, second))
+    if not is_product:
+        found = xp.asarray(xp.multiply(first, second))
+        return found.reshape(pair.shape) if pair.is_product else found
     check_products("einsum", first, second, "scalars")
     return product(xp, first, second).reshape(pair.shape)
 

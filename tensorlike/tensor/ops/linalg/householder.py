@@ -8,7 +8,7 @@ from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import NAMESPACE, identity_like, into, require_tensor
+from .checks import NAMESPACE, identity_like, into, require_tensor
 from .solving import solve_triangular
 
 

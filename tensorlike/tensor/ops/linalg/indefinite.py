@@ -12,7 +12,7 @@ from tensorlike.tensor.ops.shared import no_derivative
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import (
+from .checks import (
     NAMESPACE,
     LinAlgError,
     batch_element,

@@ -11,11 +11,11 @@ import numpy as np
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.ops.linalg.matmul import check_products
-from tensorlike.tensor.random import randn
+from tensorlike.tensor.random_creation import randn
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import flat_matrices, on_host, require_tensor
+from .checks import flat_matrices, on_host, require_tensor
 from .decompositions import cholesky
 from .solving import solve_triangular
 from .spectral import eigh

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from .common import NAMESPACE, converging, into_each, require_tensor
+from .checks import NAMESPACE, converging, into_each, require_tensor
 from .norms import check_tolerances, tolerance
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.ops.linalg.matmul import check_products
-from tensorlike.tensor.random import randn
+from tensorlike.tensor.random_creation import randn
 
-from .common import require_tensor
+from .checks import require_tensor
 from .decompositions import qr
 from .spectral import svd
 

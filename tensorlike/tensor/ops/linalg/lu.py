@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
-from .common import (
+from .checks import (
     NAMESPACE,
     LinAlgError,
     batch_element,

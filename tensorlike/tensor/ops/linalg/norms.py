@@ -15,8 +15,8 @@ from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from ..reductions.common import reduced_axes
-from .common import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
+from ..reductions.axes import reduced_axes
+from .checks import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
 from .solving import inv_ex
 from .spectral import svdvals
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.ops.linalg.contractions import chain_matmul
@@ -22,7 +22,7 @@ from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
-from .common import NAMESPACE, check_square, flat_matrices, into, require_tensor
+from .checks import NAMESPACE, check_square, flat_matrices, into, require_tensor
 from .solving import inv, solve
 
 # ------------------------------------------------------------------------------------- functions of the main namespace

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, version_counter, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import edge_of, reshaped_leaf
+from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
 from tensorlike.tensor.dims import checked_size
@@ -27,7 +27,7 @@ from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
 from ..indexing.basic import declared
-from ..indexing.values import as_written, single_value
+from ..indexing.written_values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
 
@@ -40,7 +40,7 @@ def _fill(xp: Any, input: Any, value: Any) -> None:
     )
 
 
-@primitive(method=False, inplace=True, write=_fill)
+@primitive(method=False, inplace=True, write=_fill, overlapping=True)
 def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -125,7 +125,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
             [1., 2.]])
     """
     if is_number(src):
-        return declared(fill).write_in_place("copy_", self, src)
+        return declared(fill).write_in_place("copy_", self, src, overlapping=False)
     if not isinstance(src, TensorBase):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     source: Any = src
@@ -208,7 +208,7 @@ def set_(
     (tensor([1., 4.]), tensor([1., 4.]))
     """
     mine = self._tl_data
-    check_inplace(self, "set_")
+    check_inplace(self, "set_", overlapping=True)
     if source is None:
         with device_guard(mine):
             self._tl_data = namespace_of(mine).empty((0,), mine.dtype)
@@ -248,7 +248,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     array = self._tl_data
     result = run_quietly(declaration.kernel, namespace_of(array), array, *args)
     node = None
-    check_inplace(self, name)
+    check_inplace(self, name, overlapping=True)
     if self._tl_tracked and grad_enabled():
         original = wrap(array)
         original._tl_edge = edge_of(self)
@@ -256,6 +256,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
         node = declaration.making()(original, *args)
     self._tl_data = result
     bump(self)
+    reshaped_leaf(self)
     if node is not None:
         node.shape, node.dtype = result.shape, result.dtype
         # The new layout of a view in its base is computed when its edge is next needed.

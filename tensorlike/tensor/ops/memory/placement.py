@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.tensor.declare import composite, tensor_method

@@ -6,9 +6,9 @@ import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.attributes import data_ptr, stride
 from tensorlike.tensor.declare import composite, tensor_method, undispatched

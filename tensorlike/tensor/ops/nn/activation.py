@@ -6,16 +6,15 @@ import math
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import derivatives, internal_pointwise, undispatched
+from tensorlike.tensor.declare import derivatives, inplace_form, internal_pointwise, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import (
+from .declaring import (
     array_of,
     chosen,
     functional,
-    inplace_form,
     narrowed,
     need_float,
     other_name,
@@ -257,15 +256,15 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @internal_pointwise(name="logsigmoid")
-def _logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
+def logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
     """Return the logarithm of the logistic function."""
     need_float("logsigmoid", input)
     x = widened(input)
     return narrowed(xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), input)
 
 
-derivatives(_logsigmoid_op, input=lambda grad, input: grad * (-input).sigmoid())
-_logsigmoid = undispatched(_logsigmoid_op)
+derivatives(logsigmoid_op, input=lambda grad, input: grad * (-input).sigmoid())
+_logsigmoid = undispatched(logsigmoid_op)
 
 
 @functional

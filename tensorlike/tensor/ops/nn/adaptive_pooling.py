@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import undispatched
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .average_pooling import _average_pool
-from .common import array_of, functional, need_float
+from .average_pooling import average_pool
+from .declaring import array_of, functional, need_float
 from .pooling import pool_windows
 from .separable import apply_along_dims
-from .windows import Sizes
+from .sliding_windows import Sizes
+
+_average_pool = undispatched(average_pool)
 
 
 def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
@@ -60,7 +63,7 @@ def _averaging(size: int, out: int) -> Any:
     return inside / (end - start)[:, None] if out else inside.astype(float)
 
 
-def _average(function: str, count: int, input: Any, output_size: Any) -> Any:
+def adaptive_average(function: str, count: int, input: Any, output_size: Any) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape)
@@ -80,7 +83,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """
-    return _average("adaptive_avg_pool1d", 1, input, output_size)
+    return adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
 @functional
@@ -92,7 +95,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
     tensor([[[1., 2.]]])
     """
-    return _average("adaptive_avg_pool2d", 2, input, output_size)
+    return adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @functional
@@ -104,7 +107,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
     """
-    return _average("adaptive_avg_pool3d", 3, input, output_size)
+    return adaptive_average("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def _window_indices(size: int, out: int) -> Any:

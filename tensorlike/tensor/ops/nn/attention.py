@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .common import array_of, functional
+from .declaring import array_of, functional
 from .dropout import dropout
 
 if TYPE_CHECKING:

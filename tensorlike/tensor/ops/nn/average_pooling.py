@@ -10,9 +10,9 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, formatted, functional, narrowed, need_float, widened, written_out
+from .declaring import array_of, formatted, functional, narrowed, need_float, widened, written_out
 from .pooling import Windows, check_pool_input, pool_windows
-from .windows import Sizes, crop, padded, places, positions, sizes
+from .sliding_windows import Sizes, crop, padded, places, positions, sizes
 
 
 def _divisors(xp: Any, dtype: Any, windows: Windows, count_include_pad: bool, override: int | None) -> Any:

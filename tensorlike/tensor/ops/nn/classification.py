@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, narrowed, need_float, reduction_of, widened
+from .declaring import array_of, functional, narrowed, need_float, reduction_of, widened
 
 # Note [Terms of the cross entropy]
 # With probabilities p, the gradient of the loss of one item is `(p * level - share) * upstream`, where `level` (one

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import formatted, functional, narrowed, widened
-from .windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
+from .declaring import formatted, functional, narrowed, widened
+from .sliding_windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
 
 
 class Geometry(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.grad_mode import no_grad
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.linalg.matmul import c_name
@@ -13,7 +14,7 @@ from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, broadcast_shape, functional
+from .declaring import array_of, broadcast_shape, functional
 
 
 def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
@@ -31,8 +32,11 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
         # Norms are taken after broadcasting: a vector has its length in the common shape.
         shape = broadcast_shape("cosine_similarity", x1.shape, x2.shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    product = (x1 * x2).sum(dim)
-    return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
+    norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
+    with no_grad():  # The gradient is that of a quotient by norms of any size, as PyTorch's.
+        for norm in norms:
+            norm.clamp_min_(eps)
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
 
 
 def _pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.declare import undispatched
 from tensorlike.tensor.generator import default_generator_of
@@ -16,7 +16,7 @@ from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, narrowed, need_float, warn
+from .declaring import array_of, functional, narrowed, need_float, warn
 
 # The negative of selu's limit for large negative elements.
 _ALPHA = 1.7580993408473766

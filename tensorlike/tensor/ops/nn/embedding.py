@@ -12,7 +12,7 @@ from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional
+from .declaring import array_of, functional
 
 # From this many numbers on a sparse matrix product adds rows up faster than one by one.
 _MANY = 1 << 14

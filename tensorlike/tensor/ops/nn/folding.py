@@ -9,9 +9,9 @@ from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional
 from .convolution import Geometry
-from .windows import accumulate_windows, crop, output_size, padded, sizes, windows
+from .declaring import array_of, functional
+from .sliding_windows import accumulate_windows, crop, output_size, padded, sizes, windows
 
 
 @internal()

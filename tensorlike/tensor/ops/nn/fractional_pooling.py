@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, need_float
-from .windows import Sizes, sizes
+from .declaring import array_of, functional, need_float
+from .sliding_windows import Sizes, sizes
 
 _DIRECTIONS = {2: ("height", "width"), 3: ("time", "height", "width")}
 #: The dimension of each of an image's random numbers: PyTorch draws the width of images first.

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.creation import linspace
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, need_float, warn
+from .declaring import array_of, functional, need_float, warn
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")

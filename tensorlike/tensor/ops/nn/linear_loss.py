@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorlike.autograd.backward_and_grad import grad as gradients_of
 from tensorlike.autograd.function import Function, once_differentiable
-from tensorlike.autograd.functions import grad as gradients_of
 from tensorlike.autograd.grad_mode import enable_grad
 from tensorlike.tensor.ops.linalg.matmul import linear
 from tensorlike.tensor.types import Tensor
 
 from .classification import cross_entropy
-from .common import array_of, functional, reduction_of, warn
+from .declaring import array_of, functional, reduction_of, warn
 
 _IGNORED = -100
 

@@ -9,8 +9,8 @@ from tensorlike.tensor.declare import derivatives, internal, internal_pointwise,
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .activation import _logsigmoid_op
-from .common import (
+from .activation import logsigmoid_op
+from .declaring import (
     array_of,
     broadcast_shape,
     counted,
@@ -35,6 +35,16 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
             f"Using a target size ({list(b)}) that is different to the input size ({list(a)}). This will likely lead "
             "to incorrect results due to broadcasting. Please ensure they have the same size.",
         )
+
+
+def _difference(input: Any, target: Any) -> Any:
+    """Return `input - target`; booleans beside other numbers are converted first."""
+    kinds = input._tl_data.dtype.kind, target._tl_data.dtype.kind
+    if kinds[0] == "b":
+        input = input.to(target.dtype)
+    elif kinds[1] == "b":
+        target = target.to(input.dtype)
+    return input - target
 
 
 def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
@@ -67,8 +77,8 @@ def _mse_op(xp: Any, input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 def _mse_slope(grad: Any, input: Any, target: Any, reduction: str) -> Any:
     if reduction != "mean":
-        return (input - target) * (grad * 2)
-    difference = input - target
+        return _difference(input, target) * (grad * 2)
+    difference = _difference(input, target)
     return difference * (grad * (2 / max(counted(difference._tl_data.shape), 1)))
 
 
@@ -135,11 +145,11 @@ def smooth_l1_loss(
     _check_sizes("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
-    difference = input - target
-    error = difference.abs()
     if beta == 0:
-        return reduced(error, reduction)
+        return reduced((input - target).abs(), reduction)
+    difference = _difference(input, target)
     need_float("smooth_l1_loss", difference._tl_data)
+    error = difference.abs()
     return reduced((error * error * (0.5 / beta)).where(error < beta, error - 0.5 * beta), reduction)
 
 
@@ -158,9 +168,9 @@ def huber_loss(
     _check_sizes("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    difference = input - target
-    error = difference.abs()
+    difference = _difference(input, target)
     need_float("huber_loss", difference._tl_data)
+    error = difference.abs()
     losses = (error * error * 0.5).where(error <= delta, (error - 0.5 * delta) * delta)
     losses = in_dtype_of("huber_loss", losses, input)
     if weight is not None:
@@ -242,7 +252,7 @@ def binary_losses(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     """Return the cross entropy of each element, written with public operations."""
     name = "binary_cross_entropy_with_logits"
     need_float(name, array_of(name, "input", 1, input))
-    log_p = _logsigmoid_op(input)
+    log_p = logsigmoid_op(input)
     if pos_weight is not None:
         log_p = in_dtype_of(name, log_p * ((pos_weight - 1) * target + 1), input)
     # PyTorch writes to `1 - target`, which has the dtype of the target.
@@ -264,7 +274,7 @@ def soft_margin_loss(
     product = in_dtype_of("soft_margin_loss", target * input, input)
     if product.is_complex():
         return reduced((-product).exp().log1p(), reduction)
-    return reduced(-_logsigmoid_op(product), reduction)
+    return reduced(-logsigmoid_op(product), reduction)
 
 
 # ------------------------------------------------------------------------------------------------------- distributions

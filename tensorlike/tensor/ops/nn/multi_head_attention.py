@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.ops.linalg.matmul import linear
 from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .attention import scaled_dot_product_attention
-from .common import array_of, functional, warn
+from .declaring import array_of, functional, warn
 from .dropout import dropout
 from .padding import pad
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.elementwise.arithmetic import div
 from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
@@ -18,7 +18,7 @@ from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
-from .common import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
+from .declaring import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
 from .padding import pad_with
 
 # Note [Two formulas for a gradient] The gradient of a normalization is one fused kernel where it is not to be

@@ -11,8 +11,8 @@ from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import array_of, functional
-from .windows import Pads, padded
+from .declaring import array_of, functional
+from .sliding_windows import Pads, padded
 
 
 @internal()

@@ -12,8 +12,8 @@ from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, formatted, functional, masked, need_float, written
-from .windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
+from .declaring import array_of, formatted, functional, masked, need_float, written
+from .sliding_windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 
 class Windows(NamedTuple):

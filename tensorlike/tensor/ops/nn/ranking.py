@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
-from .activation import _logsigmoid_op
-from .common import array_of, functional, need_float, reduced, reduction_of
+from .activation import logsigmoid_op
+from .declaring import array_of, functional, need_float, reduced, reduction_of
 from .distance import pairwise_distance
 
 
@@ -175,7 +175,7 @@ def multilabel_soft_margin_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _need_tensors("multilabel_soft_margin_loss", input=input, target=target)
-    losses = -(target * _logsigmoid_op(input) + (1 - target) * _logsigmoid_op(-input))
+    losses = -(target * logsigmoid_op(input) + (1 - target) * logsigmoid_op(-input))
     if weight is not None:
         losses = losses * weight
     return reduced(losses.mean(-1), reduction)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
+import numpy as np
+
+from tensorlike.tensor.declare import composite, derivatives, inplace_form, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import (
+from ..indexing.written_values import converted_number
+from ..reductions.axes import is_half
+from .declaring import (
     array_of,
     chosen,
     functional,
-    inplace_form,
     masked,
     masked_at_most,
     narrowed,
@@ -99,6 +102,8 @@ def _threshold_op(xp: Any, input: Tensor, threshold: Number, value: Number) -> T
     """Return `input` with `value` where it is not above `threshold`."""
     if input.dtype.kind in "bc":
         raise NotImplementedError(f"\"threshold\" not implemented for '{dtype_name(input.dtype)}': use a real dtype")
+    dtype = np.dtype(np.float32) if is_half(input.dtype) else input.dtype
+    threshold, value = converted_number(threshold, dtype), converted_number(value, dtype)
     return xp.where(input <= threshold, xp.asarray(value).astype(input.dtype), input)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
-from tensorlike.autograd.functions import grad as gradients
+from tensorlike.autograd.backward_and_grad import grad as gradients
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.ops.linalg.matmul import times
@@ -19,7 +19,7 @@ from tensorlike.tensor.ops.shape.joining import cat, stack
 from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from .common import narrowed
+from .declaring import narrowed
 from .dropout import dropout as dropout_function
 from .recurrent_kernels import CELL, FORWARD, GATES, Weights, backward
 from .recurrent_steps import cell_by_operations, layer_by_operations

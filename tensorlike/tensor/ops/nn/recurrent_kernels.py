@@ -20,7 +20,7 @@ from typing import Any
 
 from tensorlike.tensor.dtypes import default_float
 
-from .common import widened
+from .declaring import widened
 
 #: The number of gates of each kind of network: its weights have that many rows for each element of the state.
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .adaptive_pooling import _average
-from .common import array_of, functional, need_float, other_name
+from .adaptive_pooling import adaptive_average
+from .declaring import array_of, functional, need_float, other_name
 from .separable import along_dims
 
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
@@ -182,7 +182,7 @@ def interpolate(
             f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {list(out)}"
         )
     if mode == "area":
-        return _average("interpolate", len(out), input, out)
+        return adaptive_average("interpolate", len(out), input, out)
     if plain:
         return _nearest(input, out, scales, mode == "nearest-exact")
     if mode in _LINEAR:

@@ -9,7 +9,7 @@ import numpy as np
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
-from .common import narrowed, widened
+from .declaring import narrowed, widened
 
 Matrices = tuple[Any, ...]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
-from .common import array_of, functional, reduction_of
+from .declaring import array_of, functional, reduction_of
 from .toplevel_losses import reduction_named
 
 # Note [States of an alignment]

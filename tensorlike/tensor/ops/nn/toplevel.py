@@ -13,12 +13,12 @@ from . import (
     adaptive_pooling,
     average_pooling,
     convolution,
-    more_convolution,
+    general_convolution,
     normalization,
     rectifier,
     resampling,
 )
-from .common import written_out
+from .declaring import written_out
 
 
 def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any:
@@ -38,7 +38,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(
 avg_pool1d, adaptive_avg_pool1d = map(_again, (average_pooling.avg_pool1d, adaptive_pooling.adaptive_avg_pool1d))
 _again(rectifier.hardshrink)
 for _function in (
-    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, more_convolution.conv_tbc,
+    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, general_convolution.conv_tbc,
 ):  # fmt: skip
     _again(_function, guard=True)
 

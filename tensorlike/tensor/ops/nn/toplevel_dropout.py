@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from . import dropout as functions
-from .common import array_of
+from .declaring import array_of
 
 
 def _check(p: float) -> None:

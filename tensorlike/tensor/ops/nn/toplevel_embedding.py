@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace
 
 from . import embedding as functions
-from .common import array_of
+from .declaring import array_of
 
 _MODES = ("sum", "mean", "max")
 

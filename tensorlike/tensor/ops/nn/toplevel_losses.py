@@ -12,7 +12,7 @@ from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import loss, ranking
-from .common import array_of, broadcast_shape, reduced
+from .declaring import array_of, broadcast_shape, reduced
 from .distance import pairwise_distance
 
 _hinge = undispatched(ranking.hinge_embedding_loss)

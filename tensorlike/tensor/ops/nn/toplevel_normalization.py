@@ -10,7 +10,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from . import normalization
-from .common import array_of, check_parameters, need_float, written_out
+from .declaring import array_of, check_parameters, need_float, written_out
 
 
 @composite(guard=False)

@@ -10,7 +10,7 @@ from tensorlike.tensor.backends import check_same_device
 from tensorlike.tensor.declare import derivatives, primitive
 from tensorlike.tensor.distributions import is_floating
 from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.random import no_gradient
+from tensorlike.tensor.random_creation import no_gradient
 from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor import distributions as draw
 from tensorlike.tensor.backends import check_same_device, device_of, namespace_of
 from tensorlike.tensor.declare import derivatives, primitive, tensor_method
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.random import (
+from tensorlike.tensor.random_creation import (
     check_probabilities,
     check_std,
     checked_probability,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.declare import composite, tensor_method
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import dtype_name, is_number, wrong_type
+from tensorlike.tensor.dtypes import bool as boolean
+from tensorlike.tensor.runtime import dtype_name, is_number, write_out, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
-from .common import one_axis, whole
+from .axes import whole
 
 
 def _dims(input: Any, dim: Any) -> list[int]:
@@ -165,30 +166,19 @@ def gradient(
     return tuple(found)
 
 
-@primitive(promotion="arithmetic", out="cast", linear_in=("input", "prepend", "append"))
-def diff(
-    xp: Any, input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
-) -> Tensor:
-    """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
-
-    `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
-
-    >>> tl.diff(tl.tensor([1, 4, 9, 16]))
-    tensor([3, 5, 7])
-    """
+def _differences(input: Any, n: int, dim: int, prepend: Any, append: Any) -> Tensor:
     n = whole(n, "diff", "n")
-    if not input.ndim:
+    if not input.dim():
         raise RuntimeError("diff(): diff expects input to be at least one-dimensional, got a tensor of shape []")
-    axis = one_axis(dim, input.ndim, "diff")
-    for extra in (prepend, append):
-        if extra is None:
-            continue
-        if extra.ndim != input.ndim:
+    axis = one_dim(dim, input.dim())
+    pieces = [p for p in (prepend, input, append) if p is not None]
+    for extra in pieces:
+        if extra.dim() != input.dim():
             raise RuntimeError(
                 "diff(): diff expects prepend or append to be the same dimension as input; got "
-                f"{extra.ndim} dimensions for an input of {input.ndim}"
+                f"{extra.dim()} dimensions for an input of {input.dim()}"
             )
-        for d in range(input.ndim):
+        for d in range(input.dim()):
             if d != axis and extra.shape[d] != input.shape[d]:
                 raise RuntimeError(
                     "diff(): diff expects the shape of tensor to prepend or append to match that of input except along "
@@ -197,40 +187,44 @@ def diff(
                 )
     if n < 0:
         raise RuntimeError(f"diff(): order must be non-negative but got {n}")
-    pieces = [p for p in (prepend, input, append) if p is not None]
-    result = xp.concatenate(pieces, axis) if len(pieces) > 1 else input
+    result = cat(pieces, axis) if len(pieces) > 1 else input
     if not n:
-        return result.copy() if result is input else result
-    subtract = xp.not_equal if result.dtype.kind == "b" else xp.subtract
-    head, tail = [slice(None)] * result.ndim, [slice(None)] * result.ndim
-    head[axis], tail[axis] = slice(None, -1), slice(1, None)
+        return result.clone()
     for _ in range(min(n, result.shape[axis])):
-        result = subtract(result[tuple(tail)], result[tuple(head)])
+        rest = result.shape[axis] - 1
+        later, earlier = result.narrow(axis, 1, rest), result.narrow(axis, 0, rest)
+        result = later.logical_xor(earlier) if result.dtype is boolean else later - earlier
     return result
 
 
-def _diff_backward(grad: Any, shapes: tuple[Any, Any, Any], n: int, dim: int, which: int) -> Any:
-    """Return the part of the gradient that belongs to prepend (0), input (1) or append (2).
+@composite(linear_in=("input", "prepend", "append"))
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
 
-    The adjoint of a difference is the negated difference of the gradient, padded with zeros on both sides.
+    `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
+
+    >>> tl.diff(tl.tensor([1, 4, 9, 16]))
+    tensor([3, 5, 7])
     """
-    ndim = len(shapes[1])
-    sizes = [shape[dim] if len(shape) == ndim else 0 for shape in shapes]
-    n = min(n, sum(sizes))
-    joined = grad
-    if n:
-        shape = [n if d == dim % ndim else size for d, size in enumerate(grad.shape)]
-        zeros = grad._tl_zeros(shape, grad._tl_data.dtype)
-        joined = grad.diff(n, dim, zeros, zeros)
-        joined = -joined if n % 2 else joined
-    return joined.narrow(dim, sum(sizes[:which]), sizes[which])
+    found = _differences(input, n, dim, prepend, append)
+    return found if out is None else write_out("diff", out, found._tl_data, input, prepend, append)
 
 
-def _diff_formula(which: int) -> Any:
-    def formula(grad: Any, prepend_shape: Any, input_shape: Any, append_shape: Any, n: int, dim: int) -> Any:
-        return _diff_backward(grad, (prepend_shape, input_shape, append_shape), n, dim, which)
+@tensor_method(name="diff", linear_in=("self", "prepend", "append"))
+def _diff_method(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """Return the differences of neighbours along `dim`, taken `n` times: see `tensorlike.diff`.
 
-    return formula
-
-
-derivatives(diff, prepend=_diff_formula(0), input=_diff_formula(1), append=_diff_formula(2))
+    >>> tl.tensor([1, 4, 9, 16]).diff()
+    tensor([3, 5, 7])
+    """
+    return _differences(self, n, dim, prepend, append)

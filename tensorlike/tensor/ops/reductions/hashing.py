@@ -11,7 +11,7 @@ from tensorlike.tensor.declare import primitive
 from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented
-from .common import nonempty, reduced_axes
+from .axes import nonempty, reduced_axes
 
 
 @primitive(out=True, differentiable=False)

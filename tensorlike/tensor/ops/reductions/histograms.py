@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.return_types import return_type
+from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented
-from .common import is_half, unsupported, whole
+from .axes import is_half, unsupported, whole
 
 if TYPE_CHECKING:
     from tensorlike import return_types

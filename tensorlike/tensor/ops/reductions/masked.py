@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
@@ -21,7 +21,7 @@ from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
-from .common import reduced_axes
+from .axes import reduced_axes
 from .norms import vector_norm as _vector_norm
 from .softmax import log_softmax as _log_softmax
 from .softmax import logsumexp as _logsumexp

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import place_picked
-from .common import nonempty, one_axis, reduced_axes, restored, unsupported
+from .axes import nonempty, one_axis, reduced_axes, restored, unsupported
 
 if TYPE_CHECKING:
     from tensorlike import return_types

@@ -24,7 +24,7 @@ from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
-from .common import converted, is_half, reduced_axes, restored
+from .axes import converted, is_half, reduced_axes, restored
 from .minmax import ties
 
 _FLOAT32 = np.dtype(np.float32)

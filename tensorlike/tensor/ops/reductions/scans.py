@@ -16,7 +16,7 @@ from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import place_along
-from .common import converted, is_half, one_axis, unsupported
+from .axes import converted, is_half, one_axis, unsupported
 
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)

@@ -15,7 +15,7 @@ from tensorlike.tensor.fast_paths import SOFTMAX
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.types import Tensor
 
-from .common import converted, is_half, one_axis, reduced_axes, restored, unsupported
+from .axes import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
 
 _FLOAT32 = np.dtype(np.float32)

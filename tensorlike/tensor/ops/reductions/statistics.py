@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
@@ -17,7 +17,7 @@ from tensorlike.tensor.runtime import device_guard, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.selection import pick_along, place_picked
-from .common import (
+from .axes import (
     comparable,
     converted,
     count_of,
@@ -212,13 +212,14 @@ def std_mean(
     return deviation, converted(xp, mean, input.dtype)
 
 
-derivatives(
-    std_mean,
-    input=lambda grads, input, results, dim, unbiased, keepdim, correction: (
-        _deviation_backward(grads[0], input, results[0], dim, unbiased, keepdim, correction)
-        + _mean_backward(grads[1], input, dim, unbiased, keepdim)
-    ),
-)
+def _std_mean_backward(grads: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
+    # Computed again: where both results were saved, none could be written to.
+    deviation = input.std(dim, unbiased, keepdim, correction=correction)
+    deviating = _deviation_backward(grads[0], input, deviation, dim, unbiased, keepdim, correction)
+    return deviating + _mean_backward(grads[1], input, dim, unbiased, keepdim)
+
+
+derivatives(std_mean, input=_std_mean_backward)
 
 
 # ------------------------------------------------------------------------------------------------- medians and modes

@@ -25,7 +25,7 @@ from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..shape.joining import cat
-from .common import (
+from .axes import (
     converted,
     count_of,
     expanded,

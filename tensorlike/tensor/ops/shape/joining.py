@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
@@ -29,7 +29,10 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
     return shape == (0,)
 
 
-@primitive(hot=CAT, method=False, out="cast", aliases=("concat", "concatenate"), linear_in=("tensors",))
+@primitive(
+    hot=CAT, method=False, out="joined", aliases=("concat", "concatenate"), linear_in=("tensors",),
+    apart=("tensors",),
+)  # fmt: skip
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
@@ -93,7 +96,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = undispatched(cat)
 
 
-@primitive(hot=STACK, method=False, out="cast", linear_in=("tensors",))
+@primitive(hot=STACK, method=False, out="joined", linear_in=("tensors",), apart=("tensors",))
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim
@@ -18,7 +18,7 @@ from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
-from ..memory.views import scatter_strided
+from ..memory.strided_access import scatter_strided
 from .reshaping import sizes
 
 
@@ -116,7 +116,7 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
 def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> Any:
     """Sum, for each element, the gradients of all windows that contain it."""
     if not shape:
-        return grad.reshape(())
+        return grad.sum()
     where = one_dim(dimension, len(shape))
     count, size = grad._tl_data.shape[where], grad._tl_data.shape[-1]
     xp = namespace_of(grad._tl_data)

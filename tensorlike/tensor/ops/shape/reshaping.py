@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tensorlike.autograd.base import TensorBase, version_counter, wrap
+from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import (
     composite,
@@ -288,7 +288,9 @@ def ravel(input: Tensor) -> Tensor:
     >>> tl.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
     """
-    return _reshape(_tensor(input, "ravel", "input"), (-1,) if input._tl_data.size else (0,))
+    array = _tensor(input, "ravel", "input")._tl_data
+    # Elements apart from each other in memory would be a view otherwise.
+    return _reshape(input if is_arranged(array, "contiguous_format") else _clone(input), (array.size,))
 
 
 # ----------------------------------------------------------------------------------------- the order of the dimensions

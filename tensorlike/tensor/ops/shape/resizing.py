@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, factory, tensor_method
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import wrong_type

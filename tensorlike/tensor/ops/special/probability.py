@@ -7,7 +7,7 @@ import operator
 from typing import Any, NoReturn
 
 from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.promotions import Promotion
+from tensorlike.tensor.promotion_rules import Promotion
 from tensorlike.tensor.types import Number, Tensor
 
 from .error_and_gamma import compute, lgamma

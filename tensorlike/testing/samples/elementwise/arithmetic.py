@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
+from ..sample import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 from .operands import in_floats, pairs, with_numbers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import REAL, Make, SampleInput, samples
+from ..sample import REAL, Make, SampleInput, samples
 from .operands import pairs, with_numbers
 
 

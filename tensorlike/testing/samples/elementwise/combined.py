@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import BITS, COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
+from ..sample import BITS, COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
 from .operands import pairs
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 
-from ..base import ALL, BITS, FLOATING, REAL, Make, SampleInput, samples
+from ..sample import ALL, BITS, FLOATING, REAL, Make, SampleInput, samples
 from .operands import pairs, singles, with_numbers
 
 _ORDERED = (*REAL, "bool")

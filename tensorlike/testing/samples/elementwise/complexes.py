@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 from .operands import pairs, singles
 
 

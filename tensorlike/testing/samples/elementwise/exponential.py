@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, BITS, COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, BITS, COMPLEX, FLOATING, Make, SampleInput, samples
 from .operands import in_floats, pairs, singles, with_numbers
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, BITS, INTEGERS, Make, SampleInput, samples
+from ..sample import ALL, BITS, INTEGERS, Make, SampleInput, samples
 from .operands import pairs, singles, with_numbers
 
 

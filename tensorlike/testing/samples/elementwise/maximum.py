@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import REAL, Make, SampleInput, samples
+from ..sample import REAL, Make, SampleInput, samples
 from .operands import pairs
 
 _ORDERED = (*REAL, "bool")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Make, SampleInput
+from ..sample import Make, SampleInput
 
 
 def in_floats(function: Callable[..., Any]) -> Callable[..., Any]:

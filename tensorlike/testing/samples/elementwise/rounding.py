@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 
-from ..base import FLOATING, REAL, Make, SampleInput, samples
+from ..sample import FLOATING, REAL, Make, SampleInput, samples
 from .operands import singles
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorlike.autograd.base import wrap
+from tensorlike.autograd.tensor_base import wrap
 
-from ..base import ALL, BITS, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
+from ..sample import ALL, BITS, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
 from .operands import pairs, singles, with_numbers
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, BITS, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, BITS, FLOATING, Make, SampleInput, samples
 from .operands import in_floats, pairs, singles
 
 for _name, _reference in {

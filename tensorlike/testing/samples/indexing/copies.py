@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import ALL, INTEGERS, Make, SampleInput, samples
+from ..sample import ALL, INTEGERS, Make, SampleInput, samples
 
 
 def _made(make: Make, *shape: int) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import ALL, Make, SampleInput, samples
-from .scatter import _index
+from ..sample import ALL, Make, SampleInput, samples
+from .scatter import index_of
 
 
 @samples("tensorlike.index_select", dtypes=ALL)
@@ -20,7 +20,7 @@ def _(make: Make) -> Iterator[SampleInput]:
 @samples("tensorlike.take", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), make.integers(2, 2, high=6))
-    yield SampleInput(make(2, 3), _index([-1, 0, 0]))
+    yield SampleInput(make(2, 3), index_of([-1, 0, 0]))
     yield SampleInput(make(3), make.integers())
     yield SampleInput(make(3), make.integers(0))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorlike.tensor import creation
 
-from ..base import ALL, Make, SampleInput, samples
+from ..sample import ALL, Make, SampleInput, samples
 
 
 @samples("tensorlike.Tensor.__getitem__", dtypes=ALL)

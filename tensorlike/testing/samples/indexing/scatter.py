@@ -7,10 +7,10 @@ from typing import Any
 
 from tensorlike.tensor import creation
 
-from ..base import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
+from ..sample import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 
 
-def _index(values: Any) -> Any:
+def index_of(values: Any) -> Any:
     return creation.tensor(values)
 
 
@@ -25,32 +25,32 @@ def _(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.index_copy", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), 0, _index([1]), make(1, 3))
-    yield SampleInput(make(2, 3), -1, _index([2, 0]), make(2, 2))
-    yield SampleInput(make(3), 0, _index([1]), make(1))
+    yield SampleInput(make(2, 3), 0, index_of([1]), make(1, 3))
+    yield SampleInput(make(2, 3), -1, index_of([2, 0]), make(2, 2))
+    yield SampleInput(make(3), 0, index_of([1]), make(1))
 
 
 @samples("tensorlike.index_fill", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), 0, _index([1]), 1)
-    yield SampleInput(make(2, 3), 1, _index([0, 2, 0]), 1)
-    yield SampleInput(make(2, 3), -1, _index([0, 2]), make())
+    yield SampleInput(make(2, 3), 0, index_of([1]), 1)
+    yield SampleInput(make(2, 3), 1, index_of([0, 2, 0]), 1)
+    yield SampleInput(make(2, 3), -1, index_of([0, 2]), make())
 
 
 @samples("tensorlike.put", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), _index([0, 5]), make(2))
-    yield SampleInput(make(2, 3), _index([[0, -1], [1, 0]]), make(2, 2), True)
-    yield SampleInput(make(3), _index([1]), make(1), accumulate=True)
+    yield SampleInput(make(2, 3), index_of([0, 5]), make(2))
+    yield SampleInput(make(2, 3), index_of([[0, -1], [1, 0]]), make(2, 2), True)
+    yield SampleInput(make(3), index_of([1]), make(1), accumulate=True)
 
 
 @samples("tensorlike.scatter", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), 1, _index([[0, 2], [1, 0]]), make(2, 2))
-    yield SampleInput(make(2, 3), 0, _index([[0, 1, 0]]), make(1, 3))
-    yield SampleInput(make(2, 3), -1, _index([[0], [2]]), 1)
-    yield SampleInput(make(2, 3), 1, _index([[0, 2]]), value=1)
-    yield SampleInput(make(), 0, _index(0), make())
+    yield SampleInput(make(2, 3), 1, index_of([[0, 2], [1, 0]]), make(2, 2))
+    yield SampleInput(make(2, 3), 0, index_of([[0, 1, 0]]), make(1, 3))
+    yield SampleInput(make(2, 3), -1, index_of([[0], [2]]), 1)
+    yield SampleInput(make(2, 3), 1, index_of([[0, 2]]), value=1)
+    yield SampleInput(make(), 0, index_of(0), make())
 
 
 @samples(
@@ -60,11 +60,11 @@ def _(make: Make) -> Iterator[SampleInput]:
     reason="the reductions are those of scatter_add and scatter_reduce, whose gradients are checked there",
 )
 def _(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), 1, _index([[0, 2], [1, 0]]), make(2, 2))
-    yield SampleInput(make(2, 3), 1, _index([[0, 2], [1, 0]]), value=2)
+    yield SampleInput(make(2, 3), 1, index_of([[0, 2], [1, 0]]), make(2, 2))
+    yield SampleInput(make(2, 3), 1, index_of([[0, 2], [1, 0]]), value=2)
     first, second = make(2, 3, requires_grad=False), make(1, 2, requires_grad=False)
-    yield SampleInput(first, 1, _index([[0, 0]]), second, reduce="add")
-    yield SampleInput(first, 1, _index([[0, 2]]), 2, reduce="multiply")
+    yield SampleInput(first, 1, index_of([[0, 0]]), second, reduce="add")
+    yield SampleInput(first, 1, index_of([[0, 2]]), 2, reduce="multiply")
 
 
 @samples("tensorlike.scatter_add", dtypes=ALL)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 
 INEXACT = (*FLOATING, *COMPLEX)
 

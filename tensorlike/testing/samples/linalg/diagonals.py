@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.tensor import dtypes
 
-from ..base import ALL, NUMERIC, Make, SampleInput, samples
+from ..sample import ALL, NUMERIC, Make, SampleInput, samples
 
 
 @samples("tensorlike.tril", dtypes=ALL, reference=np.tril)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Make, SampleInput, samples
+from ..sample import Make, SampleInput, samples
 from .decompositions import INEXACT, hermitian, spread
 
 _NO_DERIVATIVE = "There is no derivative, as in PyTorch: backward says so."

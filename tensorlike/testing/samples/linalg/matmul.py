@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import FLOATING, NUMERIC, Make, SampleInput, samples
+from ..sample import FLOATING, NUMERIC, Make, SampleInput, samples
 
 
 @samples("tensorlike.matmul", dtypes=NUMERIC, reference=np.matmul)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..base import ALL, COMPLEX, FLOATING, NUMERIC, Make, SampleInput, samples
+from ..sample import ALL, COMPLEX, FLOATING, NUMERIC, Make, SampleInput, samples
 from .decompositions import spread, well_conditioned
 
 INEXACT = (*FLOATING, *COMPLEX)

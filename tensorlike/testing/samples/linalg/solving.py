@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 from .decompositions import hermitian, spread, well_conditioned
 
 INEXACT = (*FLOATING, *COMPLEX)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorlike.tensor import dtypes
 
-from ..base import ALL, BITS, REAL, Make, SampleInput, samples
+from ..sample import ALL, BITS, REAL, Make, SampleInput, samples
 
 
 @samples(

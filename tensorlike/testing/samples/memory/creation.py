@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorlike.tensor import dtypes
 
-from ..base import ALL, Make, SampleInput, samples
+from ..sample import ALL, Make, SampleInput, samples
 
 
 @samples("tensorlike.zeros_like", "tensorlike.ones_like", dtypes=ALL)

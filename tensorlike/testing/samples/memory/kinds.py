@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import ALL, Make, SampleInput, samples
 from ..elementwise.operands import singles
+from ..sample import ALL, Make, SampleInput, samples
 
 
 @samples(

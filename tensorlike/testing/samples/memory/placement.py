@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import ALL, Make, SampleInput, samples
+from ..sample import ALL, Make, SampleInput, samples
 
 
 @samples("tensorlike.detach", dtypes=ALL, gradcheck=False, reason="the result has no history")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorlike.tensor import dtypes
 
-from ..base import ALL, NUMERIC, Make, SampleInput, samples
+from ..sample import ALL, NUMERIC, Make, SampleInput, samples
 
 
 @samples("tensorlike.is_inference", dtypes=ALL)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.tensor import dtypes
 
-from ..base import FLOATING, REAL, Make, SampleInput, samples
+from ..sample import FLOATING, REAL, Make, SampleInput, samples
 
 _F = "tensorlike.nn.functional"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import Make, SampleInput, samples
+from ..sample import Make, SampleInput, samples
 
 PREFIX = "tensorlike.nn.init."
 FILLS = "writes to its operand in place, which a leaf that requires grad refuses"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import FLOATING, Make, SampleInput, samples
+from ..sample import FLOATING, Make, SampleInput, samples
 
 _F = "tensorlike.nn.functional"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import FLOATING, Make, SampleInput, samples
+from ..sample import FLOATING, Make, SampleInput, samples
 
 _F = "tensorlike.nn.functional"
 

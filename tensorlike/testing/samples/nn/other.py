@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import ALL, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, FLOATING, Make, SampleInput, samples
 
 _F = "tensorlike.nn.functional"
 _RANDOM = "which elements are dropped is random; the values are tested by themselves"

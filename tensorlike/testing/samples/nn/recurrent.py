@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 def _small(make: Make, *shape: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import FLOATING, REAL, Make, SampleInput, samples
+from ..sample import FLOATING, REAL, Make, SampleInput, samples
 
 
 def _signs(make: Make, *shape: int) -> Any:

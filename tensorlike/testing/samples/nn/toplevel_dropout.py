@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import Make, SampleInput, samples
+from ..sample import Make, SampleInput, samples
 
 _RANDOM = "which elements are dropped is random; the values are tested by themselves"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorlike.tensor import dtypes
 
-from ..base import ALL, COMPLEX, FLOATING, INTEGERS, REAL, Make, SampleInput, samples
+from ..sample import ALL, COMPLEX, FLOATING, INTEGERS, REAL, Make, SampleInput, samples
 
 _RANDOM = "the values are random; tests/random/test_random.py looks at their distributions"
 _CONTINUOUS = (*FLOATING, *COMPLEX)

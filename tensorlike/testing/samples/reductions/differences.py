@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 @samples("tensorlike.gradient", dtypes=(*FLOATING, *COMPLEX, "int32", "int64"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import FLOATING, INTEGERS, Make, SampleInput, samples
+from ..sample import FLOATING, INTEGERS, Make, SampleInput, samples
 
 
 @samples(

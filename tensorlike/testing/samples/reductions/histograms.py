@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import FLOATING, INTEGERS, Make, SampleInput, samples
+from ..sample import FLOATING, INTEGERS, Make, SampleInput, samples
 
 _NO_DERIVATIVE = "There is no derivative, as in PyTorch: backward says so."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import COMPLEX, NUMERIC, Make, SampleInput, samples
+from ..sample import COMPLEX, NUMERIC, Make, SampleInput, samples
 
 
 @samples("tensorlike.trapezoid", "tensorlike.cumulative_trapezoid", dtypes=NUMERIC[:4] + COMPLEX, tolerance=1e-5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import COMPLEX, FLOATING, INTEGERS, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, INTEGERS, Make, SampleInput, samples
 
 _NUMBERS = (*FLOATING, *COMPLEX, "int32", "int64")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 @samples("tensorlike.norm", dtypes=(*FLOATING, *COMPLEX))

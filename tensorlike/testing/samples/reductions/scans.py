@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
 
 
 def _along(make: Make) -> Iterator[SampleInput]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from ..base import Make, SampleInput, samples
+from ..sample import Make, SampleInput, samples
 
 
 @samples("tensorlike.segment_reduce")

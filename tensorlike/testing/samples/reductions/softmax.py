@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, FLOATING, Make, SampleInput, samples
 
 
 @samples("tensorlike.logsumexp", dtypes=ALL)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import COMPLEX, FLOATING, REAL, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, REAL, Make, SampleInput, samples
 
 
 @samples("tensorlike.var", "tensorlike.std", "tensorlike.var_mean", "tensorlike.std_mean", dtypes=(*FLOATING, *COMPLEX))
@@ -41,7 +41,7 @@ def _median(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.mode", dtypes=(*REAL, "bool"))
 def _mode(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.autograd.base import wrap
+    from tensorlike.autograd.tensor_base import wrap
 
     values = make.random.integers(0, 3, (4, 5)) * 1.5
     repeated = wrap(values.astype(make.dtype))
@@ -56,7 +56,7 @@ def _mode(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.quantile", "tensorlike.nanquantile", dtypes=FLOATING)
 def _quantile(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.autograd.base import wrap
+    from tensorlike.autograd.tensor_base import wrap
 
     many = wrap(np.array([0.0, 0.31, 0.77, 1.0], make.dtype))
     yield SampleInput(make.distinct(5), 0.3)

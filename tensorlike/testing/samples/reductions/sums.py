@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, COMPLEX, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
+from ..sample import ALL, COMPLEX, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
 
 
 def _over_dims(make: Make) -> Iterator[SampleInput]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, NUMERIC, Make, SampleInput, samples
+from ..sample import ALL, NUMERIC, Make, SampleInput, samples
 
 
 @samples("tensorlike.Tensor.expand", dtypes=ALL)

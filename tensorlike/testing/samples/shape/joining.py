@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..base import ALL, Make, SampleInput, samples
+from ..sample import ALL, Make, SampleInput, samples
 
 
 @samples("tensorlike.cat", dtypes=ALL)

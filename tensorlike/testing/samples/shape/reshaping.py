@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.tensor import dtypes
 
-from ..base import ALL, Make, SampleInput, samples
+from ..sample import ALL, Make, SampleInput, samples
 
 
 @samples("tensorlike.clone", dtypes=ALL)

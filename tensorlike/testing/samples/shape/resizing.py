@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 @samples(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
+from ..sample import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 @samples("tensorlike.alias_copy", dtypes=ALL)

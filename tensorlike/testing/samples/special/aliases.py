@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import Make, SampleInput, samples
+from ..sample import Make, SampleInput, samples
 
 
 @samples("tensorlike.special.softmax", "tensorlike.special.log_softmax")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import BITS, FLOATING, Make, SampleInput, samples
 from ..elementwise.operands import singles
+from ..sample import BITS, FLOATING, Make, SampleInput, samples
 
 _REAL = (*FLOATING, *BITS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import FLOATING, Make, SampleInput, samples
+from ..sample import FLOATING, Make, SampleInput, samples
 
 _NONE = "PyTorch gives it no derivative"
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tensorlike.dispatch.pytree import instances, map_instances
 
-from ..base import TensorBase
 from ..grad_mode import enable_grad
+from ..tensor_base import TensorBase
 
 __all__ = [
     "Array",

@@ -9,12 +9,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.forms import implementation_of
 from tensorlike.tensor.layouts import arranged, is_arranged
 from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
@@ -40,12 +39,6 @@ def other_name(function: Callable[..., Any]) -> Any:
     function.__module__ = FUNCTIONAL
     ignore(function, f"{FUNCTIONAL}.{function.__name__}", "asks no type itself; the function that it calls does")
     return function
-
-
-def inplace_form(function: Any) -> Any:
-    """Return the in-place form of an operation, for a function that takes `inplace=True`. It is not published."""
-    d = function.operation
-    return implementation_of(d, d.parameters, d.name + "_", inplace=True)
 
 
 def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = True) -> Any:

@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.engine import reached_from
-from tensorlike.autograd.functions import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
-from .differentiating import _basis, grad
+from .differentiating import basis_of, grad
 from .dual import DualTensor, dual, is_dual
 from .levels import push_level, without_level
 from .mapping import vmap
@@ -259,10 +259,10 @@ def _reverse_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
                 return tuple(call.gradients([output], [weight], call.keep))
 
             size = None if vectorize else together
-            mapped = vmap(pulled, chunk_size=size)(_basis(output.detach()))
+            mapped = vmap(pulled, chunk_size=size)(basis_of(output.detach()))
             found = [g.reshape(*output.shape, *g.shape[1:]) for g in mapped]
         else:
-            weights = _basis(output.detach()).unbind(0) if count else ()
+            weights = basis_of(output.detach()).unbind(0) if count else ()
             each = [call.gradients([output], [w], call.keep) for w in weights]
             found = [
                 each[0][i]._tl_stacked([e[i] for e in each]).reshape(*output.shape, *x.shape)
@@ -325,7 +325,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
                         o._tangent if is_dual(o, level) else o.new_zeros(o.shape) for o in outputs
                     )
 
-        found = vmap(pushed)(_basis(one))
+        found = vmap(pushed)(basis_of(one))
         columns.append([f.movedim(0, -1).reshape(*f.shape[1:], *one.shape) for f in found])
     rows = [tuple(c[n] for c in columns) for n in range(len(columns[0]))]
     shaped = [row if several else row[0] for row in rows]

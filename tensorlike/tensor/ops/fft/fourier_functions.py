@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import creation
 from tensorlike.tensor.declare import composite, factory, undispatched
 from tensorlike.tensor.device import device as Device
@@ -19,7 +19,7 @@ from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import conj
 from ..shape.rearranging import roll
-from .fourier import OPPOSITE, sizes_and_axes, to_complex, to_real, transform
+from .fourier_operations import OPPOSITE, sizes_and_axes, to_complex, to_real, transform
 
 _FFT = "tensorlike.fft"
 

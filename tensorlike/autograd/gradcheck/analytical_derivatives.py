@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import grad
-from .values import Array, Checked, GradcheckError, Settings, as_tuple, host, replaced, start
+from ..backward_and_grad import grad
+from .inputs import Array, Checked, GradcheckError, Settings, as_tuple, host, replaced, start
 
 __all__ = ["forward_along", "forward_jacobian", "reverse_along", "reverse_jacobian", "tangents"]
 

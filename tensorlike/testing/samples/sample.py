@@ -69,7 +69,7 @@ class Make:
         contiguous: bool = True,
     ) -> Any:
         """Return a tensor of numbers from `low` to `high` (by default -3 to 3; 0 to 9 for unsigned integers)."""
-        from tensorlike.autograd.base import wrap
+        from tensorlike.autograd.tensor_base import wrap
 
         kind = np.dtype(dtype) if dtype is not None else self.dtype
         array = self.array(*shape, low=low, high=high, dtype=kind)
@@ -102,19 +102,19 @@ class Make:
 
     def integers(self, *shape: int, low: int = 0, high: int = 3, dtype: str = "int64") -> Any:
         """Return a tensor of integers from `low` up to, and without, `high`: indices, mostly."""
-        from tensorlike.autograd.base import wrap
+        from tensorlike.autograd.tensor_base import wrap
 
         return wrap(np.asarray(self.random.integers(low, high, shape)).astype(dtype))
 
     def bools(self, *shape: int) -> Any:
         """Return a tensor of booleans."""
-        from tensorlike.autograd.base import wrap
+        from tensorlike.autograd.tensor_base import wrap
 
         return wrap(np.asarray(self.random.integers(0, 2, shape)).astype(bool))
 
     def distinct(self, *shape: int, dtype: str | None = None) -> Any:
         """Return a tensor of numbers so far apart that small changes keep their order."""
-        from tensorlike.autograd.base import wrap
+        from tensorlike.autograd.tensor_base import wrap
 
         kind = np.dtype(dtype) if dtype is not None else self.dtype
         count = int(np.prod(shape))

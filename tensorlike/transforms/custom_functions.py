@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tensorlike.autograd.base import PROVIDED
 from tensorlike.autograd.function import Function
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.autograd.tensor_base import PROVIDED
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, NotOneForAll, batched, example, is_batched, stacked_results, unbatched

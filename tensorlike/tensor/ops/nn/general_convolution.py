@@ -8,7 +8,7 @@ from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import convolution as functions
-from .common import array_of, functional
+from .declaring import array_of, functional
 
 _conv1d = undispatched(functions.conv1d)
 

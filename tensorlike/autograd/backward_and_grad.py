@@ -10,8 +10,8 @@ from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.core import PLAIN
 
 from . import engine
-from .base import PROVIDED, TensorBase
 from .node import GradientEdge, edge_of
+from .tensor_base import PROVIDED, TensorBase
 
 __all__ = ["backward", "grad"]
 

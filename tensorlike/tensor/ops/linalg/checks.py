@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 

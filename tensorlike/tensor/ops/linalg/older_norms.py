@@ -9,8 +9,8 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..reductions.common import one_axis
-from .common import into, require_tensor
+from ..reductions.axes import one_axis
+from .checks import into, require_tensor
 from .norms import matrix_norm, vector_norm
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..base import ALL, FLOATING, INTEGERS, Make, SampleInput, samples
+from ..sample import ALL, FLOATING, INTEGERS, Make, SampleInput, samples
 
 _REAL = (*FLOATING, *INTEGERS, "bool")
 

@@ -49,8 +49,6 @@ class Promotion(Enum):
     FLOAT = "float", runtime.promote_float, ""
     #: As FLOAT; complex numbers are refused.
     REAL_FLOAT = "real float", promote_only("f", "real", runtime.promote_float), "f"
-    #: Double precision.
-    DOUBLE = "double", runtime.promote_double, None
     #: The common dtype, which must not be boolean.
     NUMERIC = "numeric", runtime.promote_numeric, "iufc"
     #: The common dtype, which must not be complex.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from tensorlike.autograd.base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import default_float

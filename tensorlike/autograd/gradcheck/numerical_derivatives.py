@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import PROVIDED
-from .values import Array, Checked, host
+from ..tensor_base import PROVIDED
+from .inputs import Array, Checked, host
 
 __all__ = ["along", "jacobian", "one_sided", "own_memory"]
 
