@@ -182,9 +182,11 @@ class TensorImpl final {
   bool is_contiguous() { return facts().contiguous; }
   // Return the address of the first element.
   char* memory() {
-    const Facts& found = facts();
-    TORCH_CHECK_TYPE(readable_, Py_TYPE(object_)->tp_name, " has no memory that C++ could read: it answers operators");
-    return found.memory;
+    if (C10_LIKELY(readable_)) return facts().memory;
+    detail::Gil gil;
+    // Tensors of a transform raise an error of their own, after which `vmap` calls the operator once per example.
+    if (detail::is_tensor(object_)) detail::checked(PyObject_CallMethod(object_, "data_ptr", nullptr));
+    TORCH_CHECK_TYPE(false, Py_TYPE(object_)->tp_name, " has no memory that C++ could read: it answers operators");
   }
 
  private:
