@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd import Function
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import as_numpy_dtype, dtype
 from tensorlike.tensor.from_data import finish
@@ -21,6 +22,7 @@ from .operators import OpOverload, below_autograd, keep_error
 from .schema import Schema, Type, parse_schema
 
 __all__ = [
+    "TensorBase",
     "add_member",
     "below_autograd",
     "define",

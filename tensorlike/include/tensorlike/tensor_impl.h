@@ -51,9 +51,8 @@ struct Python {
   Python() {
     Gil gil;
     tensorlike = checked(PyImport_ImportModule("tensorlike"));
-    checked(PyImport_ImportModule("tensorlike.library.cpp"));
     tensor = attribute(tensorlike.get(), "Tensor");
-    tensor_base = attribute(checked(PyImport_ImportModule("tensorlike.autograd.base")).get(), "TensorBase");
+    tensor_base = attribute(checked(PyImport_ImportModule("tensorlike.library.cpp")).get(), "TensorBase");
     data_slot = slot(tensor_base.get(), "_tl_data");
     shape = PyUnicode_InternFromString("shape");
     dtype = PyUnicode_InternFromString("dtype");
