@@ -289,12 +289,12 @@ class OpOverload:
         )
 
     def _run_backend(self, values: Sequence[Any], place: str) -> Any:
+        written = list(tensors_in(v for a, v in zip(self._schema.arguments, values, strict=True) if a.type.is_write))
+        before = [t._version for t in written]
         result = self._kernel(place)(self._schema.arguments, values)
-        if self._schema.is_mutable:
-            for argument, value in zip(self._schema.arguments, values, strict=True):
-                if argument.type.is_write:
-                    for tensor in tensors_in([value]):
-                        bump_version(tensor)
+        for tensor, version in zip(written, before, strict=True):
+            if tensor._version == version:  # Written through its address, of which nothing else tells.
+                version_counter(tensor)[0] += 1
         return self._checked_result(result)
 
     def _checked_result(self, result: Any) -> Any:
@@ -383,11 +383,6 @@ def tensors_in(values: Any) -> Iterator[Any]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from tensors_in(value)
-
-
-def bump_version(tensor: Any) -> None:
-    """Count a write that a kernel made."""
-    version_counter(tensor)[0] += 1
 
 
 def _type_name(kind: Type) -> str:
