@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 
-from .backends import backend_for, device_of, transfer
+from .backends import backend_for, device_of
 from .declare import composite, factory, tensor_method
 from .device import as_device, cpu
 from .device import device as Device
@@ -19,7 +19,7 @@ from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
 from .layouts import check_layout, empty_array, format_name
-from .runtime import device_guard, dtype_name, spelled, wanted_dtype, write_out, wrong_type
+from .runtime import device_guard, dtype_name, spelled, wanted_dtype, wrong_type
 from .size import Size
 from .tensor import Tensor, retyped
 from .types import Number
@@ -72,15 +72,6 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
     return xp.full(shape, converted_number(value, np.dtype(dtype)), dtype)
 
 
-def _written(name: str, out: Any, array: np.ndarray[Any, Any], device: Any) -> Any:
-    """Write an array of the host into `out=`, on any device."""
-    if isinstance(out, TensorBase):
-        where = device_of(out._tl_data)
-        array = transfer(array, where if device is None else as_device(device, name))
-    # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
-        return write_out(name, out, array, recorded=out._tl_edge is None)
-
-
 # ---------------------------------------------------------------------------------------------------- filled
 
 
@@ -114,7 +105,7 @@ def _filled(
     shape = checked_size(size, name)
     check_layout(layout, name)
     if out is not None:
-        return _written(name, out, _made_of(np, shape, wanted_dtype(name, dtype, out), value), device)
+        return finish(_made_of(np, shape, wanted_dtype(name, dtype, out), value), requires_grad, name, out, device)
     if memory_format is not None:
         return finish(_unset(shape, _dtype_or_default(dtype, name), device, name, memory_format), requires_grad)
     return finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
@@ -201,9 +192,7 @@ def eye(
     shape = checked_size((n, n if m is None else m), "eye")
     check_layout(layout, "eye")
     array = np.eye(*shape, dtype=wanted_dtype("eye", dtype, out) or default_float())
-    if out is not None:
-        return _written("eye", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "eye"), requires_grad)
+    return finish(placed(array, device, "eye"), requires_grad, "eye", out, device)
 
 
 def _number(value: Any, function: str, argument: str) -> Any:
@@ -281,9 +270,7 @@ def arange(
     if wanted is None:
         wanted = np.dtype(np.int64) if integers else default_float()
     array = _range(first, last, by, wanted)
-    if out is not None:
-        return _written("arange", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "arange"), requires_grad)
+    return finish(placed(array, device, "arange"), requires_grad, "arange", out, device)
 
 
 @factory
@@ -305,9 +292,7 @@ def linspace(
     first, last = _number(start, "linspace", "start"), _number(end, "linspace", "end")
     array = np.linspace(first, last, steps, dtype=np.float64)
     array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
-    if out is not None:
-        return _written("linspace", out, array, device)  # type: ignore[no-any-return]
-    return finish(placed(array, device, "linspace"), requires_grad)
+    return finish(placed(array, device, "linspace"), requires_grad, "linspace", out, device)
 
 
 # ----------------------------------------------------------------------------------------------------- like another

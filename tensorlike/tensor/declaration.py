@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from .call_data import CallData
     from .generate_recording import Recorded
 
-__all__ = ["DECLARATIONS", "Declaration"]
+__all__ = ["DECLARATIONS", "Declaration", "documented"]
 
 _new = object.__new__
 # bfloat16, a type of another package, is of kind V.
@@ -45,6 +46,27 @@ _DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
+
+
+def documented(doc: str | None, note: str) -> str | None:
+    """Return the docstring of an operation with a note before its examples."""
+    if not doc or not note:
+        return doc
+    text, mark, examples = doc.partition("\n\n    >>> ")
+    paragraph = "\n    " if "\n\n" in text else "\n\n    "
+    return f"{text}{paragraph}{note}{mark}{examples}"
+
+
+def _on_copy(write: Callable[..., Any], whole: bool) -> Callable[..., Any]:
+    """Return the kernel that runs `write` on a copy of its first operand, or on new memory if it writes the whole."""
+
+    @wraps(write)
+    def kernel(xp: Any, input: Any, *operands: Any, **options: Any) -> Any:
+        result = xp.empty(input.shape, input.dtype) if whole else input.copy()
+        write(xp, result, *operands, **options)
+        return result
+
+    return kernel
 
 
 def _refuse_dtype(name: str, dtype: Any) -> NoReturn:
@@ -117,7 +139,7 @@ class Declaration(Operation):
         spread: str | None,
         weak_numbers: bool,
         out: bool | str,
-        write: Callable[..., None] | None = None,
+        write: Callable[..., None] | bool | str | None = None,
         hot: str | Callable[..., Any] | FastPath | None = None,
         own_layout: bool = False,
         boolean: bool = False,
@@ -132,8 +154,9 @@ class Declaration(Operation):
         if number_first:
             parameters = (parameters[0]._replace(annotation="Tensor"), *parameters[1:])
         super().__init__(name, namespace, parameters)
-        self.kernel = kernel
-        self.write = write
+        in_place = write is True or write == "all"
+        self.kernel = _on_copy(kernel, write == "all") if in_place else kernel
+        self.write: Callable[..., None] | None = kernel if in_place else write if callable(write) else None
         self.ufunc = ufunc
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)
@@ -166,7 +189,7 @@ class Declaration(Operation):
         #: Whether the function takes a number as its first operand. The number is converted to a tensor first, at a
         #: cost for such calls alone.
         self.number_first = number_first
-        self.doc = kernel.__doc__
+        self.doc = kernel.__doc__ if self.promotion is None else documented(kernel.__doc__, self.promotion.note)
         self.annotations = {k: v for k, v in kernel.__annotations__.items() if k != "xp"}
         self.node: type[Node] | None = None
         self._record: Callable[..., Any] | None = None

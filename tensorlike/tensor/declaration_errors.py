@@ -10,7 +10,7 @@ __all__ = ["check_options", "declaration_error", "unknown_word"]
 
 def declaration_error(function: Callable[..., Any], name: str, message: str) -> TypeError:
     """Return the error of the declaration of `name`, whose kernel, formula or Python function is `function`."""
-    code = function.__code__
+    code = getattr(function, "__wrapped__", function).__code__
     return TypeError(f"{name}: {message} ({code.co_filename}, line {code.co_firstlineno})")
 
 

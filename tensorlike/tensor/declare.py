@@ -84,7 +84,7 @@ def primitive(
     spread: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
-    write: Callable[..., None] | None = None,
+    write: Callable[..., None] | bool | str | None = None,
     own_layout: bool = False,
     boolean: bool = False,
     fast_kinds: str | None = None,
@@ -121,8 +121,9 @@ def primitive(
         spread: The parameter that the method takes as `*arguments`.
         weak_numbers: Whether NumPy and PyTorch agree on what a Python number beside a tensor does.
         differentiable: Whether the result can have a gradient.
-        write: A second kernel with the same arguments, which writes into the first: an in-place form that touches a
-            few elements of a large tensor must not compute them all.
+        write: True when the kernel writes into its first operand and returns nothing: it is given a copy, but in the
+            in-place form, which must not copy a large tensor to touch a few elements. "all" when it writes every
+            element, so that new memory serves for the copy. A second kernel that does so, where the first is another.
         own_layout: Whether results lie as the kernel leaves them, as those of elementwise operations do; they are
             contiguous otherwise, as PyTorch's.
         boolean: Whether the elements of the result are booleans, as those of comparisons.

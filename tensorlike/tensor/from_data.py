@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
-from .backends import backend_for, backend_of, transfer
+from .backends import backend_for, backend_of, device_of, transfer
 from .declare import factory
 from .device import as_device
 from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
+from .history import set_requires_grad
 from .promotion import promote_types
+from .runtime import write_out
 from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
@@ -39,8 +42,19 @@ __all__ = [
 ]
 
 
-def finish(array: Any, requires_grad: Any) -> Tensor:
-    result = wrap(array)
+def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
+    """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""
+    result: Any
+    if out is None:
+        result = wrap(array)
+    else:
+        where = device_of(out._tl_data) if device is None else as_device(device, name)
+        base = out if out._tl_view_base is None else out._tl_view_base
+        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
+        result = write_out(name, out, transfer(array, where), recorded=base._tl_edge is None)
+        if out._tl_tracked and edge_of(out) is not None and out._tl_edge is not None:
+            return result  # type: ignore[no-any-return]
+        set_requires_grad(out, False)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):
             raise TypeError(
@@ -49,6 +63,7 @@ def finish(array: Any, requires_grad: Any) -> Tensor:
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, got dtype "
+
                 f"{dtype_of(array.dtype)}"
             )
         result._tl_requires_grad = True
@@ -61,7 +76,6 @@ def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
         return array
     where = as_device(device, function)
     return array if where.type == "cpu" else backend_for(where).from_host(array, where)
-
 
 
 def _is_sequence(item: Any) -> bool:

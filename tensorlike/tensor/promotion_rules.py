@@ -13,6 +13,10 @@ __all__ = ["Promotion"]
 
 Rule = Callable[..., tuple[Any, ...]]
 
+_DEFAULT_FLOAT = "Integers give the default floating-point dtype."
+_REFUSED = "Raises NotImplementedError for"
+_NOT_COMPLEX = f"{_REFUSED} complex elements."
+
 
 class Promotion(Enum):
     """A rule that brings operands to their common dtype, and the dtypes for which NumPy's own rule is the same.
@@ -20,6 +24,7 @@ class Promotion(Enum):
     A declaration names a member by its value: `@pointwise("exp", promotion="float")`. `rule(name, xp, operands)`
     returns the operands as the kernel takes them, or raises PyTorch's error. `fast_kinds` are the kinds of dtype
     (`numpy.dtype.kind`) that the fast path leaves to NumPy, "" for all of them and None where there is no fast path.
+    `note` is what the docstrings of operations say of the rule.
 
     >>> Promotion.named("real").fast_kinds
     'biuf'
@@ -27,13 +32,15 @@ class Promotion(Enum):
 
     rule: Rule
     fast_kinds: str | None
+    note: str
 
-    def __new__(cls, value: str, rule: Rule, fast_kinds: str | None) -> Promotion:
+    def __new__(cls, value: str, rule: Rule, fast_kinds: str | None, note: str = "") -> Promotion:
         """Make a member whose value is the word that declarations use."""
         member = object.__new__(cls)
         member._value_ = value
         member.rule = rule
         member.fast_kinds = fast_kinds
+        member.note = note
         return member
 
     @classmethod
@@ -46,25 +53,25 @@ class Promotion(Enum):
     ARITHMETIC = "arithmetic", runtime.promote_arithmetic, ""
     #: The common dtype, and the default floating-point dtype for integers and booleans. A ufunc gives these another
     #: dtype, so that the fast path leaves them to the rule; a kernel may not (`Declaration.fast_kinds`).
-    FLOAT = "float", runtime.promote_float, ""
+    FLOAT = "float", runtime.promote_float, "", _DEFAULT_FLOAT
     #: As FLOAT; complex numbers are refused.
-    REAL_FLOAT = "real float", promote_only("f", "real", runtime.promote_float), "f"
+    REAL_FLOAT = "real float", promote_only("f", "real", runtime.promote_float), "f", f"{_DEFAULT_FLOAT} {_NOT_COMPLEX}"
     #: The common dtype, which must not be boolean.
-    NUMERIC = "numeric", runtime.promote_numeric, "iufc"
+    NUMERIC = "numeric", runtime.promote_numeric, "iufc", f"{_REFUSED} booleans."
     #: The common dtype, which must not be complex.
-    REAL = "real", runtime.promote_real, "biuf"
+    REAL = "real", runtime.promote_real, "biuf", _NOT_COMPLEX
     #: The common dtype, which must be neither boolean nor complex.
-    REAL_NUMERIC = "real numeric", runtime.promote_real_numeric, "iuf"
+    REAL_NUMERIC = "real numeric", runtime.promote_real_numeric, "iuf", f"{_REFUSED} boolean and complex elements."
     #: The common dtype, which must be a real floating-point one.
-    FLOATING = "floating", promote_only("f", "floating-point"), "f"
+    FLOATING = "floating", promote_only("f", "floating-point"), "f", f"{_REFUSED} other than floating-point elements."
     #: The common dtype, which must be a floating-point or complex one.
-    INEXACT = "inexact", promote_only("fc", "floating-point and complex"), "fc"
+    INEXACT = "inexact", promote_only("fc", "floating-point and complex"), "fc", f"{_REFUSED} integers and booleans."
     #: The common dtype, which must be an integer one.
-    INTEGERS = "integers", promote_only("iu", "integer"), "iu"
+    INTEGERS = "integers", promote_only("iu", "integer"), "iu", f"{_REFUSED} other than integers."
     #: The common dtype, which must be an integer or the boolean one; `~` has words of its own.
-    BITS = "bits", runtime.promote_bits, "biu"
+    BITS = "bits", runtime.promote_bits, "biu", f"{_REFUSED} other than integers and booleans."
     #: As REAL, for a tensor and its bounds: the dtype must hold them.
-    BOUNDS = "bounds", runtime.promote_bounds, "iuf"
+    BOUNDS = "bounds", runtime.promote_bounds, "iuf", _NOT_COMPLEX
     #: As NUMERIC; an in-place form refuses complex numbers, whose magnitude is real.
     MAGNITUDE = "magnitude", runtime.promote_magnitude, "iuf"
     #: The operand as it is, which must not be boolean.

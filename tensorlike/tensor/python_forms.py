@@ -21,7 +21,7 @@ from tensorlike.dispatch.signature import (
 from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
-from .declaration import Declaration
+from .declaration import Declaration, documented
 from .declaration_errors import check_options as check_declared
 from .fast_paths import FastPath
 from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, values_of
@@ -229,6 +229,7 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
         hot: A fast path.
         hot_for: The operation that the fast path records as.
         mutates: What it writes: see Note [What a call writes].
+        note: What the docstrings of a family say alike, put before the examples.
         facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the line, for any other option.
@@ -253,8 +254,10 @@ def _composite(
     hot: FastPath | None = None,
     hot_for: Declaration | None = None,
     mutates: Sequence[str] | Mutates | None = None,
+    note: str = "",
     **facts: Any,
 ) -> Any:
+    function.__doc__ = documented(function.__doc__, note)
     parameters = parameters_of(function, operands=operands)
     first: Any = None
     operation = Operation(name or function.__name__, namespace, parameters, composite=guard)
@@ -319,6 +322,7 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         namespace: Where it is public.
         reason: Why types are not asked, for `get_ignored_functions` and its readers.
         random: Whether it draws random numbers.
+        note: What the docstrings of a family say alike, put before the examples.
 
     Raises TypeError, which names the line, for any other option.
     """
@@ -331,8 +335,10 @@ def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def _factory(
-    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False
-) -> Any:
+    function: Callable[..., Any], *, namespace: str = "tensorlike", reason: str | None = None, random: bool = False,
+    note: str = "",
+) -> Any:  # fmt: skip
+    function.__doc__ = documented(function.__doc__, note)
     parameters = parameters_of(function, operands=())
     name = function.__name__
     function.__qualname__ = name

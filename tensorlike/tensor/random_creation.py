@@ -31,7 +31,6 @@ from .runtime import (
     run_quietly,
     spelled,
     wanted_dtype,
-    write_out,
 )
 from .types import Number, Tensor
 
@@ -65,10 +64,7 @@ def _drawn(
     with generator.drawing():
         source = generator.source()
         array = run_quietly(sample, source, xp, shape, wanted)
-    if out is not None:
-        # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
-        return write_out(name, out, array, recorded=out._tl_edge is None)
-    return finish(array, requires_grad)
+    return finish(array, requires_grad, name, out, device)
 
 
 def integer(value: Any, function: str, argument: str) -> int:

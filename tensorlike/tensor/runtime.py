@@ -549,7 +549,8 @@ def write_out(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"
         )
-    check_overlap(target, name)
+    if pointwise or target.shape == result.shape:
+        check_overlap(target, name)  # What is resized has memory of its own.
     if apart:
         check_shared(out, apart, name, True)
     if target.shape != result.shape:

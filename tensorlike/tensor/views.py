@@ -198,7 +198,7 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any]:
-        from .ops.memory.strided_access import scatter_strided
+        from .ops.memory.inplace import scatter_strided
 
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
@@ -215,7 +215,7 @@ class CopySlices(Node):
     def apply(self, grad: Any) -> tuple[Any, ...]:
         from tensorlike.autograd.engine import unbroadcast_and_cast
 
-        from .ops.memory.strided_access import read_strided, write_strided
+        from .ops.memory.inplace import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
         grads = tuple(self.function.apply(part))
@@ -348,13 +348,12 @@ def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> No
     for value in values:
         if isinstance(value, TensorBase):
             if value is tensor:
-                # Empty tensors share nothing, but in-place methods raise in PyTorch.
-                if apart and (tensor._tl_data.size or name[-1] == "_"):
+                if apart:
                     _refuse_shared(name)
             elif counter is not None and value._tl_counter is counter:
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
-        elif apart and isinstance(value, (list, tuple)):
-            check_shared(tensor, value, name, apart)
+        elif apart and isinstance(value, (list, tuple)) and (tensor._tl_data.size or name[-1] == "_"):
+            check_shared(tensor, value, name, apart)  # Nothing is read from empty tensors that are joined.
 
 
 def check_inplace(tensor: Any, name: str, recorded: bool = True, overlapping: bool | str = False) -> None:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from tensorlike.autograd.node import Node
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
-from tensorlike.tensor.ops.memory import kinds, placement
-from tensorlike.tensor.ops.shape import sizes
+from tensorlike.tensor.ops.memory import placement
+from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -312,14 +312,15 @@ def _rank(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 @rule(
-    kinds.is_floating_point, kinds.is_complex, kinds.is_signed, placement.get_device, Method.get_device, Method.dtype,
-    Method.device, Method.layout, Method.itemsize, Method.element_size, Method.is_cuda, Method.is_cpu, Method.is_meta,
+    placement.is_floating_point, placement.is_complex, placement.is_signed, placement.get_device, Method.get_device,
+    Method.dtype, Method.device, Method.layout, Method.itemsize, Method.element_size, Method.is_cuda, Method.is_cpu,
+    Method.is_meta,
 )  # fmt: skip
 def _kind(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return form.key(plain_of(args[0] if args else kwargs[form.parameters[0].name]), *args[1:])
 
 
-@rule(sizes.numel, Method.size, Method.nelement, Method.nbytes, Method.__len__)
+@rule(resizing.numel, Method.size, Method.nelement, Method.nbytes, Method.__len__)
 def _measured(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     first = form.parameters[0].name
     value = args[0] if args else kwargs[first]

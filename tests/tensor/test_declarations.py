@@ -7,6 +7,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.tensor.declaration import documented
 from tensorlike.tensor.declare import (
     DECLARATIONS,
     Promotion,
@@ -35,6 +36,10 @@ WRONG = {
         lambda: pointwise(None, name="wrong", promotion="real flaot")(kernel),
         "tensorlike.wrong: unknown promotion 'real flaot'; did you mean 'real float'? Known: arithmetic, bits, ",
         kernel,
+    ),
+    "promotion of a kernel that writes": (
+        lambda: primitive(name="wrong", promotion="real flaot", write=True)(kernel),
+        "tensorlike.wrong: unknown promotion 'real flaot'", kernel,
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
@@ -100,6 +105,38 @@ def test_raw_formulas_name_what_the_others_name():
 def test_right_formulas_are_taken():
     tl.sub.operation.check_formulas({"input": lambda grad, result, other_shape, alpha, other: grad})
     tl.sort.operation.check_formulas({"input": lambda grads, indices, input_shape, dim: grads})
+
+
+class TestDocstrings:
+    """What a promotion or a family says of all its functions comes before the examples, which run."""
+
+    @pytest.mark.parametrize("form", [tl.exp, tl.Tensor.exp, tl.Tensor.exp_, tl.special.expit])
+    def test_what_a_promotion_does_is_said_by_every_form(self, form):
+        text, _, examples = form.__doc__.partition(">>> ")
+        assert text.rstrip().endswith("\n\n    Integers give the default floating-point dtype.")
+        assert examples.startswith("tl.")
+
+    def test_it_joins_what_the_declaration_says(self):
+        text = tl.maximum.__doc__.partition("\n\n    >>> ")[0]
+        assert text.endswith("half of the gradient.\n    Raises NotImplementedError for complex elements.")
+
+    def test_a_family_has_a_note(self):
+        for function in (tl.diagonal_copy, tl.view_copy, tl.unbind_copy):
+            assert "\n\n    Raises the errors of the function without `_copy`.\n\n    >>> " in function.__doc__
+
+    def test_without_a_docstring_there_is_no_note(self):
+        assert documented(None, "Raises.") is None
+        assert documented("Return.", "") == "Return."
+
+
+def test_a_kernel_that_writes_is_given_a_copy():
+    x, index, source = tl.zeros(3), tl.tensor([0, 2]), tl.tensor([5.0, 6.0])
+    assert tl.index_copy(x, 0, index, source).tolist() == [5.0, 0.0, 6.0]
+    assert x.tolist() == [0.0, 0.0, 0.0]
+    assert x.index_copy_(0, index, source) is x
+    assert x.tolist() == [5.0, 0.0, 6.0]
+    data = tl.index_copy.operation.call_data()
+    assert data.write is data.kernel.__wrapped__
 
 
 class TestPromotions:

@@ -8,10 +8,11 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.runtime import dtype_name, number_array, wrong_type
 
 
-def check_tensor(name: str, value: Any) -> None:
-    """Raise TypeError unless the first argument of the function `name` is a tensor."""
+def require_tensor(function: str, value: Any, argument: str = "input", position: int | None = 1) -> Any:
+    """Return an operand, which must be a tensor; raise TypeError otherwise."""
     if not isinstance(value, TensorBase):
-        wrong_type(name, "input", 1, value)
+        wrong_type(function, argument, position, value)
+    return value
 
 
 def scaled(xp: Any, array: Any, factor: Any) -> Any:

@@ -21,7 +21,6 @@ from tensorlike.tensor.ops.nn import (
     resampling,
     toplevel,
     toplevel_normalization,
-    toplevel_pooling,
 )
 
 from ..batched import rule
@@ -60,15 +59,15 @@ _POOLS = {
     3: (
         pooling.max_pool1d, average_pooling.avg_pool1d, average_pooling.lp_pool1d, adaptive_pooling.adaptive_avg_pool1d,
         adaptive_pooling.adaptive_max_pool1d, toplevel.avg_pool1d, toplevel.adaptive_avg_pool1d,
-        toplevel_pooling.max_pool1d, toplevel_pooling.max_pool1d_with_indices, toplevel_pooling.adaptive_max_pool1d,
+        toplevel.max_pool1d, toplevel.max_pool1d_with_indices, toplevel.adaptive_max_pool1d,
     ),
     4: (
         pooling.max_pool2d, average_pooling.avg_pool2d, average_pooling.lp_pool2d, adaptive_pooling.adaptive_avg_pool2d,
-        adaptive_pooling.adaptive_max_pool2d, toplevel_pooling.max_pool2d,
+        adaptive_pooling.adaptive_max_pool2d, toplevel.max_pool2d,
     ),
     5: (
         pooling.max_pool3d, average_pooling.avg_pool3d, average_pooling.lp_pool3d, adaptive_pooling.adaptive_avg_pool3d,
-        adaptive_pooling.adaptive_max_pool3d, toplevel_pooling.max_pool3d,
+        adaptive_pooling.adaptive_max_pool3d, toplevel.max_pool3d,
     ),
 }  # fmt: skip
 for _rank, _functions in _POOLS.items():

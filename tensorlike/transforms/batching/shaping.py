@@ -6,10 +6,10 @@ from typing import Any
 
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor import creation
-from tensorlike.tensor.ops.elementwise import comparison, complexes, floats
+from tensorlike.tensor.ops.elementwise import comparison, complexes, rounding
 from tensorlike.tensor.ops.indexing import copies, gather
 from tensorlike.tensor.ops.linalg import diagonals
-from tensorlike.tensor.ops.memory import inplace, kinds, placement
+from tensorlike.tensor.ops.memory import inplace, placement
 from tensorlike.tensor.ops.reductions import sums
 from tensorlike.tensor.ops.shape import expanding, joining, rearranging, reshaping, view_copies
 from tensorlike.tensor.tensor import Tensor
@@ -38,9 +38,9 @@ rule(
     Method.char, Method.byte, Method.bool, Method.cfloat, Method.cdouble, Method.type_as, Method.contiguous,
     Method.detach, Method.cpu, Method.cuda, Method.real, Method.imag, Method.data, complexes.conj,
     complexes.conj_physical, complexes.view_as_real, complexes.view_as_complex, complexes.real, complexes.imag,
-    comparison.isnan, comparison.isinf, comparison.isfinite, floats.nan_to_num, inplace.zero_, kinds.resolve_conj,
-    kinds.resolve_neg, placement.detach, reshaping.clone, creation.zeros_like, creation.ones_like, creation.full_like,
-    creation.empty_like,
+    comparison.isnan, comparison.isinf, comparison.isfinite, rounding.nan_to_num, inplace.zero_, placement.resolve_conj,
+    placement.resolve_neg, placement.detach, reshaping.clone, creation.zeros_like, creation.ones_like,
+    creation.full_like, creation.empty_like,
 )(passed_through)  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.node import edge_of
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.declare import tensor_method
 from tensorlike.tensor.dtypes import dtype_of
@@ -16,16 +15,14 @@ from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump, check_inplace
 
+from ..shared import require_tensor
+
 
 def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
     """Write `function(element, *elements of others at its index)` into `self`, for each element."""
     array = self._tl_data
     for position, other in enumerate(others, 1):
-        argument = "other" if len(others) == 1 else "xy"[position - 1]
-        if not isinstance(other, TensorBase):
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(other).__name__}"
-            )
+        require_tensor(name, other, "other" if len(others) == 1 else "xy"[position - 1], position)
     for tensor in (self, *others):
         if tensor._tl_tracked and edge_of(tensor) is not None:
             raise RuntimeError(

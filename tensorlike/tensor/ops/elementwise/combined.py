@@ -26,8 +26,6 @@ def _factor(xp: Any, value: Any, dtype: Any) -> Any:
 def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
 
-    Raises NotImplementedError for booleans.
-
     >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
     tensor([2.5000, 5.0000])
     """
@@ -119,8 +117,6 @@ derivatives(
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
-    Takes integer tensors; raises NotImplementedError for others.
-
     >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
     tensor([6, 7])
     """
@@ -129,8 +125,6 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 @pointwise("lcm", promotion="integers", differentiable=False)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
-
-    Takes integer tensors; raises NotImplementedError for others.
 
     >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
     tensor([12, 35])

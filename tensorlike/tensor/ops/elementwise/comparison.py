@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from tensorlike.tensor.declare import pointwise, primitive, zero_derivatives
@@ -10,11 +11,10 @@ from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["allclose", "eq", "equal", "ge", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-           "isreal", "le", "lt", "ne"]  # fmt: skip
+_comparison = partial(pointwise, boolean=True, differentiable=False)
 
 
-@pointwise("equal", boolean=True, differentiable=False, own_operators=("__eq__",), takes_arrays=True)
+@_comparison("equal", own_operators=("__eq__",), takes_arrays=True)
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
@@ -23,9 +23,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise(
-    "not_equal", boolean=True, differentiable=False, operators=("__ne__",), aliases=("not_equal",), takes_arrays=True
-)
+@_comparison("not_equal", operators=("__ne__",), aliases=("not_equal",), takes_arrays=True)
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
@@ -34,66 +32,44 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@pointwise("less", promotion="real", boolean=True, differentiable=False, operators=("__lt__",), aliases=("less",))
+@_comparison("less", promotion="real", operators=("__lt__",), aliases=("less",))
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is less than `other`, element by element, with broadcasting.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.lt(tl.tensor([1, 2]), 2)
     tensor([ True, False])
     """
 
 
-@pointwise(
-    "less_equal",
-    promotion="real",
-    boolean=True,
-    differentiable=False,
-    operators=("__le__",),
-    aliases=("less_equal",),
-)
+@_comparison("less_equal", promotion="real", operators=("__le__",), aliases=("less_equal",))
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.le(tl.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
 
 
-@pointwise("greater", promotion="real", boolean=True, differentiable=False, operators=("__gt__",), aliases=("greater",))
+@_comparison("greater", promotion="real", operators=("__gt__",), aliases=("greater",))
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is greater than `other`, element by element, with broadcasting.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.gt(tl.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
 
 
-@pointwise(
-    "greater_equal",
-    promotion="real",
-    boolean=True,
-    differentiable=False,
-    operators=("__ge__",),
-    aliases=("greater_equal",),
-)
+@_comparison("greater_equal", promotion="real", operators=("__ge__",), aliases=("greater_equal",))
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` is at least `other`, element by element, with broadcasting.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.ge(tl.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
 
 
-for _comparison in (eq, ne, lt, le, gt, ge):
-    zero_derivatives(_comparison)
+for _compared in (eq, ne, lt, le, gt, ge):
+    zero_derivatives(_compared)
 
 
 @primitive(plain_result=True, promotion=None)
@@ -187,11 +163,9 @@ def isfinite(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(None, promotion="real", boolean=True, differentiable=False, inplace=False, out="exact")
+@_comparison(None, promotion="real", inplace=False, out="exact")
 def isposinf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is positive infinity.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
     tensor([ True, False])
@@ -201,11 +175,9 @@ def isposinf(xp: Any, input: Tensor) -> Tensor:
     return xp.equal(input, input.dtype.type(math.inf))
 
 
-@pointwise(None, promotion="real", boolean=True, differentiable=False, inplace=False, out="exact")
+@_comparison(None, promotion="real", inplace=False, out="exact")
 def isneginf(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is negative infinity.
-
-    Raises NotImplementedError for complex elements.
 
     >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
     tensor([False,  True])
@@ -215,7 +187,7 @@ def isneginf(xp: Any, input: Tensor) -> Tensor:
     return xp.equal(input, input.dtype.type(-math.inf))
 
 
-@pointwise(None, boolean=True, differentiable=False, inplace=False, out=False)
+@_comparison(None, inplace=False, out=False)
 def isreal(xp: Any, input: Tensor) -> Tensor:
     """Return whether each element is real: a complex one is where its imaginary part is zero.
 

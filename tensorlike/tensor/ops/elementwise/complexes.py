@@ -25,7 +25,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Tensor
 
-from ..shared import check_tensor, real_dtype, zeros_like
+from ..shared import real_dtype, require_tensor, zeros_like
 
 
 @internal_pointwise(name="conj_physical", linear_in=("input",))
@@ -49,7 +49,7 @@ def conj(input: Tensor) -> Tensor:
     >>> tl.conj(tl.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    check_tensor("conj", input)
+    require_tensor("conj", input)
     return _conjugated(input) if input._tl_data.dtype.kind == "c" else input
 
 
@@ -74,7 +74,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     >>> tl.tensor([1 + 2j]).conj_physical()
     tensor([1.-2.j])
     """
-    return _conj(self)  # type: ignore[no-any-return]
+    return _conj(self)
 
 
 @tensor_method(inplace_of=conj_physical, composite=False)
@@ -84,7 +84,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     >>> tl.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
-    return _conjugate_into(self)  # type: ignore[no-any-return]
+    return _conjugate_into(self)
 
 
 @internal(name="real", view=True)
@@ -109,12 +109,12 @@ _imag_of = undispatched(_imag)
 
 
 def _real_part(tensor: Any) -> Any:
-    check_tensor("real", tensor)
+    require_tensor("real", tensor)
     return _real_of(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
 def _imaginary_part(tensor: Any) -> Any:
-    check_tensor("imag", tensor)
+    require_tensor("imag", tensor)
     if tensor._tl_data.dtype.kind != "c":
         raise RuntimeError(
             f"imag is not implemented for tensors with non-complex dtypes: this one is "
@@ -289,7 +289,7 @@ derivatives(
 def angle(xp: Any, input: Tensor) -> Tensor:
     """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
 
-    Complex elements give a real tensor, integers the default floating-point dtype.
+    Complex elements give a real tensor.
 
     >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
     tensor([0.7854, 3.1416])

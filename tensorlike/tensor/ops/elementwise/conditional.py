@@ -6,12 +6,14 @@ from typing import Any, overload
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, tensor_method, undispatched
 from tensorlike.tensor.fast_paths import WHERE
-from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic, wrong_type
+from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
+
+from ..shared import require_tensor
 
 
 @internal_pointwise(name="where", promotion=None, out="exact")
@@ -71,8 +73,7 @@ def where(
     (tensor([0., 2.]), (tensor([1]),))
     """
     if input is None and other is None and out is None:
-        if not isinstance(condition, TensorBase):
-            wrong_type("where", "condition", 1, condition)
+        require_tensor("where", condition, "condition")
         array = condition._tl_data
         return tuple(wrap(a) for a in namespace_of(array).nonzero(array if array.ndim else array[None]))
     return _choose_behind(condition, input, other, out=out)

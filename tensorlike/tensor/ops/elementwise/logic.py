@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tensorlike.tensor.declare import pointwise, tensor_method
 from tensorlike.tensor.types import Number, Tensor
 
-__all__ = ["bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-           "logical_and", "logical_not", "logical_or", "logical_xor"]  # fmt: skip
+_logical = partial(pointwise, boolean=True, differentiable=False)
+_bitwise = partial(pointwise, promotion="bits", differentiable=False)
+_shift = partial(pointwise, promotion="integers", differentiable=False)
 
 
-@pointwise("logical_and", boolean=True, differentiable=False)
+@_logical("logical_and")
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Return whether both elements are nonzero, with broadcasting.
 
@@ -18,7 +21,7 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("logical_or", boolean=True, differentiable=False)
+@_logical("logical_or")
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Return whether one of the elements is nonzero, with broadcasting.
 
@@ -27,7 +30,7 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("logical_xor", boolean=True, differentiable=False)
+@_logical("logical_xor")
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Return whether exactly one of the elements is nonzero, with broadcasting.
 
@@ -36,7 +39,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("logical_not", boolean=True, differentiable=False)
+@_logical("logical_not")
 def logical_not(input: Tensor) -> Tensor:
     """Return whether each element is zero.
 
@@ -45,100 +48,57 @@ def logical_not(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(
-    "bitwise_and",
-    promotion="bits",
-    differentiable=False,
-    own_operators=("__and__",),
-    operators=("__rand__",),
-    own_inplace_operators=("__iand__",),
-)
+@_bitwise("bitwise_and", own_operators=("__and__",), operators=("__rand__",), own_inplace_operators=("__iand__",))
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
-
-    Raises NotImplementedError for other than integers and booleans.
 
     >>> tl.tensor([6, 5]) & 3
     tensor([2, 1])
     """
 
 
-@pointwise(
-    "bitwise_or",
-    promotion="bits",
-    differentiable=False,
-    own_operators=("__or__",),
-    operators=("__ror__",),
-    own_inplace_operators=("__ior__",),
-)
+@_bitwise("bitwise_or", own_operators=("__or__",), operators=("__ror__",), own_inplace_operators=("__ior__",))
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
-
-    Raises NotImplementedError for other than integers and booleans.
 
     >>> tl.tensor([6, 5]) | 3
     tensor([7, 7])
     """
 
 
-@pointwise(
-    "bitwise_xor",
-    promotion="bits",
-    differentiable=False,
-    own_operators=("__xor__",),
-    operators=("__rxor__",),
-    own_inplace_operators=("__ixor__",),
-)
+@_bitwise("bitwise_xor", own_operators=("__xor__",), operators=("__rxor__",), own_inplace_operators=("__ixor__",))
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise exclusive or of the elements, with broadcasting.
-
-    Raises NotImplementedError for other than integers and booleans.
 
     >>> tl.tensor([6, 5]) ^ 3
     tensor([5, 6])
     """
 
 
-@pointwise("bitwise_not", promotion="bits", differentiable=False, own_operators=("__invert__",), out="exact")
+@_bitwise("bitwise_not", own_operators=("__invert__",), out="exact")
 def bitwise_not(input: Tensor) -> Tensor:
     """Return the bitwise complement of each element; of booleans the logical not.
 
-    Raises NotImplementedError for other than integers and booleans; the operator `~` raises TypeError.
+    The operator `~` raises TypeError for other dtypes.
 
     >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
     (tensor([-1, -6]), tensor([False,  True]))
     """
 
 
-@pointwise(
-    "left_shift",
-    promotion="integers",
-    differentiable=False,
-    own_operators=("__lshift__",),
-    own_inplace_operators=("__ilshift__",),
-)
+@_shift("left_shift", own_operators=("__lshift__",), own_inplace_operators=("__ilshift__",))
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
     at least the number of bits.
-
-    Raises NotImplementedError for other than integers.
 
     >>> tl.tensor([1, 3]) << 2
     tensor([ 4, 12])
     """
 
 
-@pointwise(
-    "right_shift",
-    promotion="integers",
-    differentiable=False,
-    own_operators=("__rshift__",),
-    own_inplace_operators=("__irshift__",),
-)
+@_shift("right_shift", own_operators=("__rshift__",), own_inplace_operators=("__irshift__",))
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
-
-    Raises NotImplementedError for other than integers.
 
     >>> tl.tensor([8, -8]) >> 2
     tensor([ 2, -2])

@@ -1,10 +1,14 @@
-"""Rounding elements."""
+"""Rounding; the neighbours and parts of floating-point numbers, and finite numbers for NaN and infinity."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, pointwise
+import numpy as np
+
+from tensorlike.tensor.declare import derivatives, pointwise, primitive
+from tensorlike.tensor.dtypes import dtype_of, finfo
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented, zeros_like
@@ -13,8 +17,6 @@ from ..shared import not_implemented, zeros_like
 @pointwise(None, hot="floor", promotion="real numeric", out="exact")
 def floor(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
-
-    Raises NotImplementedError for boolean and complex elements.
 
     >>> tl.floor(tl.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
@@ -28,8 +30,6 @@ derivatives(floor, input=zeros_like)
 @pointwise(None, hot="ceil", promotion="real numeric", out="exact")
 def ceil(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
-
-    Raises NotImplementedError for boolean and complex elements.
 
     >>> tl.ceil(tl.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
@@ -45,7 +45,7 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
-    raise NotImplementedError with `decimals`, as boolean and complex elements always do.
+    raise NotImplementedError with `decimals`.
 
     >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
@@ -69,8 +69,6 @@ derivatives(round, input=zeros_like)
 def trunc(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
-    Raises NotImplementedError for boolean and complex elements.
-
     >>> tl.trunc(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
@@ -84,8 +82,6 @@ derivatives(trunc, input=zeros_like)
 def frac(xp: Any, input: Tensor) -> Tensor:
     """Return the fractional part of each element, with its sign.
 
-    Takes floating-point tensors; raises NotImplementedError for others.
-
     >>> tl.frac(tl.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
@@ -93,3 +89,65 @@ def frac(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(frac, input=lambda grad: grad)
+
+
+@pointwise("nextafter", promotion="floating")
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """Return the floating-point number next to each element of `input`, in the direction of `other`.
+
+    Both broadcast.
+
+    >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+    tensor([True])
+    """
+
+
+derivatives(
+    nextafter,
+    input=lambda grad, input, other: grad.masked_fill(input == other, 0),
+    other=lambda grad: zeros_like(grad),
+)
+
+
+@primitive(out=True, several=("mantissa", "exponent"))
+def frexp(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
+    """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
+
+    The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
+
+    >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
+    >>> mantissa, exponent
+    (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
+    """
+    if input.dtype.kind not in "fV":
+        raise RuntimeError(f"frexp() only supports floating-point dtypes: the input is of {dtype_name(input.dtype)}")
+    mantissa, exponent = xp.frexp(input)
+    return xp.asarray(mantissa), xp.asarray(exponent)
+
+
+derivatives(frexp, input=lambda grads, exponent: grads[0] / exponent.exp2())
+
+
+@pointwise(None, out="exact")
+def nan_to_num(
+    xp: Any, input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Return `input` with its nan and infinite elements replaced by finite numbers.
+
+    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
+    elements is zero.
+
+    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
+    if input.dtype.kind == "V":
+        limits = finfo(dtype_of(input.dtype))
+        posinf, neginf = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
+        wide = xp.nan_to_num(input.astype(np.float32), nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+        return wide.astype(input.dtype)
+    if input.dtype.kind not in "fc":
+        return input.copy()
+    return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+derivatives(nan_to_num, input=lambda grad, input: grad.where(input.isfinite(), 0))

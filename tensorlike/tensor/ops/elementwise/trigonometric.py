@@ -11,15 +11,10 @@ from tensorlike.tensor.declare import derivatives, internal_pointwise, pointwise
 from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.types import Tensor
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "hypot", "rad2deg",
-           "sin", "sinc", "sinh", "tan", "tanh"]  # fmt: skip
-
 
 @pointwise("sin", promotion="float")
 def sin(input: Tensor) -> Tensor:
     """Return the sine of each element, an angle in radians.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.sin(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8415])
@@ -34,8 +29,6 @@ raw_derivatives(sin, input=lambda grad, input: raw_product(grad, np.cos(input)))
 def cos(input: Tensor) -> Tensor:
     """Return the cosine of each element, an angle in radians.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.cos(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
@@ -49,8 +42,6 @@ raw_derivatives(cos, input=lambda grad, input: raw_product(-grad, np.sin(input))
 def tan(input: Tensor) -> Tensor:
     """Return the tangent of each element, an angle in radians.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.tan(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5574])
     """
@@ -62,8 +53,6 @@ derivatives(tan, input=lambda grad, result: grad * conj(1 + result * result))
 @pointwise("arcsin", promotion="float", aliases=("arcsin",))
 def asin(input: Tensor) -> Tensor:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
-
-    Integers give the default floating-point dtype.
 
     >>> tl.asin(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5708])
@@ -77,8 +66,6 @@ derivatives(asin, input=lambda grad, input: grad * conj((1 - input * input).rsqr
 def acos(input: Tensor) -> Tensor:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
-    Integers give the default floating-point dtype.
-
     >>> tl.acos(tl.tensor([1.0, 0.0]))
     tensor([0.0000, 1.5708])
     """
@@ -91,8 +78,6 @@ derivatives(acos, input=lambda grad, input: grad * -conj((1 - input * input).rsq
 def atan(input: Tensor) -> Tensor:
     """Return the angle in radians whose tangent each element is.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.atan(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
@@ -104,8 +89,6 @@ derivatives(atan, input=lambda grad, input: grad / conj(input * input + 1))
 @pointwise("arctan2", promotion="real float", aliases=("arctan2",))
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
     tensor([0.7854, 2.3562])
@@ -128,8 +111,6 @@ derivatives(
 def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.sinh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.1752])
     """
@@ -142,8 +123,6 @@ derivatives(sinh, input=lambda grad, input: grad * conj(input.cosh()))
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.cosh(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 1.5431])
     """
@@ -155,8 +134,6 @@ derivatives(cosh, input=lambda grad, input: grad * conj(input.sinh()))
 @pointwise("tanh", promotion="float")
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of each element.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
@@ -192,8 +169,6 @@ raw_derivatives(tanh, input=lambda grad, result: _tanh_slope(grad, result))
 def asinh(input: Tensor) -> Tensor:
     """Return the number whose hyperbolic sine each element is.
 
-    Integers give the default floating-point dtype.
-
     >>> tl.asinh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8814])
     """
@@ -205,8 +180,6 @@ derivatives(asinh, input=lambda grad, input: grad * conj((input * input + 1).rsq
 @pointwise("arccosh", promotion="float", aliases=("arccosh",))
 def acosh(input: Tensor) -> Tensor:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.acosh(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 1.3170])
@@ -227,8 +200,6 @@ derivatives(acosh, input=_acosh_backward)
 def atanh(input: Tensor) -> Tensor:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
-    Integers give the default floating-point dtype.
-
     >>> tl.atanh(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
@@ -240,8 +211,6 @@ derivatives(atanh, input=lambda grad, input: grad / conj(1 - input * input))
 @pointwise("hypot", promotion="floating")
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
-
-    Takes floating-point tensors; raises NotImplementedError for others.
 
     >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
     tensor([ 5., 13.])
@@ -259,8 +228,6 @@ derivatives(
 def deg2rad(input: Tensor) -> Tensor:
     """Return each element, an angle in degrees, in radians.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
-
     >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
     tensor([1.5708, 3.1416])
     """
@@ -273,8 +240,6 @@ derivatives(deg2rad, input=lambda grad: grad.deg2rad())
 def rad2deg(input: Tensor) -> Tensor:
     """Return each element, an angle in radians, in degrees.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
-
     >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
     tensor([  0.0000, 180.0004])
     """
@@ -286,8 +251,6 @@ derivatives(rad2deg, input=lambda grad: grad.rad2deg())
 @pointwise(None, promotion="float", aliases=("special.sinc",))
 def sinc(xp: Any, input: Tensor) -> Tensor:
     """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
-
-    Integers give the default floating-point dtype.
 
     >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
     tensor([ 1.0000,  0.6366, -0.2122])

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import factory
-from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.from_data import finish, placed
 from tensorlike.tensor.layouts import check_layout
-from tensorlike.tensor.runtime import run_quietly, wanted_dtype, write_out
+from tensorlike.tensor.runtime import run_quietly, wanted_dtype
 from tensorlike.tensor.types import Number, Tensor
 
 _WINDOWS = "tensorlike.signal.windows"
@@ -86,63 +85,74 @@ def _made(
     return finish(placed(array, device, name), requires_grad)
 
 
-@factory(namespace=_WINDOWS)
-def bartlett(
-    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
-    device: Device | str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the Bartlett window of `M` elements: a triangle, 1 in the middle and 0 at the ends.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
-
-    >>> tl.signal.windows.bartlett(5)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-    """
-    return _made("bartlett", _triangle, M, sym, dtype, layout, device, requires_grad)
+_window = partial(
+    factory,
+    namespace=_WINDOWS,
+    note="`sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other\n"
+    "    dtypes than float32 and float64.",
+)
 
 
-@factory(namespace=_WINDOWS)
-def blackman(
-    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
-    device: Device | str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the Blackman window of `M` elements: a sum of three cosines, small at the ends and 1 in the middle.
+def _fixed_window(name: str, function: Callable[..., Any], *arguments: Any, result: str, example: str) -> None:
+    """Declare a window whose formula has no parameters that users choose."""
 
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
+    def window(
+        M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
+        device: Device | str | None = None, requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        return _made(name, function, M, sym, dtype, layout, device, requires_grad, *arguments)
 
-    >>> tl.signal.windows.blackman(5, sym=False)[1:]
-    tensor([0.2008, 0.8492, 0.8492, 0.2008])
-    """
-    return _made("blackman", _cosines, M, sym, dtype, layout, device, requires_grad, _BLACKMAN)
+    window.__name__ = name
+    window.__doc__ = f"Return the {result}.\n\n    {example}\n    "
+    _window(window)
 
 
-@factory(namespace=_WINDOWS)
-def cosine(
-    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
-    device: Device | str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the cosine window of `M` elements: the positive half period of a sine.
+_fixed_window(
+    "bartlett", _triangle,
+    result="Bartlett window of `M` elements: a triangle, 1 in the middle and 0 at the ends",
+    example=""">>> tl.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])""",
+)
+_fixed_window(
+    "blackman", _cosines, _BLACKMAN,
+    result="Blackman window of `M` elements: a sum of three cosines, small at the ends and 1 in the middle",
+    example=""">>> tl.signal.windows.blackman(5, sym=False)[1:]
+    tensor([0.2008, 0.8492, 0.8492, 0.2008])""",
+)
+_fixed_window(
+    "cosine", _arch,
+    result="cosine window of `M` elements: the positive half period of a sine",
+    example=""">>> tl.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])""",
+)
+_fixed_window(
+    "hamming", _cosines, (0.54, 0.46),
+    result="Hamming window of `M` elements: 0.54 minus 0.46 times a cosine",
+    example=""">>> tl.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])""",
+)
+_fixed_window(
+    "hann", _cosines, (0.5, 0.5),
+    result="Hann window of `M` elements, a raised cosine: 0 at the ends and 1 in the middle",
+    example=""">>> tl.signal.windows.hann(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])""",
+)
+_fixed_window(
+    "nuttall", _cosines, _NUTTALL,
+    result="Nuttall window of `M` elements: a sum of four cosines with side lobes below -93 dB",
+    example=""">>> tl.signal.windows.nuttall(3)
+    tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])""",
+)
 
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
 
-    >>> tl.signal.windows.cosine(3)
-    tensor([0.5000, 1.0000, 0.5000])
-    """
-    return _made("cosine", _arch, M, sym, dtype, layout, device, requires_grad)
-
-
-@factory(namespace=_WINDOWS)
+@_window
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Dtype | None = None,
     layout: Any = None, device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the exponential window of `M` elements, which falls by e for every `tau` of distance from `center`.
 
-    The center is the middle unless given; a symmetric window has no other. `sym=False` gives a periodic window, for
-    spectral analysis. Raises ValueError for a negative `M` and other dtypes than float32 and float64.
+    The center is the middle unless given; a symmetric window has no other.
 
     >>> tl.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
@@ -154,15 +164,12 @@ def exponential(
     return _made("exponential", _exponential, M, sym, dtype, layout, device, requires_grad, tau, center)
 
 
-@factory(namespace=_WINDOWS)
+@_window
 def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Gaussian window of `M` elements with standard deviation `std`, 1 in the middle.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
 
     >>> tl.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
@@ -172,15 +179,12 @@ def gaussian(
     return _made("gaussian", _gaussian, M, sym, dtype, layout, device, requires_grad, std)
 
 
-@factory(namespace=_WINDOWS)
+@_window
 def general_cosine(
     M: int, *, a: Sequence[float], sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the window of `M` elements that is a sum of cosines with the weights `a`, of alternating sign.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
 
     >>> tl.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
@@ -194,15 +198,12 @@ def general_cosine(
     return _made("general_cosine", _cosines, M, sym, dtype, layout, device, requires_grad, a)
 
 
-@factory(namespace=_WINDOWS)
+@_window
 def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the general Hamming window of `M` elements: `alpha` minus `1 - alpha` times a cosine.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
 
     >>> tl.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
@@ -210,47 +211,12 @@ def general_hamming(
     return _made("general_hamming", _cosines, M, sym, dtype, layout, device, requires_grad, (alpha, 1.0 - alpha))
 
 
-@factory(namespace=_WINDOWS)
-def hamming(
-    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
-    device: Device | str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the Hamming window of `M` elements: 0.54 minus 0.46 times a cosine.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
-
-    >>> tl.signal.windows.hamming(3)
-    tensor([0.0800, 1.0000, 0.0800])
-    """
-    return _made("hamming", _cosines, M, sym, dtype, layout, device, requires_grad, (0.54, 0.46))
-
-
-@factory(namespace=_WINDOWS)
-def hann(
-    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
-    device: Device | str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the Hann window of `M` elements, a raised cosine: 0 at the ends and 1 in the middle.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
-
-    >>> tl.signal.windows.hann(5)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-    """
-    return _made("hann", _cosines, M, sym, dtype, layout, device, requires_grad, (0.5, 0.5))
-
-
-@factory(namespace=_WINDOWS)
+@_window
 def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Kaiser window of `M` elements, made with a Bessel function; a greater `beta` makes it narrower.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
 
     >>> tl.signal.windows.kaiser(3, beta=0.0)
     tensor([1., 1., 1.])
@@ -258,22 +224,6 @@ def kaiser(
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return _made("kaiser", _kaiser, M, sym, dtype, layout, device, requires_grad, beta)
-
-
-@factory(namespace=_WINDOWS)
-def nuttall(
-    M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
-    device: Device | str | None = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Return the Nuttall window of `M` elements: a sum of four cosines with side lobes below -93 dB.
-
-    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other dtypes
-    than float32 and float64.
-
-    >>> tl.signal.windows.nuttall(3)
-    tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])
-    """
-    return _made("nuttall", _cosines, M, sym, dtype, layout, device, requires_grad, _NUTTALL)
 
 
 # ----------------------------------------------------------------------------------------------------------- tensorlike
@@ -300,15 +250,19 @@ def _older(
     return finish(placed(array, device, name), requires_grad)
 
 
-@factory
+_older_window = partial(
+    factory,
+    note="With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises\n"
+    "    RuntimeError for a negative length and integer dtypes.",
+)
+
+
+@_older_window
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Bartlett window, a triangle, 1 in the middle and 0 at the ends: `signal.windows.bartlett`.
-
-    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
-    negative length and integer dtypes.
 
     >>> tl.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -316,15 +270,12 @@ def bartlett_window(
     return _older("bartlett_window", _triangle, window_length, periodic, dtype, layout, device, requires_grad)
 
 
-@factory
+@_older_window
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Blackman window, a sum of three cosines, 1 in the middle: `signal.windows.blackman`.
-
-    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
-    negative length and integer dtypes.
 
     >>> tl.blackman_window(5, False)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
@@ -332,16 +283,13 @@ def blackman_window(
     return _older("blackman_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, _BLACKMAN)
 
 
-@factory
+@_older_window
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
     dtype: Dtype | None = None, layout: Any = None, device: Device | str | None = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Hamming window, `alpha` minus `beta` times a cosine: `signal.windows.hamming`.
-
-    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
-    negative length and integer dtypes.
 
     >>> tl.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
@@ -350,15 +298,12 @@ def hamming_window(
     return _older("hamming_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, weights)
 
 
-@factory
+@_older_window
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Hann window, a raised cosine: `signal.windows.hann`.
-
-    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
-    negative length and integer dtypes.
 
     >>> tl.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -366,15 +311,12 @@ def hann_window(
     return _older("hann_window", _cosines, window_length, periodic, dtype, layout, device, requires_grad, (0.5, 0.5))
 
 
-@factory
+@_older_window
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Dtype | None = None, layout: Any = None,
     device: Device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the Kaiser window; a greater `beta` makes it narrower: `signal.windows.kaiser`.
-
-    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises RuntimeError for a
-    negative length and integer dtypes.
 
     >>> tl.kaiser_window(3, beta=0.0)
     tensor([1., 1., 1.])
@@ -418,10 +360,7 @@ def logspace(
         if isinstance(first, complex) or isinstance(last, complex):
             wanted = np.dtype(np.complex64 if wanted.itemsize < 8 else np.complex128)
     array = run_quietly(_powers, first, last, int(steps), base, wanted)
-    if out is not None:
-        where = device_of(out._tl_data) if device is None else as_device(device, "logspace")
-        return write_out("logspace", out, transfer(array, where))
-    return finish(placed(array, device, "logspace"), requires_grad)
+    return finish(placed(array, device, "logspace"), requires_grad, "logspace", out, device)
 
 
 def _powers(first: Any, last: Any, steps: int, base: Any, dtype: Any) -> Any:

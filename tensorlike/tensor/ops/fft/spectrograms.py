@@ -10,13 +10,13 @@ from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.creation import ones
 from tensorlike.tensor.declare import composite, undispatched
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import complex as joined
 from ..elementwise.complexes import view_as_real
-from ..shared import real_dtype
-from .fourier_operations import to_complex, to_real, transform
+from ..shared import real_dtype, require_tensor
+from .fourier_functions import to_complex, to_real, transform
 
 _full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 
@@ -101,8 +101,7 @@ def stft(
     tensor([[ 3.+0.j,  7.+0.j],
             [-1.+0.j, -1.+0.j]])
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("stft", "input", 1, input)
+    require_tensor("stft", input)
     signal: Any = input
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -227,8 +226,7 @@ def istft(
     >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
     tensor([1., 2., 3., 4.])
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("istft", "input", 1, input)
+    require_tensor("istft", input)
     spectrum: Any = input
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length

@@ -55,7 +55,7 @@ def combine_at(xp: Any, ufunc: Any, target: Any, positions: Any, values: Any) ->
         target[...] = flat.reshape(target.shape)
 
 
-def accumulate(xp: Any, target: Any, index: tuple[Any, ...], values: Any) -> None:
+def add_at(xp: Any, target: Any, index: tuple[Any, ...], values: Any) -> None:
     """Compute `target[index] += values`, adding twice to an element that is named twice.
 
     `index` has full slices and arrays, as advanced indexing reads it.

@@ -18,20 +18,18 @@ from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import geometry_of, layout_of
 
-from ..memory.strided_access import write_strided
+from ..memory.inplace import write_strided
 from ..shape.joining import chunk, split, split_with_sizes
 from ..shape.rearranging import as_strided, narrow
 from ..shape.reshaping import clone, sizes
+from ..shared import require_tensor
 from .basic import along, part, slice_view
 from .written_values import as_written
 
 
-def _checked(function: str, input: Any, src: Any = None) -> None:
-    for position, (argument, value) in enumerate((("input", input), ("src", input if src is None else src)), 1):
-        if not isinstance(value, TensorBase):
-            raise TypeError(
-                f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-            )
+def _require_both(function: str, input: Any, src: Any) -> None:
+    require_tensor(function, input)
+    require_tensor(function, src, "src", 2)
 
 
 # ------------------------------------------------------------------------------------------------- one part replaced
@@ -70,7 +68,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[1., 1.],
             [0., 0.]])
     """
-    _checked("select_scatter", input, src)
+    _require_both("select_scatter", input, src)
     shape = input._tl_data.shape
     where, place = one_dim(dim, len(shape)), operator.index(index)
     if not shape:
@@ -92,7 +90,7 @@ def slice_scatter(
     >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
     tensor([0., 1., 1., 0.])
     """
-    _checked("slice_scatter", input, src)
+    _require_both("slice_scatter", input, src)
     if step <= 0:
         raise RuntimeError(f"slice_scatter(): slice step must be positive, got {step}")
     where = one_dim(dim, input._tl_data.ndim)
@@ -111,7 +109,7 @@ def as_strided_scatter(
     >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
     tensor([1., 0., 0., 1.])
     """
-    _checked("as_strided_scatter", input, src)
+    _require_both("as_strided_scatter", input, src)
     if src._tl_data.shape != sizes(size, "as_strided_scatter", "size"):
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src._tl_data.shape)}, "
@@ -182,9 +180,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     array = indices._tl_data
     if array.dtype.kind not in "iu":
-        raise TypeError(
-            f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}"
-        )
+        raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got {dtype_name(array.dtype)}")
     wanted = sizes(shape, "unravel_index", "shape")
     if any(n < 0 for n in wanted):
         raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {wanted}")

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
+from tensorlike.tensor.backends import scatter_add
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
+from ..reductions.axes import restored
+from ..shared import require_tensor
 from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
 
 
@@ -27,15 +29,11 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
     """
     where = one_dim(dim, input.ndim)
     if not is_index(index):
-        raise RuntimeError(
-            f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}"
-        )
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, got {dtype_name(index.dtype)}")
     vector = index_vector("index_select", index)
     if not input.ndim:
         if vector.shape[0] != 1:
-            raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {vector.shape[0]} value(s)"
-            )
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {vector.shape[0]} value(s)")
         check_range(xp, vector, 1, IndexError, "index_select(): index {index} out of range in self, of size {size}")
         return input.copy()
     check_range(
@@ -46,8 +44,8 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 derivatives(
     index_select,
-    input=lambda grad, input_shape, dim, index: (
-        grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(dim, index, grad)
+    input=lambda grad, input_shape, dim, index: grad._tl_zeros(input_shape, grad._tl_data.dtype).index_add(
+        dim, index, grad
     ),
 )
 
@@ -112,9 +110,7 @@ derivatives(
 
 
 @composite(guard=False, method=True)
-def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
-) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
 
     Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
@@ -127,13 +123,8 @@ def take_along_dim(
     from ..shape.expanding import expand
     from ..shape.reshaping import reshape
 
-    for position, (argument, value) in enumerate((("input", input), ("indices", indices)), 1):
-        if not isinstance(value, TensorBase):
-            raise TypeError(
-                f"take_along_dim(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
-    tensor, places = input, indices
+    tensor = require_tensor("take_along_dim", input)
+    places = require_tensor("take_along_dim", indices, "indices", 2)
     if places._tl_data.dtype != np.int64:
         raise RuntimeError(
             f"take_along_dim(): dtype of indices should be Long but got {dtype_name(places._tl_data.dtype)}"
@@ -159,3 +150,50 @@ def take_along_dim(
         tensor = undispatched(expand)(tensor, tuple(mine[d] if d == where else n for d, n in enumerate(rest)))
         places = undispatched(expand)(places, tuple(others[d] if d == where else n for d, n in enumerate(rest)))
     return undispatched(gather)(tensor, where, places, out=out)
+
+
+# Shared by the derivatives of max, sort and median; not public.
+
+
+@internal()
+def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = False) -> Tensor:
+    """Return the elements of `input` at `index` along `dim`; `repeats` says that an index may come twice."""
+    return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()
+
+
+@internal()
+def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repeats: bool = False) -> Tensor:
+    """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed over equal indices."""
+    if not input.ndim:
+        return input.copy()
+    shape = list(input.shape)
+    shape[dim] = size
+    result = xp.zeros(shape, input.dtype)
+    if repeats:
+        # One flat index for each element.
+        places = xp.arange(result.size).reshape(shape)
+        scatter_add(result.reshape(-1), xp.take_along_axis(places, index, dim), input)
+    else:
+        xp.put_along_axis(result, index, input, dim)
+    return result
+
+
+derivatives(
+    pick_along,
+    input=lambda grad, input_shape, index, dim, repeats: place_along(
+        grad, index, dim, input_shape[dim] if input_shape else 1, repeats
+    ),
+)
+derivatives(
+    place_along,
+    input=lambda grad, index, dim, repeats: pick_along(grad, index, dim, repeats),
+)
+
+
+def place_picked(grad: Any, indices: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    """Return the gradient of a reduction that picked one element for each result."""
+    if not shape:
+        return grad
+    return place_along(
+        restored(grad, shape, dim, keepdim), restored(indices, shape, dim, keepdim), dim % len(shape), shape[dim]
+    )

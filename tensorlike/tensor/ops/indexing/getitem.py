@@ -27,8 +27,10 @@ from tensorlike.tensor.types import Indices, Number, Tensor
 from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, view_of
 
 from ..memory.inplace import copy_into, fill
+from ..shape.expanding import expand
 from ..shape.reshaping import reshape
-from .accumulation import accumulate
+from ..shared import require_tensor
+from .accumulation import add_at
 from .basic import alias, declared, select_view, slice_view, unsqueeze_view
 from .index_parts import EVERYTHING, Parsed, counts, parse, part_of
 from .written_values import as_written, converted_number
@@ -97,12 +99,21 @@ def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int
         raise
 
 
-def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating: bool) -> None:
+@internal(name="index_put", write=True, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
+def _index_put(
+    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
+) -> Tensor:
+    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
     _check_masks(input, indices, dims)
     index = _index_tuple(indices, dims)
     try:
-        if accumulating:
-            accumulate(xp, input, index, values)
+        if values.ndim and (values.shape[0] == 1 or not values.size):
+            # NumPy drops leading dimensions of size 1, and any of a value without elements.
+            shape = input[index].shape
+            if len(values.shape) > len(shape) or np.broadcast_shapes(values.shape, shape) != shape:
+                raise ValueError
+        if accumulate:
+            add_at(xp, input, index, values)
             return
         input[index] = values
     except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
@@ -111,16 +122,6 @@ def _put(xp: Any, input: Any, indices: Any, values: Any, dims: Any, accumulating
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(input[index].shape)}"
         ) from None
-
-
-@internal(name="index_put", write=_put, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
-def _index_put(
-    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
-) -> Tensor:
-    """Return `input` with `values` written, or added, to the elements selected by index tensors."""
-    result = input.copy()
-    _put(xp, result, indices, values, dims, accumulate)
-    return result
 
 
 elements, _set = undispatched(_index), undispatched(_index_put)
@@ -136,9 +137,9 @@ derivatives(
 )
 derivatives(
     _index_put,
-    input=lambda grad, indices, dims, accumulate: grad
-    if accumulate
-    else _set(grad, indices, _zeros(grad, ()), dims, False),
+    input=lambda grad, indices, dims, accumulate: (
+        grad if accumulate else _set(grad, indices, _zeros(grad, ()), dims, False)
+    ),
     values=lambda grad, indices, dims: elements(grad, indices, dims),
 )
 
@@ -320,9 +321,10 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     if self._tl_meta is not None and self._tl_meta.inference:
         refuse_write("__setitem__")
     if isinstance(value, TensorBase):
-        if value._tl_data.ndim and value._tl_counter is not None and value._tl_counter is self._tl_counter:
-            check_partial_overlap(target, value._tl_data, "__setitem__")
+        shared = value._tl_counter is not None and value._tl_counter is self._tl_counter
         value = _stripped(value, target.shape)._tl_data
+        if shared and value.ndim and value.size == target.size:  # An expanded value has gaps: it is not compared.
+            check_partial_overlap(target, value, "__setitem__")
     if type(target) is np.ndarray:
         run_quietly(operator.setitem, target, Ellipsis, as_written(value, target.dtype))
     else:
@@ -331,13 +333,28 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     bump(self)
 
 
-def _is_mask(index: Any) -> bool:
-    """Return whether an index holds one mask and no other tensor or list."""
-    parts = [p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, (TensorBase, list))]
-    if len(parts) != 1:
-        return False
-    mask = parts[0]
-    return mask._tl_data.dtype.kind == "b" if isinstance(mask, TensorBase) else all(type(item) is bool for item in mask)
+def _put_value(array: Any, parts: Sequence[Any], dims: Sequence[int], value: Any, accumulate: bool = False) -> Any:
+    """Return the tensor that is written to elements of `array`: a single one for a mask is converted to its dtype.
+
+    Raises RuntimeError for one of another dtype otherwise.
+    """
+    given = value._tl_data
+    if given.dtype == array.dtype and given.ndim < 2:
+        return value
+    indices = [part._tl_data for part in parts]
+    _check_masks(array, indices, dims)
+    mask = indices[0] if len(indices) == 1 and indices[0].dtype.kind == "b" and not accumulate else None
+    if given.size == 1 and mask is not None and (mask.ndim or not given.ndim):
+        # As `masked_fill_` does, which PyTorch calls then.
+        if given.dtype.kind == "c" and array.dtype.kind != "c":
+            converted_number(given.item(), array.dtype)
+        value = undispatched(reshape)(value, ())._tl_cast(array.dtype)
+    elif given.dtype != array.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {dtype_name(array.dtype)} for the "
+            f"destination and {dtype_name(given.dtype)} for the source."
+        )
+    return value
 
 
 @tensor_method(name="__setitem__", composite=False, mutates=("self",))
@@ -369,24 +386,20 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
             return
         view = _viewed(self, parsed)
         if isinstance(value, TensorBase):
-            declared(copy_into).write_in_place("__setitem__", view, _stripped(value, view._tl_data.shape))
+            value = _stripped(value, view._tl_data.shape)
+            if value._tl_data.size != view._tl_data.size:
+                value = undispatched(expand)(value, view._tl_data.shape)
+            declared(copy_into).write_in_place("__setitem__", view, value)
         else:
             declared(fill).write_in_place("__setitem__", view, value, overlapping=False)
         return
+    target = self if _is_trivial(parsed) else _viewed(self, parsed)
     if isinstance(value, TensorBase):
-        if not value._tl_data.ndim and value._tl_data.dtype != array.dtype and _is_mask(index):
-            number: Any = value
-            value = number._tl_cast(array.dtype)  # As `masked_fill_` does, which PyTorch calls then.
-        if value._tl_data.dtype != array.dtype:
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{dtype_name(array.dtype)} for the destination and {dtype_name(value._tl_data.dtype)} for the source."
-            )
+        value = _put_value(target._tl_data, parsed.tensors, parsed.dims, value)
         while value._tl_data.shape[:1] == (1,):
             value = undispatched(reshape)(value, value._tl_data.shape[1:])
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
-    target = self if _is_trivial(parsed) else _viewed(self, parsed)
     try:
         tensors = _without(parsed.tensors, target)
         declared(_index_put).write_in_place("index_put_", target, tensors, value, parsed.dims, False)
@@ -414,12 +427,10 @@ TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
 # ------------------------------------------------------------------------------------------------------- index_put
 
 
-def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[Any], list[int], Any]:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+def _named(input: Any, indices: Any, values: Any, accumulate: bool, function: str) -> tuple[list[Any], list[int], Any]:
+    require_tensor(function, input)
     many(function, "indices", 2, indices)
-    if not isinstance(values, TensorBase):
-        raise TypeError(f"{function}(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+    require_tensor(function, values, "values", 3)
     array = input._tl_data
     parts = []
     for index in indices:
@@ -428,23 +439,16 @@ def _named(input: Any, indices: Any, values: Any, function: str) -> tuple[list[A
     named = sum(map(counts, parts))
     if named > array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {array.ndim} (got {named})")
-    if values._tl_data.dtype != array.dtype:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {dtype_name(array.dtype)} for the "
-            f"destination and {dtype_name(values._tl_data.dtype)} for the source."
-        )
     dims = []
     place = 0
     for part in parts:
         dims.append(place)
         place += counts(part)
-    return parts, dims, values
+    return parts, dims, _put_value(array, parts, dims, values, accumulate)
 
 
 @composite(guard=False, method=True)
-def index_put(
-    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
@@ -453,14 +457,12 @@ def index_put(
     >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
     tensor([2., 0., 0.])
     """
-    parts, dims, given = _named(input, indices, values, "index_put")
+    parts, dims, given = _named(input, indices, values, accumulate, "index_put")
     return _set(input, parts, given, dims, accumulate)
 
 
 @tensor_method(composite=False, inplace_of=index_put)
-def index_put_(
-    self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
-) -> Tensor:
+def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
     With `accumulate` they are added, twice where an element is named twice.
@@ -468,7 +470,7 @@ def index_put_(
     >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
     tensor([1., 0., 1.])
     """
-    parts, dims, given = _named(self, indices, values, "index_put_")
+    parts, dims, given = _named(self, indices, values, accumulate, "index_put_")
     if accumulate:
         check_overlap(self._tl_data, "index_put_")  # Each of the overlapping elements would be added to by itself.
     return declared(_index_put).write_in_place("index_put_", self, _without(parts, self), given, dims, accumulate)

@@ -11,7 +11,8 @@ from tensorlike.tensor.runtime import dtype_name
 
 def is_index(array: Any) -> bool:
     """Return whether an array may be an index: whether it is of int32 or int64."""
-    return array.dtype == np.int64 or array.dtype == np.int32
+    found: bool = array.dtype == np.int64 or array.dtype == np.int32
+    return found
 
 
 def check_range(

@@ -15,6 +15,7 @@ from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
+from ..shared import require_tensor
 from .written_values import single_value
 
 
@@ -145,8 +146,7 @@ derivatives(
 
 @guarded
 def _places(input: Any, function: str) -> Any:
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor(function, input)
     array = input._tl_data
     xp = namespace_of(array)
     if not array.ndim:
@@ -157,9 +157,7 @@ def _places(input: Any, function: str) -> Any:
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
-def nonzero(
-    input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]
-) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
@@ -178,7 +176,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             return columns
         return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
     found = _places(input, "nonzero")
-    return wrap(found) if out is None else write_out("nonzero", out, found, rule="exact")
+    return wrap(found) if out is None else write_out(
+        "nonzero", out, found, input, rule="exact", recorded=False, apart=(input,)
+    )
 
 
 @composite(guard=False, method=True, differentiable=False)
@@ -203,8 +203,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"one_hot(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    require_tensor("one_hot", input)
     array = input._tl_data
     if array.dtype != np.int64:
         raise RuntimeError(
@@ -248,4 +247,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         result = namespace_of(found).full((size, found.shape[1]), fill_value, dtype="int64")
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
-    return wrap(result) if out is None else write_out("nonzero_static", out, result, input, rule="exact")
+    return wrap(result) if out is None else write_out(
+        "nonzero_static", out, result, input, rule="exact", recorded=False, apart=(input,)
+    )

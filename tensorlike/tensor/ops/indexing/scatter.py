@@ -26,6 +26,8 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
             f"{name}(): self ({dtype_name(input.dtype)}) and source ({dtype_name(source.dtype)}) must have the same "
             "scalar type"
         )
+    if source.ndim and dim >= source.ndim:
+        raise RuntimeError(f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.ndim}")
     length = source.shape[dim] if source.ndim else 1
     if index.shape[0] != length:
         raise (RuntimeError if function == "index_add" else IndexError)(
@@ -33,14 +35,23 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
             f"{dim}"
         )
     mine, others = (tuple(n for d, n in enumerate(a.shape) if d != dim) for a in (input, source))
-    if mine != others or (function == "index_add" and not input.ndim and source.ndim):
+    if mine != others or (function != "index_copy" and bool(input.ndim) != bool(source.ndim)):
         raise RuntimeError(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
 
 
-def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> None:
+@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
+
+    A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
+
+    >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+    tensor([0., 2.])
+    """
     where = one_dim(dim, input.ndim)
     if not is_index(index):
         raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {dtype_name(index.dtype)}")
@@ -52,21 +63,6 @@ def _add(xp: Any, input: Any, dim: int, index: Any, source: Any, *, alpha: Any =
     if alpha != 1:
         values = values * converted_number(alpha, input.dtype)
     combine_at(xp, xp.add, target, row_positions(xp, target.shape, where, vector), values)
-
-
-@primitive(out=True, inplace=True, write=_add, apart=("index", "source"))
-def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
-
-    A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
-    not fit.
-
-    >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
-    tensor([0., 2.])
-    """
-    result = input.copy()
-    _add(xp, result, dim, index, source, alpha=alpha)
-    return result
 
 
 derivatives(
@@ -82,7 +78,15 @@ def _times(grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
 
 
-def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
+@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+
+    Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
+
+    >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
     where = one_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
@@ -104,20 +108,6 @@ def _copy(xp: Any, input: Any, dim: int, index: Any, source: Any) -> None:
     target[along(where, vector)] = source
 
 
-@primitive(out=True, inplace=True, write=_copy, apart=("index", "source"))
-def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
-
-    Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
-
-    >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
-    tensor([6., 0., 5.])
-    """
-    result = input.copy()
-    _copy(xp, result, dim, index, source)
-    return result
-
-
 derivatives(
     index_copy,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -125,7 +115,15 @@ derivatives(
 )
 
 
-def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
+@primitive(inplace=True, write=True, apart=("index",), overlapping="tensor[mask] = scalar")
+def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+    """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+
+    Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
+
+    >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+    tensor([7., 0., 7.])
+    """
     where = one_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtype_name(index.dtype)}.")
@@ -144,20 +142,6 @@ def _fill(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
     target[along(where, vector)] = number
 
 
-@primitive(inplace=True, write=_fill, apart=("index",), overlapping="tensor[mask] = scalar")
-def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-    """Return `input` with the slices along `dim` selected by `index` filled with `value`.
-
-    Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
-
-    >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
-    tensor([7., 0., 7.])
-    """
-    result = input.copy()
-    _fill(xp, result, dim, index, value)
-    return result
-
-
 derivatives(
     index_fill,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -170,7 +154,17 @@ derivatives(
 # ------------------------------------------------------------------------------------------ elements of the flat tensor
 
 
-def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False) -> None:
+@primitive(inplace=True, write=True, apart=("index", "source"))
+def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Return `input` with the elements of `source` written at the flat positions in `index`.
+
+    With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
+    range.
+
+    >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+    tensor([[5., 0.],
+            [0., 6.]])
+    """
     if index.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtype_name(index.dtype)}")
     if source.dtype != input.dtype:
@@ -194,22 +188,6 @@ def _put(xp: Any, input: Any, index: Any, source: Any, accumulate: bool = False)
         flat = input.reshape(-1)
         flat[positions] = values
         input[...] = flat.reshape(input.shape)
-
-
-@primitive(inplace=True, write=_put, apart=("index", "source"))
-def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return `input` with the elements of `source` written at the flat positions in `index`.
-
-    With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
-    range.
-
-    >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
-    tensor([[5., 0.],
-            [0., 6.]])
-    """
-    result = input.copy(order="C")
-    _put(xp, result, index, source, accumulate)
-    return result
 
 
 derivatives(
@@ -275,12 +253,10 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@internal(name="scatter", write=_scatter, apart=("index", "src"))
+@internal(name="scatter", write=True, apart=("index", "src"))
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
-    result = input.copy()
-    _scatter(xp, result, dim, index, src)
-    return result
+    _scatter(xp, input, dim, index, src)
 
 
 derivatives(
@@ -290,16 +266,10 @@ derivatives(
 )
 
 
-def _scatter_number(xp: Any, input: Any, dim: int, index: Any, value: Any) -> None:
-    _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
-
-
-@internal(name="scatter_value", write=_scatter_number, apart=("index",))
+@internal(name="scatter_value", write=True, apart=("index",))
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number written at the indices `index` along `dim`."""
-    result = input.copy()
-    _scatter_number(xp, result, dim, index, value)
-    return result
+    _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
 
 derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, index, 0))
@@ -314,14 +284,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
     return undispatched(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
-def _scatter_add(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
-    found = scattered(xp, "scatter_add", input, dim, index, src)
-    if found is not None:
-        target, positions, values = found
-        combine_at(xp, xp.add, target, positions, values)
-
-
-@primitive(out=True, inplace=True, write=_scatter_add, apart=("index", "src"))
+@primitive(out=True, inplace=True, write=True, apart=("index", "src"))
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
@@ -331,9 +294,10 @@ def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) ->
     >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
     tensor([[2., 0., 1.]])
     """
-    result = input.copy()
-    _scatter_add(xp, result, dim, index, src)
-    return result
+    found = scattered(xp, "scatter_add", input, dim, index, src)
+    if found is not None:
+        target, positions, values = found
+        combine_at(xp, xp.add, target, positions, values)
 
 
 derivatives(

@@ -13,6 +13,7 @@ from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
+from ..shared import require_tensor
 from .accumulation import combine_at, row_positions
 from .basic import declared
 from .index_checks import check_bounds
@@ -60,17 +61,7 @@ def _check_reduce(function: str, reduce: Any, dtype: Any, allowed: tuple[str, ..
         )
 
 
-def _reduce(
-    xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> None:
-    _check_reduce("scatter_reduce", reduce, input.dtype)
-    found = scattered(xp, "scatter_reduce", input, dim, index, src)
-    if found is not None:
-        target, positions, values = found
-        reduce_at(xp, target, positions, values, reduce, include_self)
-
-
-@primitive(out=True, inplace=True, write=_reduce, apart=("index", "src"))
+@primitive(out=True, inplace=True, write=True, apart=("index", "src"))
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -83,9 +74,11 @@ def scatter_reduce(
     >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
     tensor([5., 2.])
     """
-    result = input.copy()
-    _reduce(xp, result, dim, index, src, reduce, include_self=include_self)
-    return result
+    _check_reduce("scatter_reduce", reduce, input.dtype)
+    found = scattered(xp, "scatter_reduce", input, dim, index, src)
+    if found is not None:
+        target, positions, values = found
+        reduce_at(xp, target, positions, values, reduce, include_self)
 
 
 def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
@@ -123,9 +116,7 @@ def _self_gradient(
     return _cast(input == result, grad) * (grad / _shares(grad, input, result, src, dim, index, include_self))
 
 
-def _shares(
-    grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, include_self: bool
-) -> Any:
+def _shares(grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, include_self: bool) -> Any:
     """Return the number of equal extremes among which the gradient of each position is divided."""
     mine = _cast(input == result, grad)
     if not include_self:
@@ -182,12 +173,8 @@ derivatives(
 
 def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
     """Return the values to scatter: a tensor or a number."""
-    for position, (argument, found) in enumerate((("input", input), ("index", index)), 1):
-        if not isinstance(found, TensorBase):
-            raise TypeError(
-                f"{function}(): argument '{argument}' (position {2 * position - 1}) must be Tensor, not "
-                f"{type(found).__name__}"
-            )
+    require_tensor(function, input)
+    require_tensor(function, index, "index", 3)
     given = [v for v in (src, value) if v is not None]
     if len(given) != 1:
         raise TypeError(f"{function}(): expected one of src, a tensor, and value, a number")
@@ -265,9 +252,17 @@ def scatter_(
 # --------------------------------------------------------------------------------------------------------- index_reduce
 
 
-def _index_reduce(
-    xp: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> None:
+@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+def index_reduce(
+    xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+
+    `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+
+    >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+    tensor([15.,  1.])
+    """
     _check_reduce("index_reduce", reduce, input.dtype, ("prod", "mean", "amax", "amin"))
     where = one_dim(dim, input.ndim)
     if index.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
@@ -286,22 +281,6 @@ def _index_reduce(
         )
     check_bounds(xp, vector, target.shape, where, RuntimeError)
     reduce_at(xp, target, row_positions(xp, target.shape, where, vector), source.reshape(wide), reduce, include_self)
-
-
-@primitive(out=True, inplace=True, write=_index_reduce, apart=("index", "source"))
-def index_reduce(
-    xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
-
-    `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
-
-    >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
-    tensor([15.,  1.])
-    """
-    result = input.copy()
-    _index_reduce(xp, result, dim, index, source, reduce, include_self=include_self)
-    return result
 
 
 def _as_scatter(grad: Any, dim: int, index: Any, source: Any) -> Any:

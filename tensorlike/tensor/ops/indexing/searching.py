@@ -6,15 +6,16 @@ from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic, wrong_type
+from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions.axes import comparable, one_axis, unsupported
+from ..shared import require_tensor
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -92,8 +93,7 @@ def unique(
     >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
     (tensor([1, 2, 3]), tensor([2, 1, 1]))
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("unique", "input", 1, input)
+    require_tensor("unique", input)
     if input._tl_data.dtype.kind == "c":
         unsupported("unique", input._tl_data.dtype)
     return _packed(input, *_unique(input._tl_data, return_inverse, return_counts, dim))
@@ -141,8 +141,7 @@ def unique_consecutive(
     >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
     tensor([1, 2, 1])
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("unique_consecutive", "input", 1, input)
+    require_tensor("unique_consecutive", input)
     if input._tl_data.dtype.kind == "c":
         unsupported("unique_consecutive", input._tl_data.dtype)
     return _packed(input, *_runs(input._tl_data, return_inverse, return_counts, dim))

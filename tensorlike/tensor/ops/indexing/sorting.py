@@ -11,7 +11,7 @@ from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..reductions.axes import comparable, nonempty, one_axis, unsupported, whole
-from .selection import place_along, place_picked
+from .gather import place_along, place_picked
 
 _INT64 = np.dtype(np.int64)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmath
-import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ _C_NAMES = {
 def converted_number(value: Any, dtype: Any) -> Any:
     """Return a Python number as a NumPy scalar of `dtype`, truncated as PyTorch does.
 
-    Raises RuntimeError when it does not fit; negative numbers wrap around in unsigned dtypes.
+    Raises RuntimeError when it does not fit; negative integers wrap around in unsigned dtypes.
     """
     given, kind = value, dtype.kind
     if (kind == "f" and type(value) is float and -65504.0 <= value <= 65504.0) or (
@@ -40,13 +39,11 @@ def converted_number(value: Any, dtype: Any) -> Any:
         value = value.real
     number: Any
     if kind in "iu":
-        if isinstance(value, float):
-            fits = fits and math.isfinite(value)
-        number = int(value) if fits else 0
         limits = np.iinfo(dtype)
-        lowest = -limits.max if kind == "u" else limits.min
-        fits = fits and lowest <= number <= limits.max
-        if fits and number < limits.min:
+        lowest = -limits.max if kind == "u" and not isinstance(value, float) else limits.min
+        fits = fits and bool(lowest <= value <= limits.max)
+        number = int(value) if fits else 0
+        if number < limits.min:
             number &= limits.max
     else:
         number = value

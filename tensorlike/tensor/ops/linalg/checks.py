@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
@@ -85,13 +84,6 @@ def common_batch(function: str, first: Any, second: Any) -> tuple[int, ...]:
         return np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     except ValueError as error:
         raise broadcast_error(function, error, (first[..., 0, 0], second[..., 0, 0])) from None
-
-
-def require_tensor(function: str, argument: str, value: Any, position: int = 1) -> Any:
-    """Return an operand of a composite, which must be a tensor."""
-    if not isinstance(value, TensorBase):
-        wrong_type(function, argument, position, value)
-    return value
 
 
 # ------------------------------------------------------------------------------------------------------------- failures
@@ -213,11 +205,11 @@ def check_phase(function: str, what: str, diagonal: Any) -> None:
 # ----------------------------------------------------------------------------------------------------------- composites
 
 
-def into(function: str, out: Any, result: Any, *operands: Any, exact: bool = True) -> Any:
+def into(function: str, out: Any, result: Any, *operands: Any, exact: bool = True, apart: Sequence[Any] = ()) -> Any:
     """Return the result of a composite, written to `out=` if there is one: of the same dtype if `exact`."""
     if out is None:
         return result
-    return write_out(function, out, result._tl_data, *operands, rule="exact" if exact else "cast")
+    return write_out(function, out, result._tl_data, *operands, rule="exact" if exact else "cast", apart=apart)
 
 
 def into_each(function: str, out: Any, results: Any, *operands: Any, exact: bool = True) -> Any:

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.linalg.matmul import c_name, check_products
 from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out, wrong_type
+from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out
 from tensorlike.tensor.types import Tensor
+
+from ..shared import require_tensor
 
 # --------------------------------------------------------------------------------------------------------------- kron
 
@@ -107,8 +108,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for index, matrix in enumerate(matrices):
-        if not isinstance(matrix, TensorBase):
-            wrong_type("chain_matmul", "matrices", index + 1, matrix)
+        require_tensor("chain_matmul", matrix, "matrices", index + 1)
         if matrix._tl_data.ndim != 2:
             raise RuntimeError(
                 f"chain_matmul(): Tensor dimension is {matrix._tl_data.ndim}, expected 2 instead: tensor {index}"
@@ -148,9 +148,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         ) from None
     shape = input._tl_data.shape
     if len(shape) < 2:
-        raise RuntimeError(
-            "matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions."
-        )
+        raise RuntimeError("matrix_power(): linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if shape[-1] != shape[-2]:
         raise RuntimeError(
             "matrix_power(): linalg.matrix_power: A must be batches of square matrices, but they are "
@@ -211,8 +209,7 @@ def cross(xp: Any, input: Tensor, other: Tensor, dim: int | None = None) -> Tens
     """
     if input.ndim != other.ndim:
         raise RuntimeError(
-            "cross(): linalg.cross: inputs must have the same number of dimensions, got "
-            f"{input.ndim} and {other.ndim}."
+            f"cross(): linalg.cross: inputs must have the same number of dimensions, got {input.ndim} and {other.ndim}."
         )
     axis = _cross_dim(input, dim)
     if input.shape[axis] != 3 or other.shape[axis] != 3:
@@ -270,8 +267,7 @@ def _check_cdist(x1: Any, x2: Any, p: Any, compute_mode: Any) -> None:
             raise RuntimeError(f"cdist(): cdist only supports at least 2D tensors, {name} got: {array.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
-            "cdist(): X1 and X2 must have the same number of columns. "
-            f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+            f"cdist(): X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
     check_products("cdist", x1, x2, "scalars")
     if not p >= 0:

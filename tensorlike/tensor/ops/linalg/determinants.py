@@ -11,7 +11,8 @@ from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.ops.elementwise.complexes import complex
 from tensorlike.tensor.tensor import Tensor
 
-from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host, require_tensor
+from ..shared import require_tensor
+from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host
 from .solving import inv_ex
 from .spectral import svd
 
@@ -107,7 +108,7 @@ def logdet(input: Tensor) -> Tensor:
     >>> tl.logdet(tl.eye(3))
     tensor(0.)
     """
-    require_tensor("logdet", "input", input)
+    require_tensor("logdet", input)
     check_square("logdet", input._tl_data)
     sign, logarithm = slogdet(input)
     if is_complex(input):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import backend_for
 from tensorlike.tensor.declare import composite, derivatives, factory, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.device import as_device
@@ -20,13 +20,7 @@ from tensorlike.tensor.types import Number, Tensor
 from ..indexing.basic import writable
 from ..indexing.written_values import converted_number
 from ..shape.reshaping import clone, reshape
-
-
-def _checked(value: Any, function: str) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}")
-    return value
-
+from ..shared import require_tensor
 
 # ------------------------------------------------------------------------------------------------------------ triangles
 
@@ -77,7 +71,7 @@ def _triangle_indices(name: str, row: int, col: int, offset: int, dtype: Any, de
             raise RuntimeError(f"{name}(): {argument} must be non-negative, got {size}")
     wanted = np.dtype(np.int64) if dtype is None else as_numpy_dtype(dtype, name)
     if wanted.kind not in "iu":
-        raise NotImplementedError(f'"{name}" not implemented for \'{dtype_name(wanted)}\': indices are integers')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype_name(wanted)}': indices are integers")
     found = getattr(np, name)(row, offset, col)
     array = np.stack(found).astype(wanted)
     where = as_device("cpu" if device is None else device, name)
@@ -198,7 +192,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     tensor([[1, 0],
             [0, 2]])
     """
-    ndim = _checked(input, "diag")._tl_data.ndim
+    ndim = require_tensor("diag", input)._tl_data.ndim
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     result = _diag_embed(input, diagonal) if ndim == 1 else undispatched(clone)(_diagonal(input, diagonal))
@@ -213,7 +207,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     tensor([[1, 0],
             [0, 2]])
     """
-    return _diag_embed(undispatched(reshape)(_checked(input, "diagflat"), (input._tl_data.size,)), offset)
+    return _diag_embed(undispatched(reshape)(require_tensor("diagflat", input), (input._tl_data.size,)), offset)
 
 
 @primitive(linear_in=("input",))
@@ -239,9 +233,7 @@ derivatives(
 
 
 @primitive()
-def diagonal_scatter(
-    xp: Any, input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:
+def diagonal_scatter(xp: Any, input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of `input` with `src` on its diagonals.
 
     Raises RuntimeError when `src` does not have the shape of the diagonals.

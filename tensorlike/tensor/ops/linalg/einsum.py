@@ -217,10 +217,7 @@ def _like(tensor: Any, array: Any) -> Any:
 def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> set[int]:
     """Return the sizes that a label has in these operands."""
     return {
-        size
-        for tensor, labels in zip(tensors, inputs)
-        for x, size in zip(labels, tensor._tl_data.shape)
-        if x == label
+        size for tensor, labels in zip(tensors, inputs) for x, size in zip(labels, tensor._tl_data.shape) if x == label
     }
 
 

@@ -8,7 +8,8 @@ from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .checks import NAMESPACE, identity_like, into, require_tensor
+from ..shared import require_tensor
+from .checks import NAMESPACE, identity_like, into
 from .solving import solve_triangular
 
 
@@ -129,8 +130,8 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
     tensor([[-0.6000],
             [-0.8000]])
     """
-    require_tensor("linalg_householder_product", "input", input, 1)
-    require_tensor("linalg_householder_product", "tau", tau, 2)
+    require_tensor("linalg_householder_product", input)
+    require_tensor("linalg_householder_product", tau, "tau", 2)
     return _product("linalg_householder_product", input, tau, out)
 
 
@@ -144,8 +145,8 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
     tensor([[-0.6000],
             [-0.8000]])
     """
-    require_tensor("orgqr", "input", input, 1)
-    require_tensor("orgqr", "input2", input2, 2)
+    require_tensor("orgqr", input)
+    require_tensor("orgqr", input2, "input2", 2)
     return _product("orgqr", input, input2, out)
 
 
@@ -209,7 +210,7 @@ def ormqr(
     True
     """
     for index, (argument, value) in enumerate((("input", input), ("input2", input2), ("input3", input3))):
-        require_tensor("ormqr", argument, value, index + 1)
+        require_tensor("ormqr", value, argument, index + 1)
     _check_ormqr(input._tl_data, input2._tl_data, input3._tl_data, left)
     _check_dtype("ormqr", input._tl_data)
     vectors, factors = _compact(input, input2)

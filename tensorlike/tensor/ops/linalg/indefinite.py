@@ -12,15 +12,7 @@ from tensorlike.tensor.ops.shared import no_derivative
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .checks import (
-    NAMESPACE,
-    LinAlgError,
-    batch_element,
-    check_square,
-    common_batch,
-    flat_matrices,
-    on_host,
-)
+from .checks import NAMESPACE, LinAlgError, batch_element, check_square, common_batch, flat_matrices, on_host
 
 
 def _back(xp: Any, like: Any, *parts: Any) -> Any:
@@ -45,9 +37,7 @@ def _factored(xp: Any, array: Any, hermitian: bool) -> Any:
             factors[index] = np.tril(found)
             info[index] = max(failed, 0)
     batch = host.shape[:-2]
-    return _back(
-        xp, array, factors.reshape(host.shape), pivots.reshape((*batch, host.shape[-1])), info.reshape(batch)
-    )
+    return _back(xp, array, factors.reshape(host.shape), pivots.reshape((*batch, host.shape[-1])), info.reshape(batch))
 
 
 def _check_info(function: str, shape: Any, info: Any) -> None:

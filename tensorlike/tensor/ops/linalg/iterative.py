@@ -15,7 +15,8 @@ from tensorlike.tensor.random_creation import randn
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .checks import flat_matrices, on_host, require_tensor
+from ..shared import require_tensor
+from .checks import flat_matrices, on_host
 from .decompositions import cholesky
 from .solving import solve_triangular
 from .spectral import eigh
@@ -171,7 +172,7 @@ def lobpcg(
 
     Same as PyTorch's function of that name, with random numbers of its own.
     """
-    require_tensor("lobpcg", "A", A)
+    require_tensor("lobpcg", A, "A")
     _check(A, B)
     for argument, value in (("tol", tol), ("niter", niter)):
         if value is not None and not isinstance(value, (int, float)):

@@ -12,7 +12,8 @@ from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from .checks import NAMESPACE, converging, into_each, require_tensor
+from ..shared import require_tensor
+from .checks import NAMESPACE, converging, into_each
 from .norms import check_tolerances, tolerance
 
 if TYPE_CHECKING:
@@ -167,8 +168,8 @@ def lstsq(
     >>> tl.linalg.lstsq(tl.tensor([[1.0], [1.0]]), tl.tensor([[1.0], [3.0]])).solution
     tensor([[2.0000]])
     """
-    require_tensor("lstsq", "A", A, 1)
-    require_tensor("lstsq", "B", B, 2)
+    require_tensor("lstsq", A, "A")
+    require_tensor("lstsq", B, "B", 2)
     vector = _check_lstsq(A._tl_data, B._tl_data, driver)
     driver = driver or "gelsy"
     columns = B.unsqueeze(-1) if vector else B

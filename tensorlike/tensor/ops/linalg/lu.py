@@ -13,6 +13,7 @@ from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
+from ..shared import require_tensor
 from .checks import (
     NAMESPACE,
     LinAlgError,
@@ -23,7 +24,6 @@ from .checks import (
     into,
     into_each,
     on_host,
-    require_tensor,
 )
 from .solving import solve_triangular
 
@@ -190,7 +190,7 @@ def lu(
     tensor([[2., 3.],
             [0., 1.]])
     """
-    require_tensor("lu", "A", A)
+    require_tensor("lu", A, "A")
     _check("linalg.lu", A._tl_data, pivot)
     factors, pivots, _ = lu_factor_ex(A)
     lower, upper = _unpacked(factors)
@@ -223,7 +223,7 @@ def lu_solve(
             [3.]])
     """
     for index, (argument, value) in enumerate((("LU", LU), ("pivots", pivots), ("B", B))):
-        require_tensor("lu_solve", argument, value, index + 1)
+        require_tensor("lu_solve", value, argument, index + 1)
     check_same_dtype("linalg.lu_solve", LU._tl_data, B._tl_data, ("LU", "B"))
     _check_pivots("linalg.lu_solve", pivots._tl_data)
     if LU.ndim < 2 or LU.shape[-1] != LU.shape[-2]:
@@ -290,8 +290,8 @@ def lu_unpack(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    require_tensor("lu_unpack", "LU_data", LU_data, 1)
-    require_tensor("lu_unpack", "LU_pivots", LU_pivots, 2)
+    require_tensor("lu_unpack", LU_data, "LU_data")
+    require_tensor("lu_unpack", LU_pivots, "LU_pivots", 2)
     if unpack_pivots and LU_pivots._tl_data.dtype != np.int32:
         raise RuntimeError(
             "lu_unpack(): LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, not "

@@ -14,15 +14,7 @@ from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
-from .matrix_kernels import (
-    BLAS,
-    product,
-    raw_first,
-    raw_linear_input,
-    raw_linear_weight,
-    raw_second,
-    wide_product,
-)
+from .matrix_kernels import BLAS, product, raw_first, raw_linear_input, raw_linear_weight, raw_second, wide_product
 
 _C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool",
@@ -48,12 +40,8 @@ def times(*sizes: int) -> str:
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "matrices": lambda a, b: f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}",
     "scalars": lambda a, b: f"expected scalar type {dtype_name(a)} but found {dtype_name(b)}",
-    "vectors": lambda a, b: (
-        f"expected both vectors to have same dtype, but found {dtype_name(a)} and {dtype_name(b)}"
-    ),
-    "addmv": lambda a, b: (
-        f"addmv input tensors must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}"
-    ),
+    "vectors": lambda a, b: f"expected both vectors to have same dtype, but found {dtype_name(a)} and {dtype_name(b)}",
+    "addmv": lambda a, b: f"addmv input tensors must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
     "equal": lambda a, b: f"both inputs should have same dtype, but they have {dtype_name(a)} and {dtype_name(b)}",
 }
 
@@ -101,9 +89,7 @@ def check_batches(function: str, first: Any, second: Any) -> None:
 def check_vectors(function: str, first: Any, second: Any) -> None:
     """Raise unless the operands are two vectors of one length."""
     if first.ndim != 1 or second.ndim != 1:
-        raise RuntimeError(
-            f"{function}(): 1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors"
-        )
+        raise RuntimeError(f"{function}(): 1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors")
     check_products(function, first, second, "vectors")
     if first.shape != second.shape:
         raise RuntimeError(
@@ -167,8 +153,7 @@ def _check_matmul(first: Any, second: Any) -> None:
             )
         if b == 2:
             raise RuntimeError(
-                f"matmul(): mat1 and mat2 shapes cannot be multiplied ({times(rows, inner)} and "
-                f"{times(*second.shape)})"
+                f"matmul(): mat1 and mat2 shapes cannot be multiplied ({times(rows, inner)} and {times(*second.shape)})"
             )
     check_products("matmul", first, second)
     if a > 2 or b > 2:

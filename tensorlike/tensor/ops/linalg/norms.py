@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, ranks and condition numbers."""
+"""Norms of vectors and matrices, ranks and condition numbers, and norms under the names from before `linalg`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tensorlike.tensor.declare import composite, primitive
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.reductions.norms import vector_norm as _vector_norm
-from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.types import Number, Tensor
 
-from ..reductions.axes import reduced_axes
-from .checks import NAMESPACE, check_matrices, check_square, converging, into, require_tensor
+from ..reductions.axes import one_axis, reduced_axes
+from ..shared import require_tensor
+from .checks import NAMESPACE, check_matrices, check_square, converging, into
 from .solving import inv_ex
 from .spectral import svdvals
 
@@ -40,8 +41,8 @@ def vector_norm(
     >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
-    require_tensor("vector_norm", "x", x)
-    return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)  # type: ignore[no-any-return]
+    require_tensor("vector_norm", x, "x")
+    return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)
 
 
 def _two_dims(function: str, A: Any, dim: Any) -> tuple[int, int]:
@@ -109,8 +110,8 @@ def matrix_norm(
     >>> tl.linalg.matrix_norm(tl.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     tensor(6.)
     """
-    require_tensor("matrix_norm", "A", A)
-    return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)  # type: ignore[no-any-return]
+    require_tensor("matrix_norm", A, "A")
+    return into("matrix_norm", out, _matrix_norm(A, ord, dim, keepdim, dtype), A)
 
 
 @composite(namespace=NAMESPACE)
@@ -131,7 +132,7 @@ def norm(
     >>> tl.linalg.norm(tl.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    require_tensor("norm", "input", input)
+    require_tensor("norm", input)
     dims = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
@@ -145,7 +146,7 @@ def norm(
         result = _matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype)
     else:
         result = _vector_norm(input, ord, dims, keepdim, dtype=dtype)
-    return into("norm", out, result, input)  # type: ignore[no-any-return]
+    return into("norm", out, result, input)
 
 
 # ------------------------------------------------------------------------------------------ condition numbers and ranks
@@ -161,7 +162,7 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     >>> tl.linalg.cond(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(2.)
     """
-    require_tensor("cond", "A", A)
+    require_tensor("cond", A, "A")
     if A.ndim < 2:
         raise RuntimeError(f"linalg.cond: The input tensor must have at least 2 dimensions. Got {A.ndim}")
     if (isinstance(p, str) and p not in ("fro", "nuc")) or (not isinstance(p, str) and p is not None and (
@@ -180,7 +181,7 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     else:
         check_square("linalg.cond", A._tl_data)
         result = _matrix_norm(A, p, (-2, -1), False, None) * _matrix_norm(inv_ex(A)[0], p, (-2, -1), False, None)
-    return into("cond", out, result, A, exact=False)  # type: ignore[no-any-return]
+    return into("cond", out, result, A, exact=False)
 
 
 def _dtype_of(dtype: Any) -> Any:
@@ -232,4 +233,55 @@ def matrix_rank(
     else:
         values = converging("linalg.matrix_rank", xp.linalg.svd, A, compute_uv=False)
     bound = tolerance(xp, values, A.shape, atol, rtol)
-    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)  # type: ignore[no-any-return]
+    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)
+
+
+@composite
+def frobenius_norm(
+    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Return the root of the sum of squares over `dim`, one or two dimensions, or all when `dim` is empty.
+
+    Raises RuntimeError for integers and for more than two dimensions. It is `linalg.vector_norm` under an older name.
+
+    >>> tl.frobenius_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), 1)
+    tensor([ 5., 10.])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.vector_norm` instead.
+    """
+    require_tensor("frobenius_norm", input)
+    dims: Any = (dim,) if isinstance(dim, int) else dim
+    if len(dims) > 2:
+        raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
+    if input._tl_data.dtype.kind in "biu":
+        raise RuntimeError(
+            "frobenius_norm(): norm(): input dtype should be either floating point or complex. Got "
+            f"{dtype_name(input._tl_data.dtype)} instead."
+        )
+    return into("frobenius_norm", out, vector_norm(input, 2, dims or None, keepdim), input)
+
+
+@composite
+def nuclear_norm(
+    input: Tensor, dim: Sequence[int] | int | bool | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Return the sum of the singular values of the matrices in the two dimensions `dim`, the last two unless given.
+
+    Without `dim`, `keepdim` may stand in its place. Raises RuntimeError for integers and fewer than two dimensions. It
+    is `linalg.matrix_norm(input, "nuc")` under an older name.
+
+    >>> tl.nuclear_norm(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.matrix_norm` instead.
+    """
+    require_tensor("nuclear_norm", input)
+    dims: Any = dim
+    if isinstance(dims, bool):
+        dims, keepdim = None, dims
+    elif dims is not None:
+        # One number is no pair of dimensions, an error; but an IndexError for a dimension out of range comes first.
+        dims = dims if isinstance(dims, (list, tuple)) else (dims, dims)
+        dims = tuple([one_axis(d, input.ndim, "nuclear_norm") for d in dims])
+    found = matrix_norm(input, "nuc", (-2, -1) if dims is None else dims, keepdim)
+    return into("nuclear_norm", out, found, input)

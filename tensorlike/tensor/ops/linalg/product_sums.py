@@ -9,16 +9,12 @@ import numpy as np
 
 from tensorlike.tensor.declare import deprecated_orders, derivatives, primitive
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.linalg.matmul import (
-    adjoint,
-    c_name,
-    check_batches,
-    check_matrices,
-    check_matrix_vector,
-)
+from tensorlike.tensor.ops.linalg.matmul import adjoint, c_name, check_batches, check_matrices, check_matrix_vector
 from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
+
+from ..indexing.written_values import converted_number
 
 _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
     "addmm": lambda a, b: f"self and mat2 must have the same dtype, but got {dtype_name(a)} and {dtype_name(b)}",
@@ -39,7 +35,7 @@ def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
         raise RuntimeError(
             f"{function}(): value cannot be converted to type {c_name(dtype)} without overflow: '{name}' is {value}"
         )
-    return int(value.real) if dtype.kind in "iu" else value
+    return converted_number(value, dtype) if dtype.kind in "iu" else value
 
 
 def _added(
@@ -114,9 +110,7 @@ def addmv(
     tensor([13., 13.])
     """
     if input.ndim > 1:
-        raise RuntimeError(
-            f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
-        )
+        raise RuntimeError(f"addmv(): vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     check_matrix_vector("addmv", mat, vec, input.ndim, input.size)
     products = xp.asarray(wide_product(xp, mat, vec))
     return _added("addmv", xp, input, products, mat.dtype, beta, alpha, "addmv")
@@ -153,6 +147,8 @@ def addr(
             raise RuntimeError(
                 f"addr(): For integral input tensors, argument {name} must not be a floating point number, got {factor}"
             )
+        if dtype.kind != "b" and isinstance(factor, bool):
+            raise RuntimeError(f"addr(): Boolean {name} only supported for Boolean results, got {factor}")
     products = xp.multiply(vec1[:, None], vec2)
     if dtype.kind == "b":
         beta, alpha = bool(beta), bool(alpha)
@@ -182,8 +178,7 @@ def addbmm(
     """
     if batch1.ndim == batch2.ndim == 3 and batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(
-            "addbmm(): batch1 and batch2 must have same number of batches, got "
-            f"{batch1.shape[0]} and {batch2.shape[0]}"
+            f"addbmm(): batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
         )
     check_batches("addbmm", batch1, batch2)
     count, rows, between = batch1.shape

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.ops.linalg.contractions import chain_matmul
@@ -22,7 +21,8 @@ from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
-from .checks import NAMESPACE, check_square, flat_matrices, into, require_tensor
+from ..shared import require_tensor
+from .checks import NAMESPACE, check_square, flat_matrices, into
 from .solving import inv, solve
 
 # ------------------------------------------------------------------------------------- functions of the main namespace
@@ -68,7 +68,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> tl.linalg.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
-    return into("cross", out, _cross(input, other, dim), input, other)  # type: ignore[no-any-return]
+    return into("cross", out, _cross(input, other, dim), input, other, apart=(input, other))  # type: ignore[no-any-return]
 
 
 @composite(namespace=NAMESPACE)
@@ -80,8 +80,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     >>> tl.linalg.vecdot(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), tl.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
-    require_tensor("vecdot", "x", x, 1)
-    require_tensor("vecdot", "y", y, 2)
+    require_tensor("vecdot", x, "x")
+    require_tensor("vecdot", y, "y", 2)
     for tensor in (x, y):
         if tensor._tl_data.dtype.kind in "biu":
             raise RuntimeError(
@@ -114,8 +114,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     for index, tensor in enumerate(tensors):
-        if not isinstance(tensor, TensorBase):
-            wrong_type("multi_dot", "tensors", index + 1, tensor)
+        require_tensor("multi_dot", tensor, "tensors", index + 1)
         _check_link(tensors[0], tensor, index, index in (0, len(tensors) - 1))
     matrices = list(tensors)
     row, column = tensors[0].ndim == 1, tensors[-1].ndim == 1
@@ -161,7 +160,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     >>> tl.linalg.tensorinv(tl.eye(6).reshape(2, 3, 6)).shape
     tensorlike.Size([6, 2, 3])
     """
-    require_tensor("tensorinv", "A", A)
+    require_tensor("tensorinv", A, "A")
     if not ind > 0:
         raise RuntimeError(f"linalg.tensorinv(): Expected a strictly positive integer for 'ind', got {ind}")
     rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
@@ -186,8 +185,8 @@ def tensorsolve(
     >>> tl.linalg.tensorsolve(tl.eye(6).reshape(2, 3, 6), tl.ones(2, 3))
     tensor([1., 1., 1., 1., 1., 1.])
     """
-    require_tensor("tensorsolve", "A", A, 1)
-    require_tensor("tensorsolve", "B", B, 2)
+    require_tensor("tensorsolve", A, "A")
+    require_tensor("tensorsolve", B, "B", 2)
     moved = A if dims is None else A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = tuple(moved.shape[B.ndim :])
     size = math.prod(shape)
@@ -222,7 +221,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 2, 4],
             [1, 3, 9]])
     """
-    require_tensor("vander", "x", x)
+    require_tensor("vander", x, "x")
     if x.ndim == 0:
         raise RuntimeError("linalg.vander: Expected a tensor with 1 or more dimensions, got one without")
     if x._tl_data.dtype.kind in "bV" or x._tl_data.dtype == np.float16:
@@ -250,7 +249,7 @@ def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor
             [2, 1],
             [3, 1]])
     """
-    require_tensor("vander", "x", x)
+    require_tensor("vander", x, "x")
     if x.ndim != 1:
         raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got one of {x.ndim} dimensions")
     count = x.shape[0] if N is None else N

@@ -12,6 +12,7 @@ from tensorlike.tensor.declare import composite, derivatives, internal, primitiv
 from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
 
+from ..shared import require_tensor
 from .checks import (
     NAMESPACE,
     LinAlgError,
@@ -23,7 +24,6 @@ from .checks import (
     flat_matrices,
     into,
     into_each,
-    require_tensor,
     zero_pivots,
 )
 
@@ -164,8 +164,8 @@ def check_system(function: str, A: Any, B: Any, left: bool, vector: bool) -> Non
 
 
 def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Any, Any]:
-    require_tensor(name, "A", A, 1)
-    require_tensor(name, "B", B, 2)
+    require_tensor(name, A, "A")
+    require_tensor(name, B, "B", 2)
     function = f"linalg.{name}"
     check_same_dtype(function, A._tl_data, B._tl_data)
     vector = _is_vector(A._tl_data, B._tl_data)
@@ -297,8 +297,8 @@ def triangular_solve(
 
     Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
     """
-    require_tensor("triangular_solve", "b", b, 1)
-    require_tensor("triangular_solve", "A", A, 2)
+    require_tensor("triangular_solve", b, "b")
+    require_tensor("triangular_solve", A, "A", 2)
     for name, matrix in (("b", b), ("A", A)):
         if matrix.ndim < 2:
             raise RuntimeError(

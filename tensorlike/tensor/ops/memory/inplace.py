@@ -1,4 +1,7 @@
-"""In-place operations without a functional form of their own: filling, copying, resizing and reshaping a tensor."""
+"""In-place operations without a functional form of their own: filling, copying, resizing and reshaping a tensor.
+
+First those behind in-place writes through views, which are not public: see Note [In-place through a view].
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of, reshaped_leaf
 from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method
+from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import checked_size
 from tensorlike.tensor.layouts import (
     channels_last,
@@ -24,23 +27,60 @@ from tensorlike.tensor.layouts import (
 from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
 from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
 from tensorlike.tensor.types import Number, Tensor
-from tensorlike.tensor.views import bump, check_inplace
+from tensorlike.tensor.views import Geometry, Layout, bump, check_inplace, read_view, scatter_view, write_view
 
 from ..indexing.basic import declared
 from ..indexing.written_values import as_written, single_value
 from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
+from ..shared import require_tensor
+
+# ------------------------------------------------------------------------------------------------ writes through views
+
+
+@primitive(namespace="tensorlike.autograd.strided", method=False)
+def read_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+    """Return a copy of the part of `input` that a view of the given geometry covers."""
+    return read_view(input, layout._replace(dtype=input.dtype), _retyped(geometry, layout, input.dtype))
+
+
+@primitive(namespace="tensorlike.autograd.strided", method=False)
+def scatter_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+    """Return zeros with `input` added at the positions of the view, summed where the view overlaps itself."""
+    return scatter_view(input, layout, geometry)
+
+
+@primitive(namespace="tensorlike.autograd.strided", method=False)
+def write_strided(xp: Any, input: Tensor, value: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+    """Return a copy of `input` with `value` written at the positions of the view."""
+    return write_view(input, value, layout, geometry)
+
+
+def _retyped(geometry: Geometry, layout: Layout, dtype: Any) -> Geometry:
+    return geometry._replace(dtype=dtype) if geometry.dtype == layout.dtype else geometry
+
+
+derivatives(
+    read_strided,
+    input=lambda grad, layout, geometry: undispatched(scatter_strided)(grad, layout, geometry),
+)
+derivatives(
+    scatter_strided,
+    input=lambda grad, layout, geometry: undispatched(read_strided)(grad, layout, geometry),
+)
+derivatives(
+    write_strided,
+    input=lambda grad, value_shape, layout, geometry: undispatched(write_strided)(
+        grad, grad._tl_zeros(value_shape, geometry.dtype), layout, geometry
+    ),
+    value=lambda grad, layout, geometry: undispatched(read_strided)(grad, layout, geometry),
+)
+
 
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
-def _fill(xp: Any, input: Any, value: Any) -> None:
-    input[...] = single_value(
-        value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
-    )
-
-
-@primitive(method=False, inplace=True, write=_fill, overlapping=True)
+@primitive(method=False, inplace=True, write="all", overlapping=True)
 def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -52,9 +92,9 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     >>> x.fill_(7)
     tensor([7., 7.])
     """
-    result = xp.empty(input.shape, input.dtype)
-    _fill(xp, result, value)
-    return result
+    input[...] = single_value(
+        value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
+    )
 
 
 def zeros_like_gradient(grad: Any) -> Any:
@@ -72,7 +112,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> tl.fill_(tl.ones(2), 7)
     tensor([7., 7.])
     """
-    return declared(fill).write_in_place("fill_", _checked(input, "fill_"), value)
+    return declared(fill).write_in_place("fill_", require_tensor("fill_", input), value)
 
 
 @composite(guard=False, method=True)
@@ -82,18 +122,12 @@ def zero_(input: Tensor) -> Tensor:
     >>> tl.ones(2).zero_()
     tensor([0., 0.])
     """
-    return declared(fill).write_in_place("zero_", _checked(input, "zero_"), 0)
+    return declared(fill).write_in_place("zero_", require_tensor("zero_", input), 0)
 
 
-def _checked(value: Any, function: str) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
-    return value
-
-
-def _copy(xp: Any, input: Any, src: Any) -> None:
+@internal(name="copy", write="all")
+def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
+    """Return the elements of `src` in the shape and dtype of `input`."""
     if src.ndim > input.ndim or any(
         n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
     ):  # fmt: skip
@@ -101,14 +135,6 @@ def _copy(xp: Any, input: Any, src: Any) -> None:
         message = f"copy_(): output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
         raise broadcast_error("copy_", RuntimeError(message), (input, src))
     input[...] = as_written(src, input.dtype)
-
-
-@internal(name="copy", write=_copy)
-def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
-    """Return the elements of `src` in the shape and dtype of `input`."""
-    result = xp.empty(input.shape, input.dtype)
-    _copy(xp, result, src)
-    return result
 
 
 derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda grad: grad)
@@ -126,8 +152,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     """
     if is_number(src):
         return declared(fill).write_in_place("copy_", self, src, overlapping=False)
-    if not isinstance(src, TensorBase):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    require_tensor("copy_", src, "other")
     source: Any = src
     if type(source._tl_data) is not type(self._tl_data) or device_of(source._tl_data) != device_of(self._tl_data):
         source = source._tl_transfer(device_of(self._tl_data))
@@ -185,7 +210,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
     tensor([1, 2])
     """
-    template = _checked(the_template, "resize_as_")._tl_data
+    template = require_tensor("resize_as_", the_template)._tl_data
     if format_name(memory_format, "resize_as_") == "preserve_format":
         formats = (contiguous_format, channels_last, channels_last_3d)
         fitting = (f for f in formats if is_arranged(template, format_name(f, "resize_as_")))
@@ -194,9 +219,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 
 
 @tensor_method(composite=False)
-def set_(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
-) -> Tensor:
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
 
     `storage_offset`, `size` and `stride`, in elements, are the layout of the tensor in that memory. Without them it has

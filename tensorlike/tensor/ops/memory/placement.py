@@ -1,14 +1,112 @@
-"""The placement of tensors: detaching, devices, and shared memory."""
+"""The dtype, the memory and the placement of tensors: predicates, detaching, devices, and shared memory."""
 
 from __future__ import annotations
 
-from tensorlike.autograd.tensor_base import TensorBase
+from typing import Any
+
 from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer
-from tensorlike.tensor.declare import composite, tensor_method
-from tensorlike.tensor.runtime import wrong_type
+from tensorlike.tensor.declare import composite, primitive, tensor_method
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import detached
+
+from ..shared import require_tensor
+
+
+@primitive(plain_result=True)
+def is_complex(xp: Any, input: Tensor) -> bool:
+    """Return whether the dtype is complex.
+
+    >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
+    (True, False)
+    """
+    return dtype_of(input.dtype).is_complex
+
+
+@primitive(plain_result=True)
+def is_floating_point(xp: Any, input: Tensor) -> bool:
+    """Return whether the dtype is a floating-point one, which complex ones are not.
+
+    >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
+    (True, False)
+    """
+    return dtype_of(input.dtype).is_floating_point
+
+
+@primitive(plain_result=True)
+def is_signed(xp: Any, input: Tensor) -> bool:
+    """Return whether the dtype holds negative numbers.
+
+    >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
+    (True, False)
+    """
+    return dtype_of(input.dtype).is_signed
+
+
+@primitive(plain_result=True)
+def is_nonzero(xp: Any, input: Tensor) -> bool:
+    """Return whether the one element of a tensor differs from zero.
+
+    Raises RuntimeError for a tensor of more elements or none.
+
+    >>> tl.is_nonzero(tl.tensor([0.0])), tl.is_nonzero(tl.tensor(True))
+    (False, True)
+    """
+    if input.size == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous: it has no elements")
+    if input.size > 1:
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous: it has "
+            f"{input.size} elements; use .any() or .all()"
+        )
+    return bool(input.reshape(())[()])
+
+
+@primitive(plain_result=True)
+def is_conj(xp: Any, input: Tensor) -> bool:
+    """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
+
+    >>> tl.is_conj(tl.tensor([1j]).conj())
+    False
+
+    Same as PyTorch's function of that name, for tensors that are conjugated when `conj` is called.
+    """
+    return False
+
+
+@primitive(plain_result=True)
+def is_neg(xp: Any, input: Tensor) -> bool:
+    """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
+
+    >>> tl.is_neg(tl.ones(1))
+    False
+
+    Same as PyTorch's function of that name, for tensors that are negated when `neg` is called.
+    """
+    return False
+
+
+@composite(method=True)
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+
+    >>> tl.resolve_conj(tl.tensor([1j]).conj())
+    tensor([0.-1.j])
+    """
+    require_tensor("resolve_conj", input)
+    return input
+
+
+@composite(method=True)
+def resolve_neg(input: Tensor) -> Tensor:
+    """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+
+    >>> tl.resolve_neg(tl.ones(2))
+    tensor([1., 1.])
+    """
+    require_tensor("resolve_neg", input)
+    return input
 
 
 @composite(guard=False, differentiable=False)
@@ -18,8 +116,7 @@ def detach(input: Tensor) -> Tensor:
     >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
     False
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("detach", "input", 1, input)
+    require_tensor("detach", input)
     return detached(input)
 
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import edge_of
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.attributes import data_ptr, stride
 from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
-from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.serialization import OWN_STATE
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, is_shared, owner_of, shared_copy, storage_of
 from tensorlike.tensor.views import detached
 
+from ..shared import require_tensor
 from .inplace import copy_, set_
 
 if TYPE_CHECKING:
@@ -146,8 +145,7 @@ def is_inference(input: Tensor) -> bool:
     >>> x.is_inference(), x[0].is_inference(), x.clone().is_inference()
     (True, True, False)
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("is_inference", "input", 1, input)
+    require_tensor("is_inference", input)
     return bool(input._tl_inference)
 
 
@@ -160,8 +158,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     >>> tl.zeros(2).module_load(tl.ones(2))
     tensor([1., 1.])
     """
-    if not isinstance(other, TensorBase):
-        wrong_type("module_load", "other", 1, other)
+    require_tensor("module_load", other, "other")
     return detached(other if assign else undispatched(copy_)(self, other))
 
 

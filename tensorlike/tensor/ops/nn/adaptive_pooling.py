@@ -10,15 +10,43 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import undispatched
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .average_pooling import average_pool
-from .declaring import array_of, functional, need_float
+from .declaring import array_of, functional, narrowed, need_float, widened
 from .pooling import pool_windows
-from .separable import apply_along_dims
 from .sliding_windows import Sizes
+
+Matrices = tuple[Any, ...]
+
+
+@internal()
+def along_dims(xp: Any, input: Tensor, matrices: Matrices) -> Tensor:
+    """Return `input` with each of its last dimensions multiplied by its matrix of shape (out, in); None leaves one."""
+    result = widened(input)
+    first = input.ndim - len(matrices)
+    for axis, matrix in enumerate(matrices, first):
+        if matrix is None:
+            continue
+        map_ = xp.asarray(matrix, dtype=result.dtype)
+        if axis == input.ndim - 1:
+            result = xp.matmul(result, map_.T)
+        else:
+            shape = result.shape
+            flat = result.reshape((*shape[: axis + 1], int(np.prod(shape[axis + 1 :]))))
+            result = xp.matmul(map_, flat).reshape((*shape[:axis], map_.shape[0], *shape[axis + 1 :]))
+    return narrowed(result.copy() if result is input else result, input)
+
+
+def _transposed(matrices: Matrices) -> Matrices:
+    return tuple(None if m is None else m.T for m in matrices)
+
+
+derivatives(along_dims, input=lambda grad, matrices: along_dims(grad, _transposed(matrices)))
+
+apply_along_dims = undispatched(along_dims)
 
 _average_pool = undispatched(average_pool)
 
@@ -31,9 +59,7 @@ def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
     try:
         found = tuple(n if item is None else operator.index(item) for item, n in zip(items, shape[-count:]))
     except TypeError:
-        raise TypeError(
-            f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}"
-        ) from None
+        raise TypeError(f"{function}(): argument 'output_size' must be tuple of ints, got {output_size!r}") from None
     if any(n < 0 for n in found):
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received {list(found)}"

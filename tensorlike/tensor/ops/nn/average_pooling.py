@@ -130,9 +130,7 @@ def avg_pool2d(
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
     """
-    found = _pool(
-        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    found = _pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return written_out("avg_pool2d", found, out, input)
 
 
@@ -148,9 +146,7 @@ def avg_pool3d(
     >>> tl.nn.functional.avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
     """
-    found = _pool(
-        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    found = _pool("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return written_out("avg_pool3d", found, out, input)
 
 
@@ -166,9 +162,7 @@ def _power_pool(
 
 
 @functional(guard=True)
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """Return the root of the sum of powers `norm_type` of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Written with `avg_pool1d`.
@@ -180,9 +174,7 @@ def lp_pool1d(
 
 
 @functional(guard=True)
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """Return the root of the sum of powers `norm_type` of every window over the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). Written with `avg_pool2d`.
@@ -194,9 +186,7 @@ def lp_pool2d(
 
 
 @functional(guard=True)
-def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """Return the root of the sum of powers `norm_type` of every window over the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). Written with `avg_pool3d`.

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .declaring import formatted, functional, narrowed, widened
+from .declaring import array_of, formatted, functional, narrowed, widened
 from .sliding_windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
 
 
@@ -34,9 +34,7 @@ class Geometry(NamedTuple):
 
 def _columns(xp: Any, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
     """Return the windows of a batch as columns: (N, groups, channels * places, windows)."""
-    view = windows(
-        xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out
-    )
+    view = windows(xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out)
     count, channels = input.shape[:2]
     groups = geometry.groups
     return view.reshape((count, groups, channels // groups * math.prod(kernel), math.prod(geometry.out)))
@@ -71,16 +69,14 @@ def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry
     columns = columns.reshape((g.shape[0], groups * per_group, *kernel, *geometry.out))
     spatial = size[-len(kernel) :]
     shape = [n + b + a for n, (b, a) in zip(spatial, geometry.pads)]
-    result = accumulate_windows(
-        xp, columns, shape, kernel, geometry.stride, geometry.dilation, geometry.out
-    )
+    result = accumulate_windows(xp, columns, shape, kernel, geometry.stride, geometry.dilation, geometry.out)
     if any(p != (0, 0) for p in geometry.pads):
         result = xp.ascontiguousarray(crop(result, geometry.pads, spatial))
     return narrowed(result if batched else result[0], upstream)
 
 
-@internal(own_layout=True)
-def convolution(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
+@internal(name="convolution", own_layout=True)
+def convolve(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
     """Return the convolution of `input`, with or without a batch, with `weight`."""
     return formatted(_convolve(xp, input, weight, bias, geometry), input, weight)
 
@@ -129,39 +125,31 @@ def _channel_sum(grad: Any, spatial: int) -> Any:
 
 
 derivatives(
-    convolution,
-    input=lambda grad, input_shape, weight, geometry: conv_input_grad(
-        grad, conj(weight), input_shape, geometry
-    ),
-    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(
-        grad, conj(input), weight_shape, geometry
-    ),
+    convolve,
+    input=lambda grad, input_shape, weight, geometry: conv_input_grad(grad, conj(weight), input_shape, geometry),
+    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(grad, conj(input), weight_shape, geometry),
     bias=lambda grad, geometry: _channel_sum(grad, len(geometry.out)),
 )
 derivatives(
     conv_input_grad,
-    upstream=lambda grad, weight, geometry: convolution(grad, conj(weight), None, geometry),
+    upstream=lambda grad, weight, geometry: convolve(grad, conj(weight), None, geometry),
     weight=lambda grad, upstream, weight_shape, geometry: conv_weight_grad(
         conj(upstream), grad, weight_shape, geometry
     ),
 )
 derivatives(
     conv_transpose,
-    input=lambda grad, weight, geometry: convolution(grad, conj(weight), None, geometry),
-    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(
-        conj(input), grad, weight_shape, geometry
-    ),
+    input=lambda grad, weight, geometry: convolve(grad, conj(weight), None, geometry),
+    weight=lambda grad, input, weight_shape, geometry: conv_weight_grad(conj(input), grad, weight_shape, geometry),
     bias=lambda grad, geometry: _channel_sum(grad, len(geometry.out)),
 )
 derivatives(
     conv_weight_grad,
-    upstream=lambda grad, input, geometry: convolution(conj(input), grad, None, geometry),
-    input=lambda grad, upstream, input_shape, geometry: conv_input_grad(
-        conj(upstream), grad, input_shape, geometry
-    ),
+    upstream=lambda grad, input, geometry: convolve(conj(input), grad, None, geometry),
+    input=lambda grad, upstream, input_shape, geometry: conv_input_grad(conj(upstream), grad, input_shape, geometry),
 )
 
-_convolution = undispatched(convolution)
+_convolution = undispatched(convolve)
 _conv_transpose = undispatched(conv_transpose)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
@@ -176,9 +164,7 @@ def _listed(value: Any, count: int, name: str, function: str) -> Sizes:
     return sizes(value, count, name, function)
 
 
-def _check_operands(
-    function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool
-) -> None:
+def _check_operands(function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool) -> None:
     for name, value in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(value, TensorBase) and not (name == "bias" and value is None):
             raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
@@ -437,3 +423,85 @@ def conv_transpose3d(
     return transposed_convolution(
         "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
+
+
+_conv1d = undispatched(conv1d)
+
+
+def _ints(name: str, position: int, value: Any) -> tuple[int, ...]:
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(
+            f"convolution(): argument '{name}' (position {position}) must be tuple of ints, not {type(value).__name__}"
+        )
+    return tuple(value)
+
+
+@composite
+def convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
+
+    The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
+    paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes
+    that do not match.
+
+    >>> tl.convolution(tl.ones(1, 1, 3), tl.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
+    tensor([[[2., 2.]]])
+    """
+    x = array_of("convolution", "input", 1, input)
+    w = array_of("convolution", "weight", 2, weight)
+    amounts = [
+        _ints(name, position, value)
+        for name, position, value in (
+            ("stride", 4, stride), ("padding", 5, padding), ("dilation", 6, dilation),
+            ("output_padding", 8, output_padding),
+        )
+    ]  # fmt: skip
+    if w.ndim < 3 or x.ndim != w.ndim:
+        raise RuntimeError(
+            f"Expected {w.ndim}-dimensional input for {w.ndim}-dimensional weight {list(w.shape)}, but got "
+            f"{x.ndim}-dimensional input of size {list(x.shape)} instead"
+        )
+    count = w.ndim - 2
+    stride, padding, dilation, output_padding = amounts
+    if transposed:
+        return transposed_convolution(
+            "convolution", count, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+    return plain_convolution("convolution", count, input, weight, bias, stride, padding, dilation, groups)
+
+
+@functional(guard=True)
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Return the cross-correlation of sequences (time, batch, channels) with a kernel, plus `bias`.
+
+    `weight` has the shape (K, channels, channels out), `bias` (channels out,); `pad` zeros are put before and after.
+    Raises RuntimeError where shapes do not fit.
+
+    >>> tl.nn.functional.conv_tbc(tl.ones(3, 1, 2), tl.ones(2, 2, 1), tl.zeros(1)).flatten()
+    tensor([4., 4.])
+    """
+    x = array_of("conv_tbc", "input", 1, input)
+    w = array_of("conv_tbc", "weight", 2, weight)
+    b = array_of("conv_tbc", "bias", 3, bias)
+    if x.ndim != 3:
+        raise RuntimeError(f"Input must have 3 dims: time, batch, in_channel, got {x.ndim}")
+    if w.ndim != 3:
+        raise RuntimeError(f"Weight tensor must have 3 dims: kernel_width, in_channels, out_channels, got {w.ndim}")
+    if b.ndim != 1:
+        raise RuntimeError(f"Bias must be 1-D, got {b.ndim} dimensions")
+    if x.shape[2] != w.shape[1]:
+        raise RuntimeError(
+            "Input dim 2 (input channels) is not == dim 1 in the weight tensor: "
+            f"got {list(x.shape)} and {list(w.shape)}"
+        )
+    if b.shape[0] != w.shape[2]:
+        raise RuntimeError(
+            f"Bias size must equal dim 2 in the weight tensor (output channels): got {b.shape[0]} and {w.shape[2]}"
+        )
+    # A sequence one step too short gives an empty result, where conv1d would raise.
+    empty = x.shape[0] + 2 * pad - w.shape[0] + 1 == 0
+    found = _conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad + empty)
+    return found.permute(2, 0, 1)[:0] if empty else found.permute(2, 0, 1)

@@ -29,9 +29,7 @@ def check_range(indices: Any, rows: int) -> None:
 
 
 @internal(name="embedding")
-def _embedding_op(
-    xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
-) -> Tensor:
+def _embedding_op(xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """Return the rows of `weight` at `indices`."""
     check_range(indices, weight.shape[0])
     return xp.take(weight, indices, axis=0)
@@ -66,9 +64,7 @@ def embedding_weight_grad(
 
 
 @internal()
-def embedding_rows(
-    xp: Any, upstream: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool
-) -> Tensor:
+def embedding_rows(xp: Any, upstream: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """Return the gradient of `embedding_weight_grad`: the rows at the indices, weighted as there."""
     result = xp.take(upstream, indices, axis=0)
     if scale_grad_by_freq:

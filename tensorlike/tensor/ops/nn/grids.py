@@ -73,8 +73,9 @@ def sample_slopes(xp: Any, grid: Tensor, size: int, padding_mode: str, align_cor
 
 derivatives(
     sample_places,
-    grid=lambda grad, grid, size, padding_mode, align_corners: grad
-    * sample_slopes(grid, size, padding_mode, align_corners),
+    grid=lambda grad, grid, size, padding_mode, align_corners: (
+        grad * sample_slopes(grid, size, padding_mode, align_corners)
+    ),
 )
 _places = undispatched(sample_places)
 
@@ -112,9 +113,7 @@ class _Axis:
         if mode == "bicubic":
             places = _places(grid, size, "zeros", align_corners)
             below = xp.floor(places._tl_data)
-            self.pixels = [
-                _bounded(xp, below + offset, size, padding_mode, align_corners) for offset in (-1, 0, 1, 2)
-            ]
+            self.pixels = [_bounded(xp, below + offset, size, padding_mode, align_corners) for offset in (-1, 0, 1, 2)]
             self.weights = _cubic(places - wrap(below))
             return
         places = _places(grid, size, padding_mode, align_corners)

@@ -50,9 +50,7 @@ def _difference(input: Any, target: Any) -> Any:
 def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
     """Return errors times `weight`, reduced; the mean is the weighted one."""
     if tuple(weight.shape) != tuple(input.shape):
-        raise ValueError(
-            f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}"
-        )
+        raise ValueError(f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}")
     weighted = errors * weight
     if reduction == "none":
         return weighted

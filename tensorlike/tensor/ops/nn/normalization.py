@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.elementwise.arithmetic import div
 from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump
 
+from ..shared import require_tensor
 from .declaring import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
 from .padding import pad_with
 
@@ -169,8 +170,7 @@ def _check_affine(function: str, shape: tuple[int, ...], **operands: Any) -> Non
     for name, value in operands.items():
         if value is None:
             continue
-        if not isinstance(value, TensorBase):
-            wrong_type(function, name, None, value)
+        require_tensor(function, value, name, None)
         if tuple(value._tl_data.shape) != shape:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
@@ -346,8 +346,7 @@ def _check_channels(function: str, channels: int, **operands: Any) -> None:
     for name, value in operands.items():
         if value is None:
             continue
-        if not isinstance(value, TensorBase):
-            wrong_type(function, name, None, value)
+        require_tensor(function, value, name, None)
         if value._tl_data.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value._tl_data.size}")
 
@@ -516,9 +515,7 @@ def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
 
 
 @functional(guard=True)
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Return `input` divided by a power of the mean of squares over `size` neighbouring channels.
 
     The divisor is `(k + alpha * mean) ** beta`, with zeros beyond the first and the last channel. `input` has three
@@ -558,8 +555,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     array = array_of("normalize", "input", 1, input)
     if array.dtype.kind not in "fcV":
         raise RuntimeError(
-            "normalize(): Expected a floating point or complex tensor as input. Got "
-            f"{dtype_name(array.dtype)}"
+            f"normalize(): Expected a floating point or complex tensor as input. Got {dtype_name(array.dtype)}"
         )
     norm = input.norm(p, dim, keepdim=True).clamp(min=eps)
     return input / norm if out is None else div(input, norm, out=out)

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
+from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from .declaring import array_of, functional
@@ -98,6 +101,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     tensor([[2., 1., 2., 3., 2.]])
     """
     array = array_of("pad", "input", 1, input)
+    if value is not None:
+        if isinstance(value, complex) or (isinstance(value, TensorBase) and edge_of(value) is not None):
+            wrong_type("pad", "value", 4, value, "float")
+        value = float(value)  # Also for integers: -1 does not fit uint8 then, as in PyTorch.
     pads = _pairs(pad)
     shape = array.shape
     if len(pads) > len(shape):

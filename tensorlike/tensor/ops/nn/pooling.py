@@ -98,9 +98,7 @@ def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> 
 derivatives(
     max_pool,
     # The result is not saved: the user may write into it, as `ReLU(inplace=True)` does.
-    input=lambda grad, input, windows: max_pool_scatter(
-        grad, max_pool_positions(input, windows), windows
-    ),
+    input=lambda grad, input, windows: max_pool_scatter(grad, max_pool_positions(input, windows), windows),
 )
 derivatives(max_pool_scatter, upstream=lambda grad, where, windows: max_pool_gather(grad, where, windows))
 derivatives(max_pool_gather, input=lambda grad, where, windows: max_pool_scatter(grad, where, windows))

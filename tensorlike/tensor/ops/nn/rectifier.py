@@ -226,9 +226,7 @@ def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
     return narrowed(chosen(xp, input > 0, input, input * negative_slope), input)
 
 
-derivatives(
-    _leaky_relu_op, input=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope)
-)
+derivatives(_leaky_relu_op, input=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope))
 _leaky_relu = undispatched(_leaky_relu_op)
 _leaky_relu_into = inplace_form(_leaky_relu_op)
 

@@ -19,6 +19,7 @@ from tensorlike.tensor.ops.shape.joining import cat, stack
 from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
+from ..shared import require_tensor
 from .declaring import narrowed
 from .dropout import dropout as dropout_function
 from .recurrent_kernels import CELL, FORWARD, GATES, Weights, backward
@@ -181,12 +182,6 @@ def _need_tensors(function: str, argument: str, position: int, values: Any) -> l
     return list(values)
 
 
-def _need_tensor(function: str, argument: str, position: int, value: Any) -> Any:
-    if not isinstance(value, TensorBase):
-        wrong_type(function, argument, position, value)
-    return value
-
-
 def _check_layer(function: str, kind: str, input: Any, w: Weights, rows: int) -> None:
     """Raise for weights and states that do not match the input."""
     gates, features = GATES[kind], input._tl_data.shape[-1]
@@ -307,13 +302,13 @@ def _run(function: str, kind: str, arguments: tuple[Any, ...]) -> tuple[Any, ...
     else:
         data, hx, params, *options, batch_first = arguments
         first, positions = "input", (2, 3)
-    _need_tensor(function, first, 1, data)
+    require_tensor(function, data, first)
     if of_lstm:
         states = _need_tensors(function, "hx", positions[0], hx)
         if len(states) != 2:
             raise RuntimeError(f"lstm expects two hidden states, but got {len(states)}")
     else:
-        states = [_need_tensor(function, "hx", positions[0], hx)]
+        states = [require_tensor(function, hx, "hx", positions[0])]
     weights = _need_tensors(function, "params", positions[1], params)
     _check_options(function, options, positions[1] + 1)
     if packed:
@@ -475,7 +470,7 @@ def _run_cell(kind: str, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any
         if not isinstance(operand, TensorBase):
             positions = {"input": 1, "w_ih": 3, "w_hh": 4, "b_ih": 5, "b_hh": 6}
             for name, value in zip(names, operands):
-                _need_tensor(function, name, positions.get(name, 2), value)
+                require_tensor(function, value, name, positions.get(name, 2))
     if not _fitting(GATES[kind], [operand._tl_data for operand in operands], count):
         _check_cell(function, kind, names, operands, count)
     return _gated_cell(operands, kind, names) if kind in ("gru", "lstm") else (_rnn_cell(operands, kind, names),)
@@ -493,7 +488,7 @@ def rnn_tanh_cell(
     >>> tl.rnn_tanh_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[0.9640]])
     """
-    return _run_cell("rnn_tanh", input, [_need_tensor("rnn_tanh_cell", "hx", 2, hx)], w_ih, w_hh, b_ih, b_hh)[0]
+    return _run_cell("rnn_tanh", input, [require_tensor("rnn_tanh_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]
 
 
 @composite(guard=False)
@@ -508,7 +503,7 @@ def rnn_relu_cell(
     >>> tl.rnn_relu_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[2.]])
     """
-    return _run_cell("rnn_relu", input, [_need_tensor("rnn_relu_cell", "hx", 2, hx)], w_ih, w_hh, b_ih, b_hh)[0]
+    return _run_cell("rnn_relu", input, [require_tensor("rnn_relu_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]
 
 
 @composite(guard=False)
@@ -523,7 +518,7 @@ def gru_cell(
     >>> tl.gru_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(3, 2), tl.ones(3, 1))
     tensor([[0.1149]])
     """
-    return _run_cell("gru", input, [_need_tensor("gru_cell", "hx", 2, hx)], w_ih, w_hh, b_ih, b_hh)[0]
+    return _run_cell("gru", input, [require_tensor("gru_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]
 
 
 @composite(guard=False)

@@ -14,9 +14,8 @@ from tensorlike.tensor.declare import composite
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from .adaptive_pooling import adaptive_average
+from .adaptive_pooling import adaptive_average, along_dims
 from .declaring import array_of, functional, need_float, other_name
-from .separable import along_dims
 
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
 # The slope of the cubic kernel at distance 1.

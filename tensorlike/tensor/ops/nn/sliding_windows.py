@@ -10,6 +10,8 @@ from typing import Any
 
 from tensorlike.tensor.dims import first_that_is_no_integer
 
+from ..indexing.written_values import converted_number
+
 Sizes = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
@@ -60,7 +62,7 @@ def padded(xp: Any, array: Any, pads: Pads, value: Any = 0) -> Any:
         array = array[(..., *cut)]
         pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
     shape = (*array.shape[:lead], *(n + b + a for (b, a), n in zip(pads, array.shape[lead:])))
-    result = xp.zeros(shape, array.dtype) if value == 0 else xp.full(shape, value, array.dtype)
+    result = xp.zeros(shape, array.dtype) if value == 0 else xp.full(shape, converted_number(value, array.dtype))
     result[(..., *(slice(b, b + n) for (b, _), n in zip(pads, array.shape[lead:])))] = array
     return result
 
@@ -113,7 +115,7 @@ def accumulate_windows(
     result = xp.zeros((*lead, *shape), values.dtype)
     before = (slice(None),) * len(lead)
     for position in positions(kernel):
+
+
         result[places(position, stride, dilation, out)] += values[(*before, *position)]
     return result
-
-

@@ -1,4 +1,4 @@
-"""Functions of `nn.functional` that are in `tensorlike` itself as well."""
+"""Functions of `nn.functional` that are in `tensorlike` itself as well, some with other results."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from typing import Any
 from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.types import Tensor
 
-from . import (
-    activation,
-    adaptive_pooling,
-    average_pooling,
-    convolution,
-    general_convolution,
-    normalization,
-    rectifier,
-    resampling,
-)
+from . import activation, adaptive_pooling, average_pooling, convolution, normalization, pooling, rectifier, resampling
 from .declaring import written_out
 
 
@@ -38,7 +29,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(
 avg_pool1d, adaptive_avg_pool1d = map(_again, (average_pooling.avg_pool1d, adaptive_pooling.adaptive_avg_pool1d))
 _again(rectifier.hardshrink)
 for _function in (
-    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, general_convolution.conv_tbc,
+    resampling.channel_shuffle, resampling.native_channel_shuffle, normalization.rms_norm, convolution.conv_tbc,
 ):  # fmt: skip
     _again(_function, guard=True)
 
@@ -98,3 +89,55 @@ _again(rectifier.threshold_, inplace_of=threshold)
 _again(activation.celu_, inplace_of=celu)
 _again(activation.selu_, inplace_of=selu)
 _again(activation.rrelu_, guard=True, inplace_of=rrelu)
+
+
+_adaptive = undispatched(adaptive_pooling.adaptive_max_pool1d)
+
+
+def _max_pool(count: int, function: Any) -> Any:
+    """Publish the max pooling of `nn.functional` along `count` dimensions in `tensorlike`, without its indices."""
+    name = function.__name__
+
+    def max_pool(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:  # fmt: skip
+        return pooling.pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, False)
+
+    summary, _, rest = function.__doc__.partition("\n\n")
+    example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")
+    max_pool.__doc__ = f"{summary}\n\n    `nn.functional.{name}`, without the indices.\n\n    {example}"
+    return composite(max_pool, name=name, guard=False)
+
+
+max_pool1d = _max_pool(1, pooling.max_pool1d)
+max_pool2d = _max_pool(2, pooling.max_pool2d)
+max_pool3d = _max_pool(3, pooling.max_pool3d)
+
+
+@composite(guard=False)
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
+    """Return the maximum of every window along the last dimension, and its index.
+
+    >>> tl.max_pool1d_with_indices(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
+    return pooling.pooled("max_pool1d_with_indices", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+# It returns the indices too.
+@composite(namesakes=False)
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
+    """Return the maxima of `output_size` windows along the last dimension, and their indices.
+
+    >>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
+    (tensor([[5., 5.]]), tensor([[1, 1]]))
+    """
+    if not isinstance(output_size, (int, tuple, list)):
+        raise TypeError(
+            "adaptive_max_pool1d(): argument 'output_size' (position 2) must be tuple of ints, not "
+            f"{type(output_size).__name__}"
+        )
+    return _adaptive(input, output_size, True)

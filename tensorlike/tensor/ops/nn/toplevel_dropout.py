@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.autograd.tensor_base import wrap
@@ -43,16 +44,6 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _elements("dropout", input, p))
 
 
-@composite(guard=False, inplace_of=dropout, random="train")
-def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Write `dropout(input, p, train)` into `input`, and return it.
-
-    >>> tl.dropout_(tl.ones(2), 1.0, True)
-    tensor([0., 0.])
-    """
-    return functions.dropped(input, p, train, True, _elements("dropout_", input, p))
-
-
 @composite(guard=False, random="train")
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
@@ -64,16 +55,6 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     tensor([[1., 1., 1.]])
     """
     return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
-
-
-@composite(guard=False, inplace_of=feature_dropout, random="train")
-def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Write `feature_dropout(input, p, train)` into `input`, and return it.
-
-    >>> tl.feature_dropout_(tl.ones(1, 3), 1.0, True)
-    tensor([[0., 0., 0.]])
-    """
-    return functions.dropped(input, p, train, True, _channels("feature_dropout_", input, p))
 
 
 @composite(guard=False, random="train")
@@ -89,16 +70,6 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
 
 
-@composite(guard=False, inplace_of=alpha_dropout, random="train")
-def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Write `alpha_dropout(input, p, train)` into `input`, and return it.
-
-    >>> tl.alpha_dropout_(tl.ones(3), 1.0, True)
-    tensor([0., 0., 0.])
-    """
-    return functions.alpha_dropped(input, p, train, True, _elements("alpha_dropout_", input, p))
-
-
 @composite(guard=False, random="train")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
@@ -112,14 +83,25 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _channels("feature_alpha_dropout", input, p))
 
 
-@composite(guard=False, inplace_of=feature_alpha_dropout, random="train")
-def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
+def _in_place(of: Any, run: Callable[..., Any], shape_of: Callable[..., tuple[int, ...]]) -> None:
+    """Declare the in-place form of a function."""
+    name = f"{of.__name__}_"
 
-    >>> tl.feature_alpha_dropout_(tl.ones(1, 3), 1.0, True)
+    def write(input: Tensor, p: float, train: bool) -> Tensor:
+        return run(input, p, train, True, shape_of(name, input, p))
+
+    write.__doc__ = f"""Write `{of.__name__}(input, p, train)` into `input`, and return it.
+
+    >>> tl.{name}(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
-    return functions.alpha_dropped(input, p, train, True, _channels("feature_alpha_dropout_", input, p))
+    composite(write, name=name, guard=False, inplace_of=of, random="train")
+
+
+_in_place(dropout, functions.dropped, _elements)
+_in_place(feature_dropout, functions.dropped, _channels)
+_in_place(alpha_dropout, functions.alpha_dropped, _elements)
+_in_place(feature_alpha_dropout, functions.alpha_dropped, _channels)
 
 
 @composite(random="train")

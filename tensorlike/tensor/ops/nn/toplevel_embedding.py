@@ -63,8 +63,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
         )
     if table.dtype.kind not in "fcV":
         raise RuntimeError(
-            "norm(): input dtype should be either floating point or complex. Got "
-            f"{dtype_name(table.dtype)} instead"
+            f"norm(): input dtype should be either floating point or complex. Got {dtype_name(table.dtype)} instead"
         )
     if grad_enabled():
         check_inplace(input, "embedding_renorm_")

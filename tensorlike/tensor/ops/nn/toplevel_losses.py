@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Tensor
 
 from . import loss, ranking
 from .declaring import array_of, broadcast_shape, reduced
-from .distance import pairwise_distance
+from .ranking import pairwise_distance
 
 _hinge = undispatched(ranking.hinge_embedding_loss)
 _margin = undispatched(ranking.margin_ranking_loss)
@@ -75,9 +75,7 @@ def binary_cross_entropy_with_logits(
 
 
 @composite
-def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
-) -> Tensor:
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """Return the negative log-likelihood of the counts `target` under Poisson distributions, reduced by number.
 
     The arguments are those of `nn.functional.poisson_nll_loss`; `reduction` is 0 (none), 1 (mean) or 2 (sum).

@@ -117,9 +117,7 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
-    return normalization.batch_normalized(
-        input, running_mean, running_var, weight, bias, training, momentum, eps
-    )[0]
+    return normalization.batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
 
 
 @composite(mutates={"running_mean": "training", "running_var": "training"})

@@ -1,4 +1,4 @@
-"""Filling tensors with random numbers, in place.
+"""Filling tensors with random numbers, in place, and random counts of successes.
 
 Drawn numbers have no derivative, and the gradient of the former elements is zero.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor import distributions as draw
 from tensorlike.tensor.backends import check_same_device, device_of, namespace_of
 from tensorlike.tensor.declare import derivatives, primitive, tensor_method
+from tensorlike.tensor.distributions import is_floating
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import Generator, generator_for
 from tensorlike.tensor.random_creation import (
@@ -22,7 +25,7 @@ from tensorlike.tensor.random_creation import (
     no_gradient,
     real,
 )
-from tensorlike.tensor.runtime import device_guard, dtype_name
+from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import check_inplace
 
@@ -247,3 +250,51 @@ def log_normal_kernel(
         raise RuntimeError(f"log_normal_(): log_normal_ expects std > 0.0, but found std={width:g}")
     draw.check_continuous("log_normal_", self.dtype, complex=False)
     return _fill("log_normal_", self, generator, draw.log_normal, center, width)
+
+
+@primitive(method=False, random=True)
+def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Draw binomial counts: the number of successes in `count` trials with probability `prob`, for each element.
+
+    Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;
+    NaN gives NaN. Raises ValueError for integer counts and RuntimeError for different dtypes. The gradient is zero.
+
+    >>> tl.binomial(tl.tensor([10.0, 5.0]), tl.tensor([1.0, 0.0]))
+    tensor([10.,  0.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+    dtype = count.dtype
+    if not is_floating(dtype):
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for count, got: {dtype_name(dtype)}; convert it first, e.g. "
+            "with .to(tensorlike.float32)"
+        )
+    if prob.dtype != dtype:
+        raise RuntimeError(
+            f"binomial(): Found dtype {dtype_name(prob.dtype)} but expected {dtype_name(dtype)}: prob and count must "
+            "have one dtype"
+        )
+    if dtype.itemsize < 4:
+        raise NotImplementedError(f"\"binomial\" not implemented for '{dtype_name(dtype)}': use tensorlike.float32")
+    try:
+        shape = np.broadcast_shapes(count.shape, prob.shape)
+    except ValueError as error:
+        raise broadcast_error("binomial", error, (count, prob)) from None
+    trials, chance = xp.broadcast_to(count, shape), xp.broadcast_to(prob, shape)
+    unknown = xp.isnan(trials) | xp.isnan(chance)
+    whole = xp.where(unknown | (trials < 0), trials.dtype.type(0), trials)
+    inside = xp.where(unknown, chance.dtype.type(0), xp.clip(chance, 0, 1))
+    generator = generator_for(generator, check_same_device((count, prob), "binomial"), "binomial")
+    with generator.drawing():
+        source = generator.source()
+        drawn = source.binomial(xp.floor(whole).astype(np.int64), inside.astype(np.float64), shape)
+    result = xp.where(inside >= 1, whole, xp.asarray(drawn).astype(dtype))
+    return xp.where(unknown, dtype.type(np.nan), result)
+
+
+derivatives(
+    binomial,
+    count=lambda grad, count_shape: no_gradient(grad, count_shape),
+    prob=lambda grad, prob_shape: no_gradient(grad, prob_shape),
+)

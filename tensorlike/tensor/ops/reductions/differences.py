@@ -1,11 +1,13 @@
-"""Differences of neighbouring elements, and derivatives of sampled functions by them."""
+"""Differences of neighbouring elements, and derivatives and integrals of sampled functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite, tensor_method
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import bool as boolean
@@ -13,6 +15,7 @@ from tensorlike.tensor.runtime import dtype_name, is_number, write_out, wrong_ty
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat
+from ..shared import require_tensor
 from .axes import whole
 
 
@@ -141,8 +144,7 @@ def gradient(
     >>> tl.gradient(tl.tensor([1.0, 2.0, 4.0, 8.0]))
     (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("gradient", "input", 1, input)
+    require_tensor("gradient", input)
     tensor: Any = input
     dims = _dims(tensor, dim)
     spacings = _spacings(tensor, spacing, dim, dims)
@@ -228,3 +230,78 @@ def _diff_method(
     tensor([3, 5, 7])
     """
     return _differences(self, n, dim, prepend, append)
+
+
+def _checked(name: str, y: Any, x: Any, dx: Any, dim: int) -> int:
+    """Check the arguments but for booleans; return the dimension."""
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments: both x and dx; give one of them")
+    if not y.dim():
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    if not isinstance(x, (TensorBase, NoneType)):
+        wrong_type(name, "x", 2, x)
+    return one_dim(dim, y.dim())
+
+
+def _check_numbers(name: str, *tensors: Any) -> None:
+    if any(t is not None and t._tl_data.dtype.kind == "b" for t in tensors):
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+
+
+def _neighbours(tensor: Any, where: int) -> tuple[Any, Any]:
+    """Return all slices along a dimension but the first, and all but the last."""
+    size = tensor.size(where)
+    count = max(size - 1, 0)
+    return tensor.narrow(where, size - count, count), tensor.narrow(where, 0, count)
+
+
+def _areas(name: str, y: Any, x: Any, dx: Any, where: int) -> Any:
+    """Return twice the areas between neighbours along a dimension."""
+    right, left = _neighbours(y, where)
+    if x is None:
+        return (right + left) * (1.0 if dx is None else dx)
+    if x.dim() == 1:
+        if x.size(0) != y.size(where):
+            raise RuntimeError(
+                f"{name}: There must be one `x` value for each sample point: {x.size(0)} != {y.size(where)}"
+            )
+        x = x.view([-1 if d == where else 1 for d in range(y.dim())])
+    elif x.dim() < y.dim():
+        # Dimensions of `x` count from the last, as in broadcasting.
+        x = x.view([1] * (y.dim() - x.dim()) + list(x.shape))
+    after, before = _neighbours(x, where)
+    return (right + left) * (after - before)
+
+
+@composite(aliases=("trapz",))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+    """Return the integral along `dim` of a function with the values `y`, by the trapezoidal rule.
+
+    At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
+    of points than values.
+
+    >>> tl.trapezoid(tl.tensor([1.0, 2.0, 4.0])), tl.trapezoid(tl.tensor([1.0, 2.0]), tl.tensor([0.0, 4.0]))
+    (tensor(4.5000), tensor(6.))
+    """
+    where = _checked("trapezoid", y, x, dx, dim)
+    if not y.size(where):
+        return zeros(size=(*y.shape[:where], *y.shape[where + 1 :]), dtype=y.dtype, device=y.device)
+    _check_numbers("trapezoid", y, x)
+    if x is not None:
+        return _areas("trapezoid", y, x, dx, where).sum(where) / 2
+    ends = (y.select(where, 0) + y.select(where, -1)) * 0.5
+    return (y.sum(where) - ends) * (1.0 if dx is None else dx)
+
+
+@composite
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+    """Return the integrals of `trapezoid` from the first value to each of the others.
+
+    Raises RuntimeError for booleans and for another number of points than values.
+
+    >>> tl.cumulative_trapezoid(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([1.5000, 4.5000])
+    """
+    where = _checked("cumulative_trapezoid", y, x, dx, dim)
+    _check_numbers("cumulative_trapezoid", y, x)
+    return (_areas("cumulative_trapezoid", y, x, dx, where) / 2).cumsum(where)

@@ -14,7 +14,7 @@ from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from ..shared import no_derivative, not_implemented
+from ..shared import no_derivative, not_implemented, require_tensor
 from .axes import is_half, unsupported, whole
 
 if TYPE_CHECKING:
@@ -240,8 +240,7 @@ def histogramdd(
     tensor([[0., 1.],
             [1., 1.]])
     """
-    if not isinstance(input, TensorBase):
-        wrong_type("histogramdd", "input", 1, input)
+    require_tensor("histogramdd", input)
     array: Any = input._tl_data
     if array.ndim < 2:
         raise RuntimeError(
@@ -273,6 +272,7 @@ def histogramdd(
         counts, sides = [_check_bins(b, dim) for dim, b in enumerate(given)], []
     hist, *found = _of_points(input, counts, sides, range, weight, density)
     return return_type("histogramdd", ("hist", "bin_edges"))((hist, tuple(found)))  # type: ignore[no-any-return]
+
 
 @primitive(differentiable=False)
 def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

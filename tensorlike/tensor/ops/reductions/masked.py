@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
+from ..shared import require_tensor
 from .axes import reduced_axes
 from .norms import vector_norm as _vector_norm
 from .softmax import log_softmax as _log_softmax
@@ -36,12 +35,10 @@ _MASKED = "tensorlike.masked"
 
 def _mask_of(function: str, input: Any, mask: Any) -> Any:
     """Return a mask as booleans of the shape of `input`; None stays None."""
-    if not isinstance(input, TensorBase):
-        wrong_type(function, "input", 1, input)
+    require_tensor(function, input)
     if mask is None:
         return None
-    if not isinstance(mask, TensorBase):
-        wrong_type(function, "mask", None, mask)
+    require_tensor(function, mask, "mask", None)
     given: Any = mask
     shape: Any = input._tl_data.shape
     if given.dim() > len(shape):
@@ -53,10 +50,15 @@ def _mask_of(function: str, input: Any, mask: Any) -> Any:
 
 
 def _kept(input: Any, mask: Any, other: Any) -> Any:
-    """Return `input` with `other`, a number or a function that returns it, where the mask is False."""
-    if mask is None:
-        return input
-    return input.masked_fill(~mask, other() if callable(other) else other)
+    """Return `input` with `other` where the mask is False."""
+    return input if mask is None else input.masked_fill(~mask, other)
+
+
+def _selected(function: str, input: Any, mask: Any, identity: Any) -> Any:
+    """Return `input` with an identity, a number or `_lowest` or `_highest`, where the mask that users give is False."""
+    mask = _mask_of(function, input, mask)
+    other = identity(function, input) if mask is not None and callable(identity) else identity
+    return _kept(input, mask, other)
 
 
 def _lowest(function: str, input: Any) -> Any:
@@ -121,7 +123,7 @@ def prod(
     >>> tl.masked.prod(tl.tensor([3.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(12.)
     """
-    found = _kept(input, _mask_of("prod", input, mask), 1)
+    found = _selected("prod", input, mask, 1)
     axes = _all_dims("prod", input, dim)
     if dtype is None and found._tl_data.dtype.kind in "biu":
         dtype = dtype_of(np.dtype(np.int64))
@@ -144,9 +146,8 @@ def amax(
     >>> tl.masked.amax(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(4.)
     """
-    mask = _mask_of("amax", input, mask)
-    axes = _all_dims("amax", input, dim)
-    return _to(_kept(input, mask, lambda: _lowest("amax", input)).amax(axes, bool(keepdim)), dtype, input)
+    kept = _selected("amax", input, mask, _lowest)
+    return _to(kept.amax(_all_dims("amax", input, dim), bool(keepdim)), dtype, input)
 
 
 @composite(namespace=_MASKED)
@@ -162,9 +163,8 @@ def amin(
     >>> tl.masked.amin(tl.tensor([3.0, 1.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.)
     """
-    mask = _mask_of("amin", input, mask)
-    axes = _all_dims("amin", input, dim)
-    return _to(_kept(input, mask, lambda: _highest("amin", input)).amin(axes, bool(keepdim)), dtype, input)
+    kept = _selected("amin", input, mask, _highest)
+    return _to(kept.amin(_all_dims("amin", input, dim), bool(keepdim)), dtype, input)
 
 
 @composite(namespace=_MASKED, differentiable=False)
@@ -180,8 +180,7 @@ def argmax(
     >>> tl.masked.argmax(tl.tensor([3, 7, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
     tensor(2)
     """
-    mask = _mask_of("argmax", input, mask)
-    return _to(_kept(input, mask, lambda: _lowest("argmax", input)).argmax(dim, bool(keepdim)), dtype, input)
+    return _to(_selected("argmax", input, mask, _lowest).argmax(dim, bool(keepdim)), dtype, input)
 
 
 @composite(namespace=_MASKED, differentiable=False)
@@ -197,8 +196,7 @@ def argmin(
     >>> tl.masked.argmin(tl.tensor([3, 1, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
     tensor(0)
     """
-    mask = _mask_of("argmin", input, mask)
-    return _to(_kept(input, mask, lambda: _highest("argmin", input)).argmin(dim, bool(keepdim)), dtype, input)
+    return _to(_selected("argmin", input, mask, _highest).argmin(dim, bool(keepdim)), dtype, input)
 
 
 @composite(namespace=_MASKED)
@@ -214,10 +212,9 @@ def logsumexp(
     >>> tl.masked.logsumexp(tl.tensor([0.0, 7.0, 0.0]), mask=tl.tensor([True, False, True]))
     tensor(0.6931)
     """
-    mask = _mask_of("logsumexp", input, mask)
-    lowest = -float("inf") if input._tl_data.dtype.kind == "c" else lambda: _lowest("logsumexp", input)
-    axes = _all_dims("logsumexp", input, dim)
-    return _to(_logsumexp(_kept(input, mask, lowest), axes, bool(keepdim)), dtype, input)
+    require_tensor("logsumexp", input)
+    kept = _selected("logsumexp", input, mask, -float("inf") if input._tl_data.dtype.kind == "c" else _lowest)
+    return _to(_logsumexp(kept, _all_dims("logsumexp", input, dim), bool(keepdim)), dtype, input)
 
 
 def _mean_dtype(input: Any, dtype: Any) -> None:
@@ -373,7 +370,7 @@ def median(
 
 
 def _scanned(function: str, input: Any, dim: int, dtype: Any, mask: Any, other: int) -> Any:
-    found = _kept(input, _mask_of(function, input, mask), other)
+    found = _selected(function, input, mask, other)
     one_dim(dim, found.dim())
     if dtype is None and found._tl_data.dtype.kind == "b":
         raise NotImplementedError(f"\"{function}\" not implemented for 'Bool': give `dtype`, or convert the input")
@@ -413,8 +410,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
     >>> tl.masked.softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    mask = _mask_of("softmax", input, mask)
-    return _softmax(_kept(input, mask, lambda: _lowest("softmax", input)), dim, dtype)
+    return _softmax(_selected("softmax", input, mask, _lowest), dim, dtype)
 
 
 @composite(namespace=_MASKED)
@@ -426,8 +422,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Te
     >>> tl.masked.log_softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
     """
-    mask = _mask_of("log_softmax", input, mask)
-    return _log_softmax(_kept(input, mask, lambda: _lowest("log_softmax", input)), dim, dtype)
+    return _log_softmax(_selected("log_softmax", input, mask, _lowest), dim, dtype)
 
 
 @composite(namespace=_MASKED)
@@ -439,8 +434,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
     >>> tl.masked.softmin(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    mask = _mask_of("softmin", input, mask)
-    return _softmax(-_kept(input, mask, lambda: _highest("softmin", input)), dim, dtype)
+    return _softmax(-_selected("softmin", input, mask, _highest), dim, dtype)
 
 
 @composite(namespace=_MASKED)
@@ -474,8 +468,6 @@ def logaddexp(
     >>> tl.masked.logaddexp(x, x, other_mask=tl.tensor([True, False]))
     tensor([0.6931, 1.0000])
     """
-    one = _mask_of("logaddexp", input, input_mask)
-    two = _mask_of("logaddexp", other, other_mask)
-    first = _kept(input, one, lambda: _lowest("logaddexp", input))
-    second = _kept(other, two, lambda: _lowest("logaddexp", other))
+    first = _selected("logaddexp", input, input_mask, _lowest)
+    second = _selected("logaddexp", other, other_mask, _lowest)
     return _to(_logaddexp(first, second), dtype, input)

@@ -9,10 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, primitive, undispatched
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import place_picked
+from ..indexing.gather import place_picked
+from ..shared import require_tensor
 from .axes import nonempty, one_axis, reduced_axes, restored, unsupported
 
 if TYPE_CHECKING:
@@ -195,8 +196,7 @@ _KERNELS = {
 
 
 def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
-    if not isinstance(input, TensorBase):
-        wrong_type(function, "input", 1, input)
+    require_tensor(function, input)
     of_all, along, pairwise = _KERNELS[function]
     if isinstance(dim, TensorBase):
         dim, other = None, dim

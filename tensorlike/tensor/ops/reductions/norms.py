@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import (
-    DECLARATIONS,
-    composite,
-    derivatives,
-    internal,
-    tensor_method,
-    undispatched,
-)
+from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype

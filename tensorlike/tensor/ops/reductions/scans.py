@@ -15,7 +15,7 @@ from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
-from ..indexing.selection import place_along
+from ..indexing.gather import place_along
 from .axes import converted, is_half, one_axis, unsupported
 
 _INT64 = np.dtype(np.int64)

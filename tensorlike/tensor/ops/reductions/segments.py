@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import device_guard, wrong_type
+from tensorlike.tensor.runtime import device_guard
 from tensorlike.tensor.types import Number, Tensor
 
 from ..indexing.scatter_reduce import scatter_reduce
-from ..shared import not_implemented
+from ..shared import not_implemented, require_tensor
 
 _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}
 _OF_SCATTER = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
@@ -105,8 +105,7 @@ def segment_reduce(
     >>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), "sum", lengths=tl.tensor([2, 1]))
     tensor([3., 3.])
     """
-    if not isinstance(data, TensorBase):
-        wrong_type("segment_reduce", "data", 1, data)
+    require_tensor("segment_reduce", data, "data")
     if reduce not in _EMPTY:
         raise RuntimeError(f"segment_reduce(): reduce must be either sum, mean, max, min or prod, got {reduce!r}")
     tensor: Any = data

@@ -25,16 +25,7 @@ from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..shape.joining import cat
-from .axes import (
-    converted,
-    count_of,
-    expanded,
-    is_half,
-    one_axis,
-    raw_expanded,
-    reduced_axes,
-    restored,
-)
+from .axes import converted, count_of, expanded, is_half, one_axis, raw_expanded, reduced_axes, restored
 from .row_kernels import summed
 
 _INT64 = np.dtype(np.int64)

@@ -17,6 +17,7 @@ from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name,
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import writable
+from ..shared import require_tensor
 from .reshaping import reshape, sizes
 
 _reshape = undispatched(reshape)
@@ -76,8 +77,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    if not isinstance(other, TensorBase):
-        raise TypeError(f"expand_as(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    require_tensor("expand_as", other, "other")
     return _expand(self, other._tl_data.shape)
 
 
@@ -297,8 +297,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     for x in found:
         if x._tl_data.ndim > 1:
             raise RuntimeError(
-                "meshgrid(): Expected 0D or 1D tensor in the tensor list but got one of shape "
-                f"{list(x._tl_data.shape)}"
+                f"meshgrid(): Expected 0D or 1D tensor in the tensor list but got one of shape {list(x._tl_data.shape)}"
             )
         if x._tl_data.dtype != found[0]._tl_data.dtype:
             raise RuntimeError(

@@ -15,6 +15,7 @@ from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import along, part, slice_view
+from ..shared import require_tensor
 from .expanding import atleast_1d, atleast_2d, atleast_3d
 from .reshaping import reshape
 
@@ -248,14 +249,6 @@ derivatives(_split, input=lambda grads, dim: undispatched(cat)(grads, dim))
 _split_view: Callable[..., tuple[Any, ...]] = undispatched(_split)
 
 
-def _checked(value: Any, function: str, argument: str = "input") -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position 1) must be Tensor, not {type(value).__name__}"
-        )
-    return value
-
-
 def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> tuple[Any, ...]:
     shape = tensor._tl_data.shape
     if not shape:
@@ -306,7 +299,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     >>> tl.split(tl.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    return _parts(_checked(tensor, "split", "tensor"), split_size_or_sections, dim)
+    return _parts(require_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
 @tensor_method(name="split", composite=False, linear_in=("self",))
@@ -328,7 +321,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     >>> tl.split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
-    return _with_sizes(_checked(input, "split_with_sizes"), split_sizes, dim, "split_with_sizes")
+    return _with_sizes(require_tensor("split_with_sizes", input), split_sizes, dim, "split_with_sizes")
 
 
 @composite(guard=False, method=True, linear_in=("input",))
@@ -338,7 +331,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> tl.chunk(tl.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    shape = _checked(input, "chunk")._tl_data.shape
+    shape = require_tensor("chunk", input)._tl_data.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     count = operator.index(chunks)
@@ -422,11 +415,9 @@ def tensor_split(
     given = [v for v in (indices_or_sections, indices, sections) if v is not None]
     if len(given) != 1:
         raise TypeError("tensor_split(): expected one of indices_or_sections, indices and sections")
-    ndim = _checked(input, "tensor_split")._tl_data.ndim
+    ndim = require_tensor("tensor_split", input)._tl_data.ndim
     if not ndim:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     where = one_dim(dim, ndim)
     found = _sections(given[0], "tensor_split")
     if isinstance(found, int) and found <= 0:
@@ -435,7 +426,7 @@ def tensor_split(
 
 
 def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tuple[Any, ...]:
-    shape = _checked(input, function)._tl_data.shape
+    shape = require_tensor(function, input)._tl_data.shape
     if len(shape) < least:
         raise RuntimeError(
             f"{function} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} "
@@ -457,7 +448,8 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     >>> tl.hsplit(tl.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
-    return _evenly(input, indices_or_sections, "hsplit", 1, 0 if _checked(input, "hsplit")._tl_data.ndim == 1 else 1)
+    ndim = require_tensor("hsplit", input)._tl_data.ndim
+    return _evenly(input, indices_or_sections, "hsplit", 1, 0 if ndim == 1 else 1)
 
 
 @composite(guard=False, method=True, linear_in=("input",))

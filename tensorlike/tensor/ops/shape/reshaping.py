@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
+from tensorlike.autograd.tensor_base import version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import (
     composite,
@@ -28,6 +28,7 @@ from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import along
+from ..shared import require_tensor
 
 
 @primitive(own_layout=True, linear_in=("input",))
@@ -203,7 +204,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    return _view_as_shape(self, inferred(_tensor(other, "view_as")._tl_data.shape, self._tl_data.size))
+    return _view_as_shape(self, inferred(require_tensor("view_as", other, "other")._tl_data.shape, self._tl_data.size))
 
 
 @tensor_method(composite=False, linear_in=("self",))
@@ -214,15 +215,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    return _reshape(self, _tensor(other, "reshape_as")._tl_data.shape)
-
-
-def _tensor(value: Any, function: str, argument: str = "other", position: int = 1) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
-    return value
+    return _reshape(self, require_tensor("reshape_as", other, "other")._tl_data.shape)
 
 
 @composite(method=True, guard=False, linear_in=("input",))
@@ -234,7 +227,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     >>> tl.ones(2, 3, 4).flatten(1).shape
     tensorlike.Size([2, 12])
     """
-    shape = _tensor(input, "flatten", "input")._tl_data.shape
+    shape = require_tensor("flatten", input)._tl_data.shape
     first, last = one_dim(start_dim, len(shape)), one_dim(end_dim, len(shape))
     if first > last:
         raise RuntimeError(
@@ -261,7 +254,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     >>> tl.ones(2, 6).unflatten(1, (-1, 2)).shape
     tensorlike.Size([2, 3, 2])
     """
-    shape = _tensor(input, "unflatten", "input")._tl_data.shape
+    shape = require_tensor("unflatten", input)._tl_data.shape
     where = one_dim(dim, len(shape))
     parts = tuple(operator.index(n) for n in sizes)
     if not parts:
@@ -288,7 +281,7 @@ def ravel(input: Tensor) -> Tensor:
     >>> tl.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
     """
-    array = _tensor(input, "ravel", "input")._tl_data
+    array = require_tensor("ravel", input)._tl_data
     # Elements apart from each other in memory would be a view otherwise.
     return _reshape(input if is_arranged(array, "contiguous_format") else _clone(input), (array.size,))
 
@@ -451,7 +444,7 @@ def adjoint(input: Tensor) -> Tensor:
     >>> tl.ones(2, 3).adjoint().shape
     tensorlike.Size([3, 2])
     """
-    return _conj(_matrices(_tensor(input, "adjoint", "input"), "adjoint()"))
+    return _conj(_matrices(require_tensor("adjoint", input), "adjoint()"))
 
 
 @composite(method=True, guard=False, aliases=("moveaxis",), linear_in=("input",))
@@ -463,7 +456,7 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
     >>> tl.ones(2, 3, 4).movedim(0, -1).shape
     tensorlike.Size([3, 4, 2])
     """
-    ndim = _tensor(input, "movedim", "input")._tl_data.ndim
+    ndim = require_tensor("movedim", input)._tl_data.ndim
     given = [[d] if isinstance(d, int) else list(d) for d in (source, destination)]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(

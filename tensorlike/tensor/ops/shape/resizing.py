@@ -1,4 +1,4 @@
-"""Functions that PyTorch keeps for older code and its compiler: `resize`, `slice_inverse`, `index` and others."""
+"""The size of a tensor, and what PyTorch keeps for older code and its compiler: `resize`, `slice_inverse`, `index`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,43 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, factory, tensor_method
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.types import Indices, Tensor
+
+from ..shared import require_tensor
+
+
+@composite(guard=False, method=True, differentiable=False)
+def numel(input: Tensor) -> int:
+    """Return the number of elements.
+
+    >>> tl.numel(tl.ones(2, 3))
+    6
+    """
+    return int(require_tensor("numel", input)._tl_data.size)
+
+
+@tensor_method(composite=False, differentiable=False)
+def nelement(self: Tensor) -> int:
+    """Return the number of elements, as `numel` does.
+
+    >>> tl.ones(2, 3).nelement()
+    6
+    """
+    return int(self._tl_data.size)
+
+
+@composite(guard=False, method=True, differentiable=False)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors have the same shape.
+
+    >>> tl.is_same_size(tl.ones(2), tl.ones(3))
+    False
+    """
+    shape = require_tensor("is_same_size", input)._tl_data.shape
+    return bool(shape == require_tensor("is_same_size", other, "other", 2)._tl_data.shape)
 
 
 @factory(reason="works on shapes; only a mode can intercept it")
@@ -97,8 +128,7 @@ def slice_inverse(
     tensor([0, 1, 2, 3])
     """
     for position, (argument, value) in enumerate((("input", input), ("src", src))):
-        if not isinstance(value, TensorBase):
-            wrong_type("slice_inverse", argument, position + 1, value)
+        require_tensor("slice_inverse", value, argument, position + 1)
     return input.as_strided(src.size(), src.stride(), src.storage_offset())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from tensorlike.tensor.declare import composite
@@ -13,6 +14,8 @@ from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import view_as_complex as _view_as_complex
 from ..elementwise.complexes import view_as_real as _view_as_real
+
+_copying = partial(composite, note="Raises the errors of the function without `_copy`.")
 
 
 def _copied(name: str, shown: Any, out: Any, input: Any) -> Any:
@@ -30,11 +33,9 @@ def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int)
     return input[(slice(None),) * where + (slice(start, end, step),)]
 
 
-@composite
+@_copying
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the elements of `input`, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.alias_copy(tl.ones(2))
     tensor([1., 1.])
@@ -42,14 +43,12 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copied("alias_copy", input, out, input)
 
 
-@composite
+@_copying
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Return a copy of the result of `as_strided`, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.as_strided_copy(tl.arange(4), (2,), (2,))
     tensor([0, 2])
@@ -57,11 +56,9 @@ def as_strided_copy(
     return _copied("as_strided_copy", input.as_strided(size, stride, storage_offset), out, input)
 
 
-@composite
+@_copying
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of a diagonal, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.diagonal_copy(tl.eye(2))
     tensor([1., 1.])
@@ -69,11 +66,9 @@ def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, 
     return _copied("diagonal_copy", input.diagonal(offset, dim1, dim2), out, input)
 
 
-@composite
+@_copying
 def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None) -> Tensor:
     """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.expand_copy(tl.ones(1), (3,))
     tensor([1., 1., 1.])
@@ -81,11 +76,9 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, o
     return _copied("expand_copy", input.expand(size), out, input)
 
 
-@composite
+@_copying
 def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
     """Return a copy of `input` with its dimensions in another order, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.permute_copy(tl.ones(1, 2), (1, 0))
     tensor([[1.],
@@ -94,11 +87,9 @@ def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = Non
     return _copied("permute_copy", input.permute(dims), out, input)
 
 
-@composite
+@_copying
 def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the slice at `index` along `dim`, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.select_copy(tl.arange(3), 0, 1)
     tensor(1)
@@ -106,14 +97,12 @@ def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = Non
     return _copied("select_copy", input.select(dim, index), out, input)
 
 
-@composite
+@_copying
 def slice_copy(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.slice_copy(tl.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
@@ -121,11 +110,9 @@ def slice_copy(
     return _copied("slice_copy", _sliced(input, dim, start, end, step), out, input)
 
 
-@composite
+@_copying
 def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of `input` without its dimensions of size 1, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.squeeze_copy(tl.ones(1, 2))
     tensor([1., 1.])
@@ -133,11 +120,9 @@ def squeeze_copy(input: Tensor, dim: int | tuple[int, ...] | None = None, *, out
     return _copied("squeeze_copy", input.squeeze() if dim is None else input.squeeze(dim), out, input)
 
 
-@composite
+@_copying
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the transpose of a matrix, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.t_copy(tl.ones(1, 2))
     tensor([[1.],
@@ -146,11 +131,9 @@ def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copied("t_copy", input.t(), out, input)
 
 
-@composite
+@_copying
 def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of `input` with two dimensions swapped, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.transpose_copy(tl.ones(1, 2), 0, 1)
     tensor([[1.],
@@ -159,11 +142,9 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = 
     return _copied("transpose_copy", input.transpose(dim0, dim1), out, input)
 
 
-@composite
+@_copying
 def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the windows that `unfold` returns, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.unfold_copy(tl.arange(4), 0, 2, 1)
     tensor([[0, 1],
@@ -173,11 +154,9 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Ten
     return _copied("unfold_copy", input.unfold(dimension, size, step), out, input)
 
 
-@composite
+@_copying
 def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of `input` with a dimension of size 1 inserted, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.unsqueeze_copy(tl.ones(2), 0)
     tensor([[1., 1.]])
@@ -185,11 +164,9 @@ def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Ten
     return _copied("unsqueeze_copy", input.unsqueeze(dim), out, input)
 
 
-@composite
+@_copying
 def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the elements of `input` in the shape `size`, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.view_copy(tl.arange(4), (2, 2))
     tensor([[0, 1],
@@ -198,11 +175,9 @@ def view_copy(input: Tensor, size: Sequence[int], *, out: Tensor | None = None) 
     return _copied("view_copy", input.view(size), out, input)
 
 
-@composite
+@_copying
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of complex elements as pairs of their parts, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.view_as_real_copy(tl.tensor([1 + 2j]))
     tensor([[1., 2.]])
@@ -210,11 +185,9 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copied("view_as_real_copy", _view_as_real(input), out, input)
 
 
-@composite
+@_copying
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of pairs of parts as complex elements, in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.view_as_complex_copy(tl.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
@@ -222,11 +195,9 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copied("view_as_complex_copy", _view_as_complex(input), out, input)
 
 
-@composite
+@_copying
 def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return copies of the parts that `split` returns, each in its own memory.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.split_copy(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
@@ -244,13 +215,11 @@ def _copied_each(name: str, shown: Any, out: Any, input: Any) -> Any:
     return tuple([_copied(name, part, target, input) for part, target in zip(shown, out, strict=True)])
 
 
-@composite
+@_copying
 def split_with_sizes_copy(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """Return copies of the parts of the given sizes along `dim`, each in its own memory, or in that of `out`.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.split_with_sizes_copy(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -259,11 +228,9 @@ def split_with_sizes_copy(
     return _copied_each("split_with_sizes_copy", parts, out, input)  # type: ignore[no-any-return]
 
 
-@composite
+@_copying
 def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None = None) -> tuple[Tensor, ...]:
     """Return copies of the slices along `dim`, each in its own memory, or in that of `out`.
-
-    Raises the errors of the function without `_copy`.
 
     >>> tl.unbind_copy(tl.arange(2))
     (tensor(0), tensor(1))

@@ -36,9 +36,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tenso
 
 
 @composite(namespace="tensorlike.special")
-def logsumexp(
-    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
     Integers are converted to the default floating-point dtype.

@@ -8,14 +8,12 @@ from tensorlike.tensor.backends import special
 from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.types import Tensor
 
-from .error_and_gamma import compute
+from .error_and_gamma import compute, special_pointwise
 
 
 @pointwise(None, promotion="real float", aliases=("special.i0",))
 def i0(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the first kind, of order 0, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
     >>> tl.i0(tl.tensor([0.5, 2.0]))
     tensor([1.0635, 2.2796])
@@ -26,11 +24,9 @@ def i0(xp: Any, input: Tensor) -> Tensor:
 derivatives(i0, input=lambda grad, input: grad * i1(input))
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def i0e(xp: Any, input: Tensor) -> Tensor:
-    """Return `i0` of each element, scaled by `exp(-abs(input))`.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return `i0` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     >>> tl.special.i0e(tl.tensor([0.5, 2.0]))
     tensor([0.6450, 0.3085])
@@ -41,11 +37,9 @@ def i0e(xp: Any, input: Tensor) -> Tensor:
 derivatives(i0e, input=lambda grad, input, result: grad * (i1e(input) - input.sgn() * result))
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def i1(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the first kind, of order 1, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the modified Bessel function of the first kind, of order 1, of each element. Needs SciPy.
 
     >>> tl.special.i1(tl.tensor([0.5, 2.0]))
     tensor([0.2579, 1.5906])
@@ -56,11 +50,9 @@ def i1(xp: Any, input: Tensor) -> Tensor:
 derivatives(i1, input=lambda grad, input, result: grad * (i0(input) - _ratio(result, input)))
 
 
-@pointwise(None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def i1e(xp: Any, input: Tensor) -> Tensor:
-    """Return `i1` of each element, scaled by `exp(-abs(input))`.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return `i1` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     >>> tl.special.i1e(tl.tensor([0.5, 2.0]))
     tensor([0.1564, 0.2153])
@@ -77,164 +69,39 @@ def _ratio(result: Any, input: Any) -> Any:
     return (result / input.masked_fill(at_zero, 1)).masked_fill(at_zero, 0.5)
 
 
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def bessel_j0(xp: Any, input: Tensor) -> Tensor:
-    """Return the Bessel function of the first kind, of order 0, of each element.
+def _bessel(name: str, computed_by: str, result: str, values: str) -> None:
+    """Declare a function that SciPy computes; `values` are those at 0.5 and 2."""
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
+    def bessel(xp: Any, input: Tensor) -> Tensor:
+        return compute(computed_by, input)
 
-    >>> tl.special.bessel_j0(tl.tensor([0.5, 2.0]))
-    tensor([0.9385, 0.2239])
+    bessel.__doc__ = f"""Return {result} of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+
+    >>> tl.special.{name}(tl.tensor([0.5, 2.0]))
+    tensor([{values}])
     """
-    return compute("j0", input)
+    special_pointwise(name=name, differentiable=False)(bessel)
 
 
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def bessel_j1(xp: Any, input: Tensor) -> Tensor:
-    """Return the Bessel function of the first kind, of order 1, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.bessel_j1(tl.tensor([0.5, 2.0]))
-    tensor([0.2423, 0.5767])
-    """
-    return compute("j1", input)
+_bessel("bessel_j0", "j0", "the Bessel function of the first kind, of order 0,", "0.9385, 0.2239")
+_bessel("bessel_j1", "j1", "the Bessel function of the first kind, of order 1,", "0.2423, 0.5767")
+_bessel("bessel_y0", "y0", "the Bessel function of the second kind, of order 0,", "-0.4445,  0.5104")
+_bessel("bessel_y1", "y1", "the Bessel function of the second kind, of order 1,", "-1.4715, -0.1070")
+_bessel("modified_bessel_i0", "i0", "the modified Bessel function of the first kind, of order 0,", "1.0635, 2.2796")
+_bessel("modified_bessel_i1", "i1", "the modified Bessel function of the first kind, of order 1,", "0.2579, 1.5906")
+_bessel("modified_bessel_k0", "k0", "the modified Bessel function of the second kind, of order 0,", "0.9244, 0.1139")
+_bessel("modified_bessel_k1", "k1", "the modified Bessel function of the second kind, of order 1,", "1.6564, 0.1399")
+_bessel("scaled_modified_bessel_k0", "k0e", "`exp(input) * modified_bessel_k0(input)`", "1.5241, 0.8416")
+_bessel("scaled_modified_bessel_k1", "k1e", "`exp(input) * modified_bessel_k1(input)`", "2.7310, 1.0335")
 
 
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def bessel_y0(xp: Any, input: Tensor) -> Tensor:
-    """Return the Bessel function of the second kind, of order 0, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.bessel_y0(tl.tensor([0.5, 2.0]))
-    tensor([-0.4445,  0.5104])
-    """
-    return compute("y0", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def bessel_y1(xp: Any, input: Tensor) -> Tensor:
-    """Return the Bessel function of the second kind, of order 1, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.bessel_y1(tl.tensor([0.5, 2.0]))
-    tensor([-1.4715, -0.1070])
-    """
-    return compute("y1", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def modified_bessel_i0(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the first kind, of order 0, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.modified_bessel_i0(tl.tensor([0.5, 2.0]))
-    tensor([1.0635, 2.2796])
-    """
-    return compute("i0", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def modified_bessel_i1(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the first kind, of order 1, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.modified_bessel_i1(tl.tensor([0.5, 2.0]))
-    tensor([0.2579, 1.5906])
-    """
-    return compute("i1", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the second kind, of order 0, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.modified_bessel_k0(tl.tensor([0.5, 2.0]))
-    tensor([0.9244, 0.1139])
-    """
-    return compute("k0", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
-    """Return the modified Bessel function of the second kind, of order 1, of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.modified_bessel_k1(tl.tensor([0.5, 2.0]))
-    tensor([1.6564, 0.1399])
-    """
-    return compute("k1", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def scaled_modified_bessel_k0(xp: Any, input: Tensor) -> Tensor:
-    """Return `modified_bessel_k0` of each element, scaled by `exp(input)`.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.scaled_modified_bessel_k0(tl.tensor([0.5, 2.0]))
-    tensor([1.5241, 0.8416])
-    """
-    return compute("k0e", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def scaled_modified_bessel_k1(xp: Any, input: Tensor) -> Tensor:
-    """Return `modified_bessel_k1` of each element, scaled by `exp(input)`.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
-
-    >>> tl.special.scaled_modified_bessel_k1(tl.tensor([0.5, 2.0]))
-    tensor([2.7310, 1.0335])
-    """
-    return compute("k1e", input)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
+@special_pointwise(differentiable=False)
 def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
     """Return the spherical Bessel function of the first kind, of order 0, of each element: `sin(input) / input`.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
+    PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.spherical_bessel_j0(tl.tensor([0.5, 2.0]))
     tensor([0.9589, 0.4546])
@@ -244,14 +111,9 @@ def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
     return xp.where(xp.isinf(input), input.dtype.type(0), at_zero)
 
 
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
+@special_pointwise(differentiable=False)
 def airy_ai(xp: Any, input: Tensor) -> Tensor:
-    """Return Airy's function Ai of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. PyTorch gives it no
-    derivative. Needs SciPy.
+    """Return Airy's function Ai of each element. PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.airy_ai(tl.tensor([0.5, 2.0]))
     tensor([0.2317, 0.0349])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.tensor.backends import special
@@ -11,6 +12,13 @@ from tensorlike.tensor.declare import composite, derivatives, internal_pointwise
 from tensorlike.tensor.types import Tensor
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+def special_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an elementwise function of `tensorlike.special` by its kernel."""
+    return pointwise(
+        None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", **options
+    )
 
 
 def compute(name: str, *arguments: Any) -> Any:
@@ -23,7 +31,7 @@ def compute(name: str, *arguments: Any) -> Any:
 def erf(xp: Any, input: Tensor) -> Tensor:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    Needs SciPy.
 
     >>> tl.erf(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
@@ -38,7 +46,7 @@ derivatives(erf, input=lambda grad, input: _TWO_BY_ROOT_PI * (-(input * input)).
 def erfc(xp: Any, input: Tensor) -> Tensor:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    Needs SciPy.
 
     >>> tl.erfc(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.1573])
@@ -51,9 +59,7 @@ derivatives(erfc, input=lambda grad, input: -_TWO_BY_ROOT_PI * (-(input * input)
 
 @pointwise(None, promotion="real float", aliases=("special.erfinv",))
 def erfinv(xp: Any, input: Tensor) -> Tensor:
-    """Return the number whose error function each element is; nan for one outside [-1, 1].
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
 
     >>> tl.erfinv(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.4769])
@@ -66,9 +72,7 @@ derivatives(erfinv, input=lambda grad, input: erfinv(input).square().exp() * gra
 
 @pointwise(None, promotion="real float", aliases=("special.gammaln",))
 def lgamma(xp: Any, input: Tensor) -> Tensor:
-    """Return the logarithm of the absolute value of the gamma function of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
     >>> tl.lgamma(tl.tensor([1.0, 4.0]))
     tensor([0.0000, 1.7918])
@@ -82,9 +86,7 @@ derivatives(lgamma, input=lambda grad, input: grad * input.digamma())
 
 @pointwise(None, promotion="real float", aliases=("special.digamma", "special.psi"))
 def digamma(xp: Any, input: Tensor) -> Tensor:
-    """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
     >>> tl.digamma(tl.tensor([1.0, 0.5]))
     tensor([-0.5772, -1.9635])
@@ -108,7 +110,7 @@ derivatives(digamma, input=lambda grad, input: grad * input.polygamma(1))
 def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
     """Return the n-th derivative of the digamma function of each element.
 
-    Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
+    Raises RuntimeError for a negative `n`. Needs SciPy.
 
     >>> tl.tensor([1.0]).polygamma(2)
     tensor([-2.4041])

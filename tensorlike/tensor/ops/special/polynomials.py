@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import pointwise
 from tensorlike.tensor.types import Number, Tensor
+
+from .error_and_gamma import special_pointwise
 
 #: Degrees from which on polynomials are computed by closed forms: SciPy takes n steps for degree n.
 _LARGE = 100_000
@@ -29,7 +31,7 @@ def _steps(xp: Any, name: str, input: Any, degree: Any) -> Any:
     return xp.where(xp.less(degree, 0), 0.0, result)
 
 
-def _evaluate(xp: Any, name: str, closed: Callable[..., Any], input: Any, n: Any) -> Any:
+def _evaluate(name: str, closed: Callable[..., Any], xp: Any, input: Any, n: Any) -> Any:
     """Return a polynomial of any degree: `closed(xp, x, degree)` is its closed form for large degrees."""
     degree = _degree(xp, n)
     large = xp.greater(degree, _LARGE)
@@ -42,7 +44,7 @@ def _evaluate(xp: Any, name: str, closed: Callable[..., Any], input: Any, n: Any
     return xp.where(large, xp.where(xp.isfinite(value), value, xp.nan), result)
 
 
-def _hermite(xp: Any, name: str, input: Any, n: Any) -> Any:
+def _hermite(name: str, xp: Any, input: Any, n: Any) -> Any:
     """Return a Hermite polynomial; NaN for a large degree."""
     degree = _degree(xp, n)
     large = xp.greater(degree, _LARGEST_HERMITE[input.dtype.itemsize])
@@ -97,12 +99,12 @@ def _laguerre_closed(xp: Any, x: Any, degree: Any) -> Any:
     return xp.where(xp.equal(x, 0), 1.0, value)
 
 
-def _first(xp: Any, input: Any, n: Any) -> Any:
-    return _evaluate(xp, "eval_chebyt", _first_closed, input, n)
-
-
-def _second(xp: Any, input: Any, n: Any) -> Any:
-    return _evaluate(xp, "eval_chebyu", _second_closed, input, n)
+_first = partial(_evaluate, "eval_chebyt", _first_closed)
+_second = partial(_evaluate, "eval_chebyu", _second_closed)
+_physicists = partial(_hermite, "eval_hermite")
+_probabilists = partial(_hermite, "eval_hermitenorm")
+_laguerre = partial(_evaluate, "eval_laguerre", _laguerre_closed)
+_legendre = partial(_evaluate, "eval_legendre", _legendre_closed)
 
 
 # Polynomials of the third and fourth kind are differences and sums of two of the second.
@@ -114,185 +116,39 @@ def _fourth(xp: Any, input: Any, n: Any) -> Any:
     return xp.add(_second(xp, input, n), _second(xp, input, _degree(xp, n) - 1))
 
 
-def _shifted(xp: Any, input: Any) -> Any:
-    return xp.subtract(xp.multiply(input.astype("float64"), 2), 1)
+def _polynomial(name: str, evaluate: Callable[..., Any], kind: str, values: str, *, shifted: bool = False) -> None:
+    """Declare a polynomial, of `2 * input - 1` if `shifted`; `values` are of degree 2 at 0.25, 3 at 0.5."""
 
+    def polynomial(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
+        x = xp.subtract(xp.multiply(input.astype("float64"), 2), 1) if shifted else input
+        return evaluate(xp, x, n).astype(input.dtype, copy=False)
 
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def chebyshev_polynomial_t(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the first kind of degree `n` at each element of `input`.
+    place = "`2 * input - 1`" if shifted else "each element of `input`"
+    polynomial.__doc__ = f"""Return the {kind} of degree `n` at {place}.
 
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
 
-    >>> tl.special.chebyshev_polynomial_t(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-0.8750, -1.0000])
+    >>> tl.special.{name}(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([{values}])
     """
-    return _first(xp, input, n).astype(input.dtype, copy=False)
+    special_pointwise(name=name, differentiable=False)(polynomial)
 
 
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+_polynomial("chebyshev_polynomial_t", _first, "Chebyshev polynomial of the first kind", "-0.8750, -1.0000")
+_polynomial("chebyshev_polynomial_u", _second, "Chebyshev polynomial of the second kind", "-0.7500, -1.0000")
+_polynomial("chebyshev_polynomial_v", _third, "Chebyshev polynomial of the third kind", "-1.2500, -1.0000")
+_polynomial("chebyshev_polynomial_w", _fourth, "Chebyshev polynomial of the fourth kind", "-0.2500, -1.0000")
+_polynomial(
+    "shifted_chebyshev_polynomial_t", _first, "Chebyshev polynomial of the first kind", "-0.5000, -0.0000", shifted=True
 )
-def chebyshev_polynomial_u(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the second kind of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.chebyshev_polynomial_u(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-0.7500, -1.0000])
-    """
-    return _second(xp, input, n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+_polynomial(
+    "shifted_chebyshev_polynomial_u", _second, "Chebyshev polynomial of the second kind", "0., -0.", shifted=True
 )
-def chebyshev_polynomial_v(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the third kind of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.chebyshev_polynomial_v(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-1.2500, -1.0000])
-    """
-    return _third(xp, input, n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
+_polynomial("shifted_chebyshev_polynomial_v", _third, "Chebyshev polynomial of the third kind", "1., 1.", shifted=True)
+_polynomial(
+    "shifted_chebyshev_polynomial_w", _fourth, "Chebyshev polynomial of the fourth kind", "-1., -1.", shifted=True
 )
-def chebyshev_polynomial_w(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the fourth kind of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.chebyshev_polynomial_w(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-0.2500, -1.0000])
-    """
-    return _fourth(xp, input, n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def shifted_chebyshev_polynomial_t(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the first kind of degree `n` at `2 * input - 1`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.shifted_chebyshev_polynomial_t(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-0.5000, -0.0000])
-    """
-    return _first(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def shifted_chebyshev_polynomial_u(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the second kind of degree `n` at `2 * input - 1`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.shifted_chebyshev_polynomial_u(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([0., -0.])
-    """
-    return _second(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def shifted_chebyshev_polynomial_v(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the third kind of degree `n` at `2 * input - 1`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.shifted_chebyshev_polynomial_v(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([1., 1.])
-    """
-    return _third(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def shifted_chebyshev_polynomial_w(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Chebyshev polynomial of the fourth kind of degree `n` at `2 * input - 1`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.shifted_chebyshev_polynomial_w(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-1., -1.])
-    """
-    return _fourth(xp, _shifted(xp, input), n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def hermite_polynomial_h(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the physicist's Hermite polynomial of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.hermite_polynomial_h(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-1.7500, -5.0000])
-    """
-    return _hermite(xp, "eval_hermite", input, n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def hermite_polynomial_he(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the probabilist's Hermite polynomial of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.hermite_polynomial_he(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-0.9375, -1.3750])
-    """
-    return _hermite(xp, "eval_hermitenorm", input, n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def laguerre_polynomial_l(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Laguerre polynomial of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.laguerre_polynomial_l(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([ 0.5312, -0.1458])
-    """
-    return _evaluate(xp, "eval_laguerre", _laguerre_closed, input, n).astype(input.dtype, copy=False)
-
-
-@pointwise(
-    None, namespace="tensorlike.special", method=False, inplace=False, promotion="real float", differentiable=False
-)
-def legendre_polynomial_p(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Return the Legendre polynomial of degree `n` at each element of `input`.
-
-    Both broadcast; a negative degree gives 0. Integers give the default floating-point dtype. Raises
-    NotImplementedError for complex elements. PyTorch gives it no derivative. Needs SciPy.
-
-    >>> tl.special.legendre_polynomial_p(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
-    tensor([-0.4062, -0.4375])
-    """
-    return _evaluate(xp, "eval_legendre", _legendre_closed, input, n).astype(input.dtype, copy=False)
+_polynomial("hermite_polynomial_h", _physicists, "physicist's Hermite polynomial", "-1.7500, -5.0000")
+_polynomial("hermite_polynomial_he", _probabilists, "probabilist's Hermite polynomial", "-0.9375, -1.3750")
+_polynomial("laguerre_polynomial_l", _laguerre, "Laguerre polynomial", " 0.5312, -0.1458")
+_polynomial("legendre_polynomial_p", _legendre, "Legendre polynomial", "-0.4062, -0.4375")

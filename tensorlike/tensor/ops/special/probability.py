@@ -10,18 +10,15 @@ from tensorlike.tensor.declare import derivatives, pointwise
 from tensorlike.tensor.promotion_rules import Promotion
 from tensorlike.tensor.types import Number, Tensor
 
-from .error_and_gamma import compute, lgamma
+from .error_and_gamma import compute, lgamma, special_pointwise
 
-_SPECIAL = "tensorlike.special"
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def ndtr(xp: Any, input: Tensor) -> Tensor:
-    """Return the standard normal distribution function of each element.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the standard normal distribution function of each element. Needs SciPy.
 
     >>> tl.special.ndtr(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
@@ -32,12 +29,11 @@ def ndtr(xp: Any, input: Tensor) -> Tensor:
 derivatives(ndtr, input=lambda grad, input: grad * (input * input * -0.5).exp() / _ROOT_TWO_PI)
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def ndtri(xp: Any, input: Tensor) -> Tensor:
     """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
 
-    Integers give the default floating-point dtype; elements outside [0, 1] give nan. Raises NotImplementedError for
-    complex elements. Needs SciPy.
+    Elements outside [0, 1] give nan. Needs SciPy.
 
     >>> tl.special.ndtri(tl.tensor([0.5, 0.9]))
     tensor([0.0000, 1.2816])
@@ -48,11 +44,9 @@ def ndtri(xp: Any, input: Tensor) -> Tensor:
 derivatives(ndtri, input=lambda grad, result: grad * (result * result * 0.5).exp() * _ROOT_TWO_PI)
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def log_ndtr(xp: Any, input: Tensor) -> Tensor:
-    """Return the logarithm of `ndtr` of each element, exact where that is close to 0.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    """Return the logarithm of `ndtr` of each element, exact where that is close to 0. Needs SciPy.
 
     >>> tl.special.log_ndtr(tl.tensor([0.0, -10.0]))
     tensor([ -0.6931, -53.2313])
@@ -60,16 +54,14 @@ def log_ndtr(xp: Any, input: Tensor) -> Tensor:
     return compute("log_ndtr", input)
 
 
-derivatives(
-    log_ndtr, input=lambda grad, input: grad * math.sqrt(2 / math.pi) / erfcx(input * -math.sqrt(0.5))
-)
+derivatives(log_ndtr, input=lambda grad, input: grad * math.sqrt(2 / math.pi) / erfcx(input * -math.sqrt(0.5)))
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def erfcx(xp: Any, input: Tensor) -> Tensor:
     """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements. Needs SciPy.
+    Needs SciPy.
 
     >>> tl.special.erfcx(tl.tensor([0.0, 10.0]))
     tensor([1.0000, 0.0561])
@@ -80,11 +72,9 @@ def erfcx(xp: Any, input: Tensor) -> Tensor:
 derivatives(erfcx, input=lambda grad, input, result: grad * (2 * input * result - _TWO_BY_ROOT_PI))
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def entr(xp: Any, input: Tensor) -> Tensor:
     """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.special.entr(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.3466])
@@ -98,11 +88,9 @@ def entr(xp: Any, input: Tensor) -> Tensor:
 derivatives(entr, input=lambda grad, input: grad * (-input.log() - 1))
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
-
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
     >>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
@@ -128,12 +116,11 @@ def _underivable(name: str) -> NoReturn:
     )
 
 
-@pointwise(None, namespace=_SPECIAL, method=False, inplace=False, promotion="real float")
+@special_pointwise()
 def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
 
-    Integers give the default floating-point dtype. The result is nan unless `input` is greater than 1; only `other` has
-    a derivative. Raises NotImplementedError for complex elements. Needs SciPy.
+    The result is nan unless `input` is greater than 1; only `other` has a derivative. Needs SciPy.
 
     >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
     tensor([1.6449, 1.0823])
@@ -156,8 +143,7 @@ def _igamma_backward(grad: Any, input: Any, other: Any) -> Any:
 def igamma(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
-    The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
-    floating-point. Needs SciPy.
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
 
     >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.6321, 0.5940])
@@ -172,8 +158,7 @@ derivatives(igamma, input=lambda grad: _underivable("igamma: input"), other=_iga
 def igammac(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
-    The result is nan if either is negative; only `other` has a derivative. Raises NotImplementedError unless both are
-    floating-point. Needs SciPy.
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
 
     >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.3679, 0.4060])
