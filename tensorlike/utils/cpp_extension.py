@@ -1,7 +1,7 @@
 """Extensions in C++ and CUDA, written for PyTorch's headers: build them and load them.
 
 `load` and `load_inline` compile when they are called; `CppExtension`, `CUDAExtension` and `BuildExtension` are for a
-`setup.py`, which `python -m tensorlike.utils.cpp_extension setup.py ...` runs unchanged. The headers come with the
+`setup.py`, which `tensorlike run setup.py ...` runs unchanged. The headers come with the
 package; a compiler and the extra `tensorlike[cpp]` are needed.
 
 # Note [What is built again]
@@ -144,7 +144,9 @@ def _cpp_flags(name: str, extra: Sequence[str], includes: Sequence[str], with_cu
     standard = [] if _has_standard(extra) else ["-std=c++20"]
     # See Note [Two extensions, two versions] in config.h.
     unique = ["-fno-gnu-unique"] if "clang" not in get_cxx_compiler() else []
-    return [*_definitions(name), *[f"-I{p}" for p in includes], *system, "-fPIC", *unique, *standard, *extra]
+    # The headers read CPython's and NumPy's objects directly, which the limited interface does not allow.
+    given = [f for f in extra if not f.startswith("-DPy_LIMITED_API")]
+    return [*_definitions(name), *[f"-I{p}" for p in includes], *system, "-fPIC", *unique, *standard, *given]
 
 
 def _cuda_flags(name: str, extra: Sequence[str], includes: Sequence[str]) -> list[str]:
@@ -509,7 +511,8 @@ def _extension(name: str, sources: Sequence[str], kwargs: dict[str, Any], device
     own = {"c10", "torch", "torch_cpu", "torch_python", "c10_cuda", "torch_cuda"}
     kwargs["libraries"] = [one for one in kwargs.get("libraries", []) if one not in own]
     kwargs["language"] = "c++"
-    kwargs.pop("dlink", None)
+    for unused in ("dlink", "dlink_libraries", "py_limited_api"):
+        kwargs.pop(unused, None)
     return setuptools.Extension(name, list(sources), **kwargs)
 
 
@@ -577,30 +580,3 @@ def _build_extension() -> type:
             shutil.copyfile(built, output)
 
     return BuildExtension
-
-
-def _serve_torch() -> None:
-    """Let a `setup.py` import `torch` and `torch.utils.cpp_extension`, which tensorlike answers."""
-    import tensorlike
-
-    sys.modules.setdefault("torch", tensorlike)
-    sys.modules.setdefault("torch.utils", importlib.import_module("tensorlike.utils"))
-    sys.modules.setdefault("torch.utils.cpp_extension", sys.modules["tensorlike.utils.cpp_extension"])
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Run a script written for PyTorch, such as the `setup.py` of an extension, with tensorlike as its `torch`."""
-    import runpy
-
-    if not arguments:
-        raise SystemExit("usage: python -m tensorlike.utils.cpp_extension setup.py [ARGUMENTS]")
-    module = importlib.import_module("tensorlike.utils.cpp_extension")
-    module._serve_torch()
-    sys.argv = list(arguments)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
-    runpy.run_path(arguments[0], run_name="__main__")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
-
