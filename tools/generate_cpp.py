@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ BY_HAND = frozenset(
     "backward contiguous data dim element_size get_device index index_put index_put_ is_complex is_conj is_contiguous "
     "is_floating_point is_inference is_leaf is_neg is_signed item itemsize nbytes ndimension numel output_nr "
     "requires_grad_ retain_grad retains_grad set_data size stride storage_offset sym_numel sym_size sym_stride to "
-    "to_dense cpu cuda is_same_size from_file".split()
+    "to_dense cpu cuda is_same_size from_file slice".split()
 )
 
 #: Words that C++ keeps for itself.
@@ -227,8 +227,8 @@ def python_function(name: str) -> tuple[Callable[..., Any], str] | None:
     return None
 
 
-def operator(schema: Schema, letters: str) -> Operator | str:
-    """Return an operator, or the reason why it is left out."""
+def operator(schema: Schema, letters: str, required: list[str]) -> Operator | str:
+    """Return an operator, or the reason why it is left out; `required` are the arguments without a default in C++."""
     if schema.name in BY_HAND:
         return "written by hand"
     found = python_function(schema.name)
@@ -244,7 +244,9 @@ def operator(schema: Schema, letters: str) -> Operator | str:
     if outputs and not texts:
         return "an output that is a list"
     given = [a for a in schema.arguments if a.name not in outputs]
-    parameters = list(passed(given, function))
+    parameters = [
+        replace(p, default=None) if p.name.rstrip("_") in required else p for p in passed(given, function)
+    ]
     if any(p.type == "" for p in parameters):
         return "an argument of a type that the headers have not"
     missing = [p.name for p in parameters if p.passes is None and p.default is None]
@@ -355,8 +357,9 @@ def generate() -> tuple[dict[str, str], Counter[str]]:
     for line in SCHEMAS.read_text().splitlines():
         if line.startswith("#"):
             continue
-        letters, _, text = line.partition(" ")
-        found = operator(parse_schema(text), letters)
+        letters, _, rest = line.partition(" ")
+        text, _, required = rest.partition(" | ")
+        found = operator(parse_schema(text), letters, required.split())
         if isinstance(found, str):
             left_out[found] += 1
             continue

@@ -300,6 +300,9 @@ inline void backward(const variable_list& tensors, const variable_list& grad_ten
                          at::detail::keyword("create_graph", create_graph, !create_graph),
                          at::detail::keyword("inputs", inputs, inputs.empty()));
 }
+inline bool any_variable_requires_grad(const variable_list& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const Variable& t) { return t.defined() && t.requires_grad(); });
+}
 inline Variable make_variable(at::Tensor data, bool requires_grad = false) {
   return data.detach().set_requires_grad(requires_grad);
 }

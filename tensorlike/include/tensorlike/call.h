@@ -63,6 +63,12 @@ class Arguments {
     push(to_python(value));
     given_ = count_;
   }
+  void add(const Tensor& tensor) {
+    TORCH_CHECK(tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
+                count_);
+    push(to_python(tensor));
+    given_ = count_;
+  }
   template <class T>
   void add(const Positional<T>& argument) {
     push(to_python(argument.value));

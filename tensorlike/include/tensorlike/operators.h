@@ -129,6 +129,9 @@ void write_attribute(const Tensor& tensor, const char* name, const T& value) {
 
 #include "generated/functions.h"
 
+inline Tensor std(const Tensor& self, int dim) { return self.std(dim); }
+inline Tensor var(const Tensor& self, int dim) { return self.var(dim); }
+
 inline Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
   static detail::PythonFunction function("Tensor.__getitem__");
   return detail::call<Tensor>(function, *this, detail::Key{indices});
@@ -181,6 +184,17 @@ inline Tensor Tensor::operator[](const Tensor& index) const { return this->index
 inline Tensor Tensor::operator[](const Scalar& index) const {
   TORCH_CHECK_INDEX(index.isIntegral(false), "Can only index tensors with integral scalars");
   return (*this)[index.toLong()];
+}
+
+inline Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
+  const auto before = static_cast<size_t>(maybe_wrap_dim(dim, this->dim()));
+  std::vector<indexing::TensorIndex> indices(before, indexing::TensorIndex(indexing::Slice()));
+  indices.emplace_back(indexing::Slice(start, end, step));
+  return index(ArrayRef<indexing::TensorIndex>(indices));
+}
+inline Tensor slice(const Tensor& self, int64_t dim = 0, std::optional<int64_t> start = std::nullopt,
+                    std::optional<int64_t> end = std::nullopt, int64_t step = 1) {
+  return self.slice(dim, start, end, step);
 }
 
 // ---- operators of C++ ---------------------------------------------------------------------------------------------

@@ -101,21 +101,22 @@ class Tensor {
   TensorImpl* getIntrusivePtr() const noexcept { return impl_; }
   bool has_storage() const noexcept { return impl_ != nullptr; }
 
-  IntArrayRef sizes() const { return impl().sizes(); }
-  IntArrayRef strides() const { return impl().strides(); }
+  // An undefined tensor has one dimension without elements.
+  IntArrayRef sizes() const { return impl_ == nullptr ? IntArrayRef(undefined_size) : impl_->sizes(); }
+  IntArrayRef strides() const { return impl_ == nullptr ? IntArrayRef(undefined_stride) : impl_->strides(); }
   IntArrayRef sym_sizes() const { return sizes(); }
   IntArrayRef sym_strides() const { return strides(); }
-  int64_t dim() const { return impl().dim(); }
+  int64_t dim() const { return impl_ == nullptr ? 1 : impl_->dim(); }
   int64_t ndimension() const { return dim(); }
-  int64_t numel() const { return impl().numel(); }
+  int64_t numel() const { return impl_ == nullptr ? 0 : impl_->numel(); }
   int64_t sym_numel() const { return numel(); }
-  int64_t size(int64_t dim) const { return at_dim(impl().sizes(), dim); }
+  int64_t size(int64_t dim) const { return at_dim(sizes(), dim); }
   int64_t sym_size(int64_t dim) const { return size(dim); }
-  int64_t stride(int64_t dim) const { return at_dim(impl().strides(), dim); }
-  ScalarType scalar_type() const { return impl().scalar_type(); }
+  int64_t stride(int64_t dim) const { return at_dim(strides(), dim); }
+  ScalarType scalar_type() const { return impl_ == nullptr ? ScalarType::Undefined : impl_->scalar_type(); }
   caffe2::TypeMeta dtype() const { return scalar_type(); }
   Device device() const { return impl().device(); }
-  int64_t get_device() const { return device().index(); }
+  DeviceIndex get_device() const { return device().index(); }
   Layout layout() const { return kStrided; }
   TensorOptions options() const { return TensorOptions().dtype(scalar_type()).device(device()).layout(kStrided); }
   DeprecatedTypeProperties type() const;
@@ -186,6 +187,8 @@ class Tensor {
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
   Tensor index(const std::vector<std::optional<Tensor>>& indices) const;
+  Tensor slice(int64_t dim = 0, std::optional<int64_t> start = std::nullopt,
+               std::optional<int64_t> end = std::nullopt, int64_t step = 1) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values);
   Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& values);
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value);
@@ -264,17 +267,22 @@ class Tensor {
   std::string toString() const;
   void print() const;
 
+  // One dimension: an integer would be taken for `unbiased`.
+  Tensor std(int dim) const { return std(std::vector<int64_t>{dim}); }
+  Tensor var(int dim) const { return var(std::vector<int64_t>{dim}); }
+
 #include "generated/tensor_methods.h"
 
  private:
   TensorImpl& impl() const {
-    TORCH_CHECK(impl_ != nullptr, "tensor does not have a device: it is undefined (default-constructed)");
+    TORCH_CHECK(impl_ != nullptr, "tensor does not have a device");
     return *impl_;
   }
   static int64_t at_dim(IntArrayRef of, int64_t dim) {
     return of[static_cast<size_t>(maybe_wrap_dim(dim, static_cast<int64_t>(of.size()), false))];
   }
 
+  static constexpr int64_t undefined_size[1] = {0}, undefined_stride[1] = {1};
   TensorImpl* impl_ = nullptr;
 };
 
