@@ -1,4 +1,4 @@
-"""What the C++ headers call of Python, beside the public functions."""
+"""Functions of Python that the C++ headers call, beside the public ones."""
 
 from __future__ import annotations
 
