@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core import MISSING, PLAIN, dispatch
 from .signature import POSITIONAL
+from .state import TENSOR_TYPES
 
 if TYPE_CHECKING:
     from .operation import Form
@@ -38,6 +39,9 @@ def excess(form: Form, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
     def run(*values: Any, **more: Any) -> Any:
         given = dict(zip(order, values, strict=True))
+        for p in form.parameters:
+            if p.kind != POSITIONAL and type(given.get(p.name)) in TENSOR_TYPES:
+                given[p.name] = given[p.name].item()
         positional = [given.pop(p.name) for p in form.parameters if p.name in given and p.kind == POSITIONAL]
         return form.implementation(*positional, **given, **more)
 
@@ -63,10 +67,17 @@ def _deprecated_order(form: Form, args: Sequence[Any], keywords: dict[str, Any])
         if (
             len(order) == len(args)
             and keywords.keys() <= {"out"} & options
-            and all(isinstance(a, numbers.Number) for name, a in zip(order, args, strict=True) if name in options)
+            and all(_is_number(a) for name, a in zip(order, args, strict=True) if name in options)
         ):
             return order
     return None
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value may be given for a number: a tensor without dimensions and history may."""
+    if isinstance(value, numbers.Number):
+        return True
+    return type(value) in TENSOR_TYPES and not value.ndim and not value.requires_grad
 
 
 def _number_order(form: Form, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[str, ...] | None:

@@ -222,6 +222,9 @@ def inplace_form(function: Any) -> Any:
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     """Give an operation its derivative: one formula for each input that has one.
 
+    A formula of a list of operands may ask for `others` in their place: the gradient of each needs the others alone,
+    and one that no gradient needs is None there.
+
     Raises TypeError, which names the formula's line, for parameters that are no operands, and for a formula that uses
     other names than gradients, parameters, results and shapes.
     """

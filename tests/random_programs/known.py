@@ -402,7 +402,7 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        r"(kthvalue|median|mode)(.|\n)*backward", "^gradient",
+        r"(kthvalue|median|mode|topk)(.|\n)*backward", "^gradient",
         "of equal elements PyTorch gives the index of any, which gets the gradient",
         (
             "v1 = lib.tensor([[-1.25, -0.25, -1.25]], requires_grad=True)", "v2 = v1.kthvalue(2, -1)[0]",

@@ -52,7 +52,7 @@ LARGEST = 1e6
 _NAME = re.compile(r"\bv\d+\b")
 
 #: Operands of functions that select elements: which of equal ones is not said.
-_SELECTING = re.compile(r"(v\d+)\.(?:kthvalue|median|mode)\(|lib\.(?:median|mode)\((v\d+)")
+_SELECTING = re.compile(r"(v\d+)\.(?:kthvalue|median|mode)\(|lib\.(?:median|mode|topk)\((v\d+)")
 
 
 class Difference(AssertionError):

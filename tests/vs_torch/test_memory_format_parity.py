@@ -191,6 +191,7 @@ DIFFERENT: tuple[tuple[str, str, str], ...] = (
     ("prelu; prelu, volumes; relu; leaky_relu", "last contiguous", MIXED),
     ("rms_norm; native_dropout; leaky_relu; elu", "last expanded", EXPANDED),
     ("logsigmoid", "last last; last contiguous; last expanded; contiguous last", KEPT),
+    ("rms_norm", "last contiguous", KEPT),
     ("adaptive_avg_pool2d, one", "; ".join(CASES), VIEW),
     ("adaptive_avg_pool3d, one", "; ".join(CASES), VIEW),
     ("local_response_norm; local_response_norm, volumes", "last last; contiguous last", LOST),

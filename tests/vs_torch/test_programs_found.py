@@ -8,6 +8,77 @@ from tests.random_programs.running import Run, compare_program
 from tests.random_programs.statements import Statement
 
 PROGRAMS = {
+    "einsum saves what gradients need": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1 * 1
+        v3 = lib.einsum("i,i->", v2, lib.ones(3))
+        v2.zero_()
+        v3.backward()
+        v4 = lib.einsum("i->", v1)
+        v4.backward()
+        v4.backward()
+        v5 = lib.einsum("ij,jk,kl->il", lib.ones(2, 2), lib.ones(2, 2, requires_grad=True) * 1, lib.ones(2, 2))
+        v6 = lib.einsum("ii->i", lib.ones(2, 2, requires_grad=True)) * 1
+        (v5.sum() * v6.sum()).backward()
+    """,
+    "einsum saves operands for each other": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1 * 1
+        v3 = lib.einsum("i,i->", v2, v1)
+        v2.zero_()
+        v3.backward()
+    """,
+    "einsum frees what it saved": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.einsum("i,i->", v1, lib.ones(3))
+        v2.backward()
+        v2.backward()
+    """,
+    "a number that lerp saved is not freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.lerp(v1, lib.ones(3), 0.3).sum() + lib.lerp(lib.ones(3), v1, 0.7).sum()
+        v2.backward()
+        v2.backward()
+        v3 = v1.clone().lerp_(lib.ones(3), 0.25).sum()
+        v3.backward()
+        v3.backward()
+    """,
+    "a tensor that lerp saved is freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.lerp(v1, lib.ones(3), lib.ones(3)).sum()
+        v2.backward()
+        v2.backward()
+    """,
+    "an in-place comparison runs backward twice": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1.clone().lt_(v1).sum()
+        v2.backward()
+        v2.backward()
+    """,
+    "an in-place comparison through a view is freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1.clone()
+        v2[1:].lt_(v1[1:])
+        v3 = v2.sum()
+        v3.backward(retain_graph=True)
+        v3.backward()
+        v3.backward()
+    """,
+    "an operation through a view that saves nothing is freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1.clone()
+        v2[1:].add_(1)
+        v3 = v2.sum()
+        v3.backward()
+        v3.backward()
+    """,
+    "a view made under no_grad has no node": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1
+        with lib.no_grad(): v2 = v1[:2]
+        v3 = v2 * 2
+        v4 = lib.tensor([node is None for node, _ in v3.grad_fn.next_functions])
+        (v3.sum() + v1.sum()).backward()
+    """,
     "an in-place comparison cuts the history": """
         v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
         v2 = lib.tensor([2.0, 2.0, 2.0], requires_grad=True)

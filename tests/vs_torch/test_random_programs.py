@@ -12,7 +12,7 @@ from tests.random_programs.running import compare_program, difference_and_facts,
 from tests.random_programs.statements import COVERED, Statement
 
 #: Programs in one test, and tests, spread over the workers.
-PROGRAMS, TESTS = 1000, 3
+PROGRAMS, TESTS = 1000, 20
 
 
 @pytest.fixture(autouse=True)

@@ -294,7 +294,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     bump(self)
     reshaped_leaf(self)
     if node is not None:
-        node.shape, node.dtype = result.shape, result.dtype
+        node._tl_shape, node._tl_dtype = result.shape, result.dtype
         # The new layout of a view in its base is computed when its edge is next needed.
         if self._tl_view_base is None:
             self._tl_edge = (node, 0)

@@ -224,7 +224,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = float(np.finfo(wide._tl_data.real.dtype).eps)
     dims = tuple(range(-len(shape), 0))
-    result = wide * ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
+    result = keeping_format(lambda x: x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt(), wide)
     if weight is not None:
         result = result * weight
     return result if result._tl_data.dtype == array.dtype else result.type_as(input)

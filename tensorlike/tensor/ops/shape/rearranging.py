@@ -12,7 +12,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim
-from tensorlike.tensor.layouts import arranged
+from tensorlike.tensor.layouts import arranged, format_of, laid_out
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.storage import bytes_of, owner_of
 from tensorlike.tensor.types import Tensor
@@ -265,7 +265,7 @@ def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequen
     by, where = _pairs(input, shifts, dims)
     if not where:
         return xp.roll(input, by[0])
-    return xp.roll(input, tuple(by), tuple(where))
+    return laid_out(xp.roll(input, tuple(by), tuple(where)), format_of(input))
 
 
 derivatives(
