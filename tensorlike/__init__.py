@@ -85,6 +85,11 @@ LAZY = (
 #: Functions of such parts, and of modules that are not public.
 _LAZY_FUNCTIONS = {
     "classes": "library.classes", "ops": "library.operators", "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
+    **dict.fromkeys(
+        ("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
+         "_check_value", "_check_with"),
+        "library.conditions",
+    ),
 }  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch: see Note

@@ -51,10 +51,27 @@ def _jit() -> dict[str, Any]:
     }
 
 
+def _common_utils() -> dict[str, Any]:
+    import unittest
+
+    from tensorlike.testing.test_case import TestCase
+
+    return {"TestCase": TestCase, "run_tests": unittest.main}
+
+
+def _optests() -> dict[str, Any]:
+    from tensorlike.library import opcheck
+
+    return {"opcheck": opcheck}
+
+
 _MADE: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.version": _version,
     "torch.__config__": _config,
     "torch.jit": _jit,
+    "torch.testing._internal": dict,
+    "torch.testing._internal.common_utils": _common_utils,
+    "torch.testing._internal.optests": _optests,
 }
 
 
