@@ -87,7 +87,7 @@ LAZY = (
 _LAZY_FUNCTIONS = {
     "classes": "library.classes", "ops": "library.operators", "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
     **dict.fromkeys(
-        ("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
+        ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
          "_check_value", "_check_with"),
         "library.conditions",
     ),

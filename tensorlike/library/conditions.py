@@ -11,7 +11,23 @@ from typing import Any
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import dtypes
 
-__all__ = ["_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value", "_check_with"]
+__all__ = [
+    "_assert",
+    "_check",
+    "_check_index",
+    "_check_is_size",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+]
+
+
+def _assert(condition: Any, message: Any) -> None:
+    """Raise AssertionError unless a condition holds, which may be a tensor of one element."""
+    if not condition:
+        raise AssertionError(message)
 
 
 def _check_with(error: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:

@@ -40,7 +40,7 @@ class TestCase(unittest.TestCase):
         """Seed the generator of random numbers."""
         manual_seed(1234)
 
-    def assertEqual(  # noqa: N802
+    def assertEqual(
         self,
         first: Any,
         second: Any,
@@ -58,7 +58,7 @@ class TestCase(unittest.TestCase):
         A tensor may be compared with a number or a sequence of numbers.
         """
         if not (_has_numbers(first) and _has_numbers(second)):
-            super().assertEqual(first, second, msg)
+            super().assertEqual(first, second, msg)  # noqa: PT009
             return
         for one, other in ((first, second), (second, first)):
             if isinstance(one, TensorBase) and not isinstance(other, TensorBase):

@@ -46,7 +46,7 @@ def _jit() -> dict[str, Any]:
         "script", "export", "ignore", "unused", "script_method", "interface", "script_if_tracing",
         "_script_if_tracing", "_overload", "_overload_method",
     )  # fmt: skip
-    return {name: unchanged for name in names} | {
+    return dict.fromkeys(names, unchanged) | {
         "is_scripting": lambda: False,
         "is_tracing": lambda: False,
         "annotate": lambda kind, value: value,

@@ -5,6 +5,7 @@
 #include "custom_class.h"
 #include "dispatch_macros.h"
 #include "logging.h"
+#include "nn_functional.h"
 #include "parallel.h"
 
 // Headers of the standard library that extensions find through PyTorch's without naming them.

@@ -36,8 +36,9 @@ TENSORLIKE_END(c10)
 
 #define TENSORLIKE_LOG_IF(severity, condition) \
   !(condition) ? (void)0 : ::c10::LoggerVoidify() & ::c10::MessageLogger(__FILE__, __LINE__, severity).stream()
-#define TENSORLIKE_CHECK_OP(a, b, op) \
-  CHECK((a)op(b)) << "(" << (a) << " vs. " << (b) << ") "
+#define TENSORLIKE_CHECK_OP(a, b, op)                   \
+  TENSORLIKE_LOG_IF(::c10::GLOG_FATAL, !((a)op(b)))     \
+      << "Check failed: " #a " " #op " " #b " (" << (a) << " vs. " << (b) << ") "
 #ifdef NDEBUG
 #define TENSORLIKE_IN_DEBUG(statement) while (false) statement
 #else
