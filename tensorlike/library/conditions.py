@@ -34,8 +34,8 @@ def _check_with(error: type[Exception], cond: Any, message: Callable[[], Any] | 
     """Raise `error` unless `cond` is True; `message` is a function, so that its text is made only then."""
     if isinstance(cond, TensorBase):
         raise TypeError(
-            "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert that "
-            "all elements are true."
+            "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
+            "that all elements are true."
         )
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
