@@ -85,10 +85,11 @@ LAZY = (
 )  # fmt: skip
 #: Functions of such parts, and of modules that are not public.
 _LAZY_FUNCTIONS = {
-    "classes": "library.classes", "ops": "library.operators", "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
+    "classes": "library.classes", "load": "serialization", "ops": "library.operators", "save": "serialization",
+    "set_printoptions": "tensor.printing", "vmap": "func",
     **dict.fromkeys(
-        ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
-         "_check_value", "_check_with"),
+        ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+         "_check_type", "_check_value", "_check_with"),
         "library.conditions",
     ),
 }  # fmt: skip

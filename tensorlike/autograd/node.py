@@ -235,10 +235,13 @@ class AccumulateGrad(Node):
         with accumulating:
             before = meta.grad_value
             if before is None:
-                if recording or _stealable(grad):
-                    meta.grad_value = grad if recording else _detached(grad)
+                if recording:
+                    meta.grad_value = grad
+                elif grad._tl_data.strides == variable._tl_data.strides and _stealable(grad):
+                    meta.grad_value = _detached(grad)
                 else:
-                    meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data))
+                    # In the order of the leaf's elements, which optimizers go through together with the gradient's.
+                    meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data, variable._tl_data))
             elif recording:
                 meta.grad_value = before + grad
             elif before._tl_data.dtype is grad._tl_data.dtype and before._tl_edge is None and not is_view(before):

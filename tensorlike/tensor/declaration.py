@@ -207,12 +207,17 @@ class Declaration(Operation):
         except KeyError:
             raise self.error(self.kernel, unknown_word("promotion", promotion, (p.value for p in Promotion))) from None
 
+    def fields(self) -> Sequence[str]:
+        """Return the names by which formulas ask for single results: `result0`, `result1`, ... in a plain tuple."""
+        if isinstance(self.several, bool):
+            return [f"result{number}" for number in range(9)] if self.several else ()
+        return self.several
+
     def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
         """Raise TypeError for formulas of parameters that are no operands, or with names that a node does not have."""
         names = {p.name for p in self.parameters}
         operands = {p.name for p in self.parameters if p.operand}
-        outputs = () if isinstance(self.several, bool) else self.several
-        known = {"grad", "grads", "result", "results", *names, *outputs, *(f"{name}_shape" for name in names)}
+        known = {"grad", "grads", "result", "results", *names, *self.fields(), *(f"{name}_shape" for name in names)}
         for name, formula in formulas.items():
             if name not in operands:
                 raise self.error(formula, f"derivatives(): {unknown_word('operand', name, operands)}")

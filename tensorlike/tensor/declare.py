@@ -47,6 +47,7 @@ __all__ = [
     "inplace_form",
     "internal",
     "internal_pointwise",
+    "number_order",
     "pointwise",
     "primitive",
     "raw_derivatives",
@@ -245,6 +246,11 @@ def deprecated_orders(function: Any, *orders: str) -> None:
     An order is the names of the parameters, between spaces: "input alpha other".
     """
     function.operation.deprecated_orders = tuple(tuple(order.split()) for order in orders)
+
+
+def number_order(function: Any, order: str) -> None:
+    """Say in which order an operation takes all its parameters by position if all but the first are numbers."""
+    function.operation.number_order = tuple(order.split())
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -72,9 +72,7 @@ class Recorded:
             name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
         }
         #: A formula may name one output of several (`indices`, say), so that the others may be overwritten.
-        self.outputs = {} if isinstance(d.several, bool) else {
-            field: index for index, field in enumerate(d.several) if field not in self.by_name
-        }  # fmt: skip
+        self.outputs = {field: index for index, field in enumerate(d.fields()) if field not in self.by_name}
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
 
     def users(self, name: str) -> list[str]:

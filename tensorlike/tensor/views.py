@@ -340,7 +340,7 @@ def _refuse_shared(name: str) -> Any:
 def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> None:
     """Raise for writing to `tensor` while reading tensors that overlap with it; with `apart`, that share any memory.
 
-    Shared memory has one version counter.
+    Shared memory has one version counter, but for that of `x.data`, which is looked for with `apart` alone.
     """
     counter = tensor._tl_counter
     if counter is None and not apart:
@@ -350,7 +350,7 @@ def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> No
             if value is tensor:
                 if apart:
                     _refuse_shared(name)
-            elif counter is not None and value._tl_counter is counter:
+            elif apart or (counter is not None and value._tl_counter is counter):
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
         elif apart and isinstance(value, (list, tuple)) and (tensor._tl_data.size or name[-1] == "_"):
             check_shared(tensor, value, name, apart)  # Nothing is read from empty tensors that are joined.

@@ -71,11 +71,9 @@ class BatchedTensor(TransformTensor):
     """
 
     words: ClassVar[str] = "a tensor inside vmap"
+    holds: ClassVar[tuple[str, ...]] = ("_value",)
     batch_dimensions: ClassVar[int] = 1
     _value: Any
-
-    def held(self) -> tuple[Any, ...]:
-        return (self._value,)
 
     def held_as(self, cls: type) -> Any:
         return batched(self._value.as_subclass(cls), self._level)

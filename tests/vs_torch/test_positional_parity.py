@@ -26,7 +26,12 @@ CALLS = [
     for name in ("add", "sub", "subtract", "mul", "div", "rsub")
     for start, end in (("lib.", "(m, 2, m)"), ("m.", "(2, m)"), ("m.", "_(2, m)"), ("lib.", "(m, m, 2)"),
                        ("m.", "(m, 2)"), ("lib.", "(m, 2, m, out=m.clone())"))
-] + ["lib.add(m, 2, 3)", "lib.sub(m, 2, 3)"] + [
+] + [
+    "lib.add(m, 2, 3)", "lib.sub(m, 2, 3)", "m.add(2, 3)", "m.sub_(2, 3)", "lib.subtract(m, 2, 3)", "m.subtract(2, 3)",
+    "m.subtract_(2, 3)", "lib.rsub(m, 2, 3)", "lib.rsub(m, m, 3)", "lib.subtract(m, 2, 3, 4)", "lib.rsub(m, 2, 3.5)",
+    "lib.subtract(m, 2, 3, out=m.clone())", "lib.rsub(m, 2, None)", "lib.subtract(m, m, 3)", "lib.rsub(2, m, 3)",
+    "lib.subtract(m, 2, 3, alpha=4)",
+] + [
     f"{start}{name}{end}"
     for name in ("addcmul", "addcdiv")
     for start, end in (("lib.", "(m, 2, m, m)"), ("m.", "(2, m, m)"), ("m.", "_(0.5, m, m)"), ("lib.", "(m, m, m, 2)"))
