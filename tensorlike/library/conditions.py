@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import dtypes
+from tensorlike.tensor.tensor import Tensor
 
 __all__ = [
     "_assert",
@@ -32,7 +32,7 @@ def _assert(condition: Any, message: Any) -> None:
 
 def _check_with(error: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raise `error` unless `cond` is True; `message` is a function, so that its text is made only then."""
-    if isinstance(cond, TensorBase):
+    if isinstance(cond, Tensor):
         raise TypeError(
             "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
             "that all elements are true."
@@ -87,7 +87,7 @@ def _check_is_size(i: Any, message: Callable[[], Any] | None = None, *, max: int
 
 def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raise RuntimeError unless all elements of a tensor of bools are True."""
-    if not isinstance(cond, TensorBase):
+    if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype != dtypes.bool:
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.random import manual_seed
+from tensorlike.tensor.tensor import Tensor
 
 from .comparison import assert_close
 
@@ -24,7 +24,7 @@ def _has_numbers(value: Any) -> bool:
         return any(map(_has_numbers, value.values()))
     if isinstance(value, (list, tuple)):
         return any(map(_has_numbers, value))
-    return isinstance(value, (TensorBase, np.ndarray, np.generic, int, float, complex))
+    return isinstance(value, (Tensor, np.ndarray, np.generic, int, float, complex))
 
 
 class TestCase(unittest.TestCase):
@@ -61,7 +61,7 @@ class TestCase(unittest.TestCase):
             super().assertEqual(first, second, msg)  # noqa: PT009
             return
         for one, other in ((first, second), (second, first)):
-            if isinstance(one, TensorBase) and not isinstance(other, TensorBase):
+            if isinstance(one, Tensor) and not isinstance(other, Tensor):
                 made = one.new_tensor(other)
                 first, second = (first, made) if one is first else (made, second)
                 break
