@@ -87,6 +87,11 @@ LAZY = (
 _LAZY_FUNCTIONS = {
     "classes": "library.classes", "load": "serialization", "ops": "library.operators", "save": "serialization",
     "set_printoptions": "tensor.printing", "vmap": "func",
+    **dict.fromkeys(
+        ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+         "_check_type", "_check_value", "_check_with"),
+        "library.conditions",
+    ),
 }  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch: see Note

@@ -73,6 +73,12 @@ def define(namespace: str, schema: str) -> None:
     """Define an operator of `TORCH_LIBRARY`."""
     qualified = schema if "::" in schema.partition("(")[0] else f"{namespace}::{schema}"
     operators.define(qualified, _place.get(namespace, "C++"))
+    for arguments in _waiting.pop(qualified.partition("(")[0].strip(), ()):
+        implement(*arguments)
+
+
+#: Kernels of operators that no library has defined yet: the files of an extension register in any order.
+_waiting: dict[str, list[tuple[str, str, str, Callable[..., Any], str]]] = {}
 
 
 #: Where the library that a namespace was last opened by lies.
@@ -88,6 +94,10 @@ def open_library(kind: str, namespace: str, where: str) -> None:
 def implement(namespace: str, name: str, key: str, function: Callable[..., Any], inferred: str) -> None:
     """Give an operator a kernel of C++. Raises RuntimeError for one with another signature than the schema."""
     qualified, _, overload_name = (name if "::" in name else f"{namespace}::{name}").partition(".")
+    if not has_operator(qualified, overload_name):
+        whole = f"{qualified}.{overload_name}" if overload_name else qualified
+        _waiting.setdefault(whole, []).append((namespace, name, key, function, inferred))
+        return
     overload = operators.find(qualified, overload_name)
     if inferred:
         _check_signature(overload, parse_schema(f"{qualified}{inferred}"))

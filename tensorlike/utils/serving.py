@@ -42,7 +42,10 @@ def _jit() -> dict[str, Any]:
         return function if function is not None else lambda f: f
 
     # Without a compiler, scripted code is the code itself.
-    names = ("script", "export", "ignore", "unused", "script_method", "interface", "script_if_tracing")
+    names = (
+        "script", "export", "ignore", "unused", "script_method", "interface", "script_if_tracing",
+        "_script_if_tracing", "_overload", "_overload_method",
+    )  # fmt: skip
     return dict.fromkeys(names, unchanged) | {
         "is_scripting": lambda: False,
         "is_tracing": lambda: False,
@@ -51,10 +54,60 @@ def _jit() -> dict[str, Any]:
     }
 
 
+def _jit_annotations() -> dict[str, Any]:
+    # A list of a number of elements, or one element for all of them.
+    return {f"BroadcastingList{n}": list for n in range(1, 7)}
+
+
+def _common_utils() -> dict[str, Any]:
+    import unittest
+
+    from tensorlike.testing.test_case import TestCase
+
+    return {"TestCase": TestCase, "run_tests": unittest.main}
+
+
+def _optests() -> dict[str, Any]:
+    from tensorlike.library import opcheck
+
+    return {"opcheck": opcheck}
+
+
+#: Libraries behind PyTorch that tensorlike does without; their switches can be set and have no effect.
+_BACKENDS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+
+
+def _backends() -> dict[str, Any]:
+    def of_name(name: str) -> ModuleType:
+        if name in _BACKENDS:
+            return importlib.import_module(f"torch.backends.{name}")
+        raise AttributeError(f"module 'torch.backends' has no attribute {name!r}")
+
+    return {"__getattr__": of_name}
+
+
+def _backend() -> dict[str, Any]:
+    return {
+        "is_available": lambda: False,
+        "is_built": lambda: False,
+        "version": lambda: None,
+        "enabled": False,
+        "benchmark": False,
+        "deterministic": False,
+        "allow_tf32": False,
+    }
+
+
 _MADE: dict[str, Callable[[], dict[str, Any]]] = {
     "torch.version": _version,
+    **{f"torch.backends.{name}": _backend for name in _BACKENDS},
+    "torch.backends": _backends,
     "torch.__config__": _config,
     "torch.jit": _jit,
+    "torch.jit.annotations": _jit_annotations,
+    "torch.testing._internal": dict,
+    "torch.testing._internal.common_utils": _common_utils,
+    "torch.testing._internal.optests": _optests,
 }
 
 

@@ -222,7 +222,27 @@ def operator_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-CALLS = {"features": feature_calls, "reference": reference_calls, "operators": operator_calls}
+def more_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
+    """Return the calls of names that published extensions use."""
+    x, leaf = lib.tensor([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]), lib.ones(2, requires_grad=True)
+    return {
+        "convolved": lambda: m.convolved(x),
+        "wrong padding": lambda: m.wrong_padding(x),
+        "cast as autocast": lambda: m.cast_as_autocast(x),
+        "autocast is on": m.autocast_is_on,
+        "recorded without autograd": lambda: m.recorded_without(leaf, True),
+        "recorded without autocast": lambda: m.recorded_without(leaf, False),
+        "any requires grad": lambda: [m.any_requires_grad(x, leaf), m.any_requires_grad(x, x)],
+        "standard library": lambda: m.standard_library(x),
+    }
+
+
+CALLS = {
+    "features": feature_calls,
+    "features_more": more_calls,
+    "reference": reference_calls,
+    "operators": operator_calls,
+}
 
 
 def outcome(call: Callable[[], Any], lib: Any) -> Any:

@@ -65,6 +65,14 @@ def test_an_extension_does_what_it_does_on_pytorch(outcomes, name, key):
     assert agree(ours, theirs), f"ours: {ours}\nPyTorch's: {theirs}"
 
 
+@pytest.mark.slow
+def test_a_failed_check_raises():
+    # PyTorch ends the process here.
+    with pytest.raises(RuntimeError, match=r"Check failed: a == b \(1 vs\. 2\) as a text"):
+        extension("features_more").failed_check(1, 2)
+    extension("features_more").failed_check(2, 2)
+
+
 def test_every_call_is_compared():
     assert {n: set(EXPECTED[n]) for n in EXPECTED} == {
         n: set(calls(_Anything(), _Anything())) for n, calls in features.CALLS.items()

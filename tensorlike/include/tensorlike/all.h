@@ -1,15 +1,30 @@
 // Everything but pybind11: what <torch/torch.h>, <torch/script.h>, <torch/library.h> and <ATen/ATen.h> give.
 #pragma once
 
+#include "autocast.h"
 #include "custom_class.h"
 #include "dispatch_macros.h"
+#include "logging.h"
+#include "nn_functional.h"
 #include "parallel.h"
 
+// Headers of the standard library that extensions find through PyTorch's without naming them.
 #include <algorithm>
+#include <bitset>
+#include <cassert>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <fstream>
+#include <iomanip>
 #include <iostream>
+#include <list>
 #include <map>
 #include <numeric>
+#include <queue>
+#include <set>
+#include <stack>
 #include <string>
 #include <vector>
 
