@@ -2,6 +2,7 @@
 #pragma once
 
 #include "custom_class.h"
+#include "device_guard.h"
 #include "dispatch_macros.h"
 #include "parallel.h"
 
@@ -43,6 +44,12 @@ inline bool is_available() {
 inline size_t device_count() {
   static at::detail::PythonFunction function("cuda.device_count");
   return at::detail::call<size_t>(function);
+}
+// Wait until all work queued on a device is done, on the current one by default.
+inline void synchronize(int64_t device = -1) {
+  static at::detail::PythonFunction function("cuda.synchronize");
+  if (device < 0) return at::detail::call<void>(function);
+  at::detail::call<void>(function, device);
 }
 }  // namespace cuda
 
