@@ -34,6 +34,7 @@ from .tensor import Parameter, Tensor
 from .tensor.device import device
 from .tensor.device_context import get_default_device, set_default_device
 from .tensor.dtypes import (
+    bfloat16,
     bool,
     cdouble,
     cfloat,
@@ -99,10 +100,6 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_FUNCTIONS[name]}"), name)
-    if name == "bfloat16":
-        from .tensor import dtypes
-
-        return dtypes.bfloat16  # type: ignore[attr-defined]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -35,6 +35,7 @@ from .dispatch import TorchFunctionMode as TorchFunctionMode
 from .tensor import Parameter as Parameter
 from .tensor import Tensor as Tensor
 from .tensor.device import device as device
+from .tensor.dtypes import bfloat16 as bfloat16
 from .tensor.dtypes import bool as bool
 from .tensor.dtypes import cdouble as cdouble
 from .tensor.dtypes import cfloat as cfloat
@@ -77,7 +78,6 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 
-bfloat16: dtype
 __version__: str
 @overload
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...

@@ -8,6 +8,7 @@ Source: PyTorch's `torch.cuda`, without the functions that do not apply here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,7 @@ from .tensor.backends.backend import Backend
 from .tensor.device import as_device
 from .tensor.device import device as Device
 from .tensor.generator import default_generator_of
+from .tensor.tensor import Tensor
 
 __all__ = [
     "current_device",
@@ -25,10 +27,14 @@ __all__ = [
     "device_count",
     "empty_cache",
     "get_device_name",
+    "get_rng_state",
+    "get_rng_state_all",
     "is_available",
     "manual_seed",
     "manual_seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
     "synchronize",
 ]
 
@@ -154,6 +160,40 @@ def manual_seed_all(seed: int) -> None:
     """
     for index in range(device_count()):
         default_generator_of(Device("cuda", index)).manual_seed(int(seed))
+
+
+def get_rng_state(device: Device | str | int = "cuda") -> Tensor:
+    """Return the state of the default generator of a device, as a tensor of bytes on the CPU.
+
+    Raises RuntimeError where there is no such device.
+    """
+    return default_generator_of(_chosen("get_rng_state", device)[1]).get_state()
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """Return the states of the default generators of all GPUs.
+
+    >>> len(tl.cuda.get_rng_state_all()) == tl.cuda.device_count()
+    True
+    """
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state(new_state: Tensor, device: Device | str | int = "cuda") -> None:
+    """Restore a state returned by `get_rng_state`.
+
+    Raises RuntimeError where there is no such device, TypeError for values other than a tensor of bytes.
+    """
+    default_generator_of(_chosen("set_rng_state", device)[1]).set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Restore the states returned by `get_rng_state_all`.
+
+    >>> tl.cuda.set_rng_state_all(tl.cuda.get_rng_state_all())
+    """
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
 
 
 def empty_cache() -> None:

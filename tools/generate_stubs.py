@@ -244,6 +244,9 @@ def is_operator(name: str) -> bool:
 
 def tensor_methods(registry: dict[str, Any]) -> str:
     """Return the stub of everything that declarations attach to Tensor."""
+    from tensorlike.dispatch.operation import form_of
+    from tensorlike.tensor.tensor import Tensor
+
     names = Names()
     lines = []
     properties: dict[str, Any] = {}
@@ -260,6 +263,10 @@ def tensor_methods(registry: dict[str, Any]) -> str:
         elif short not in seen:
             seen.add(short)
             lines.append("\n".join(function_stub(short, row.function, names, row)))
+    for short, function in vars(Tensor).items():  # Second names of one function, such as `__neg__`.
+        row = form_of(function)
+        if row is not None and short not in seen and not isinstance(function, property):
+            lines.append("\n".join(function_stub(short, function, names, row)))
     getters = []
     for name, getter in properties.items():
         result = names.text(inspect.signature(getter).return_annotation)
@@ -354,10 +361,6 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
             name = node.targets[0].id
             if name == "LAZY":
                 imports += [f"from . import {n} as {n}" for n in ast.literal_eval(node.value)]
-            elif name == "__version__" and module.__name__ == "tensorlike":
-                # Made when first asked for, where ml_dtypes is installed.
-                constants.append("bfloat16: dtype")
-                constants.append(f"{name}: str")
             elif name == "__version__":
                 constants.append(f"{name}: str")
             elif name.isidentifier() and isinstance(node.value, ast.Attribute) and name in ("inf", "nan", "pi", "e"):

@@ -35,6 +35,7 @@ __all__ = [
     "as_caller",
     "edge_of",
     "get_gradient_edge",
+    "leads_nowhere",
     "leaf_edge",
     "next_sequence_number",
     "reshaped_leaf",
@@ -365,6 +366,11 @@ def _nowhere(tensor: Any) -> Edge:
     node.sequence_number = _next_accumulator()
     node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
     return (node, 0)
+
+
+def leads_nowhere(edge: Edge) -> bool:
+    """Return whether an edge is that of a view that was made outside the history of its base."""
+    return getattr(edge[0], "_leaf", None) is _no_leaf
 
 
 def edge_of(tensor: Any) -> Edge | None:

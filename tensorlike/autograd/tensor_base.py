@@ -172,8 +172,13 @@ def no_history(tensor: TensorBase) -> bool:
     meta = tensor._tl_meta
     if meta is None:
         return True
+    if meta.requires_grad:
+        return False
     base = meta.view_base
-    return not meta.requires_grad and (base is None or (base._tl_edge is None and not base._tl_requires_grad))
+    if base is None:
+        return True
+    of_base = base._tl_meta  # Not the property, which takes 80 ns.
+    return base._tl_edge is None and (of_base is None or not of_base.requires_grad)
 
 
 def version_counter(tensor: TensorBase) -> list[int]:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
-from .core import PLAIN, STATE, elements, handle, overriding_types
+from .core import PLAIN, STATE, elements, handle, plan_for, under_guards
 from .modes import current_modes
 from .operation import Form, Operation
 from .registry import register
@@ -37,11 +37,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     if PLAIN and PLAIN.issuperset(map(type, operands)):
         return False
     state = STATE.get()
-    if state.all_disabled:
-        return False
-    if current_modes():
+    if current_modes() and not state.all_disabled:
         return True
-    return not state.subclasses_disabled and bool(overriding_types(operands))
+    return bool(under_guards(plan_for(tuple(map(type, operands))), state).types)
 
 
 def has_torch_function_unary(value: Any) -> bool:

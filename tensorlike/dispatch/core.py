@@ -2,6 +2,11 @@
 
 This module knows only Python types: neither arrays, nor tensors, nor gradients. The tensor package registers which
 types are plain (`register_plain`) and how the default implementation gives results their type (`register_default`).
+
+# Note [Guards and transforms]
+A guard switches off what users' types do with a call, not what the call computes: `super().__torch_function__` inside a
+`vmap` is to compute the function of each example. So the types of transforms, which say `_tl_transformed`, are asked
+under every guard.
 """
 
 from __future__ import annotations
@@ -49,6 +54,7 @@ __all__ = [
     "passed",
     "plan_for",
     "register_plain",
+    "under_guards",
     "undispatched",
     "warn_torch_dispatch",
 ]
@@ -93,6 +99,8 @@ class Plan(NamedTuple):
     default: type | None
     #: Whether the handlers are called one after the other: some type overrides, and not all by inheriting the default.
     asked: bool = False
+    #: The plan while types are switched off, None where it has no types: see Note [Guards and transforms].
+    guarded: Plan | None = None
 
 
 _NOBODY: Final = Plan((), (), None)
@@ -217,7 +225,9 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
-        plan = Plan(tuple(types), tuple(positions), default, default is None)
+        kept = [(t, p) for t, p in zip(types, positions, strict=True) if getattr(t, "_tl_transformed", False)]
+        guarded = Plan(tuple(t for t, _ in kept), tuple(p for _, p in kept), None, True) if kept else None
+        plan = Plan(tuple(types), tuple(positions), default, default is None, guarded)
     else:
         plan = _NOBODY
     if cacheable:
@@ -266,21 +276,20 @@ def dispatch(
             return traced(form.key, form, plan, state, operands, args, kwargs, reflected)
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
-            if not own:
-                return form.run_undispatched(args, kwargs)
-            # Modes of the library itself, such as saved-tensor hooks, are not switched off by the guard.
-            try:
-                return _ask_mode(form.key, _NOBODY, state.but(modes=own), operands, args, kwargs)
-            finally:
-                STATE.set(state)
-        if state.modes:
+            if own:
+                # Modes of the library itself, such as saved-tensor hooks, are not switched off by the guard.
+                try:
+                    return _ask_mode(form.key, under_guards(plan, state), state.but(modes=own), operands, args, kwargs)
+                finally:
+                    STATE.set(state)
+        elif state.modes:
             if state.modes[-1].over:
                 STATE.set(_without_finished_modes(state))
                 return dispatch(form, key, operands, args, kwargs, plan, reflected)
             if state.subclasses_disabled:
-                plan = _NOBODY
+                plan = under_guards(plan, state)
             return _ask_mode(form.key, plan, state, operands, args, kwargs, reflected=reflected)
-        plan = _NOBODY  # The remaining guards switch the types off.
+        plan = under_guards(plan, state)
     if not plan.types:
         return form.run_undispatched(args, kwargs)
     if plan.default is not None:
@@ -292,6 +301,11 @@ def dispatch(
     return ask_types(form.key, plan, operands, args, kwargs, reflected=reflected)
 
 
+def under_guards(plan: Plan, state: State) -> Plan:
+    """Return what the guards of `state` leave of a plan: see Note [Guards and transforms]."""
+    return plan.guarded or _NOBODY if state.subclasses_disabled else plan
+
+
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Dispatch a call of `function` to modes and types; without any, the caller runs the function itself."""
     plan = plan_for(tuple(map(type, operands)))
@@ -300,8 +314,7 @@ def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[An
         from .tracing import traced
 
         return traced(function, None, plan, state, operands, args, kwargs)
-    if state.subclasses_disabled or state.all_disabled:
-        plan = _NOBODY
+    plan = under_guards(plan, state)
     if state.modes and not state.all_disabled:
         if state.modes[-1].over:
             STATE.set(_without_finished_modes(state))
@@ -391,4 +404,4 @@ def ask_types(
         return NotImplemented
     from .errors import no_implementation
 
-    raise no_implementation(function, plan, operands, args, kwargs, mode)
+    raise no_implementation(function, plan, operands, args, kwargs, mode, reflected)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from . import core
 
 if TYPE_CHECKING:
     from .core import Plan
@@ -50,7 +53,7 @@ class Step(NamedTuple):
 
 def operand_name(function: Callable[..., Any], operand: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """Return the parameter through which `operand` was passed, such as `other` or `tensors[1]`; "" if it is unknown."""
-    is_property = getattr(function, "__name__", "") in ("__get__", "__set__")
+    is_property = getattr(function, "__name__", "") in ("__get__", "__set__", "__delete__")
     try:
         signature = None if is_property else inspect.signature(function)
     except (TypeError, ValueError):  # A function written in C may have no signature.
@@ -119,11 +122,17 @@ def no_implementation(
     args: Sequence[Any],
     kwargs: dict[str, Any],
     mode: Any,
+    reflected: str | None = None,
 ) -> TypeError:
-    """Return the TypeError for a call for which every handler returned NotImplemented."""
+    """Return the TypeError for a call for which every handler returned NotImplemented.
+
+    That of an operator, which has a `reflected` method, begins as Python's own.
+    """
     name, types = function_name(function), plan.types
     names = ", ".join(t.__name__ for t in types)
     text = f"no implementation found for '{name}' on types that implement __torch_function__: [{names}]"
+    if reflected:
+        text = f"{_unsupported(reflected, *operands)}: {text}"
     asked = steps(function, plan, operands, args, kwargs, mode)
     if asked:
         text += f"\nAsked in this order, each returned NotImplemented:{numbered(asked)}"
@@ -150,13 +159,24 @@ def no_implementation(
     return TypeError(text)
 
 
+def _unsupported(reflected: str, left: Any, right: Any) -> str:
+    """Return Python's sentence on types without the operator whose other method, that of `right`, is `reflected`."""
+    name = reflected[2:-2]
+    # Of `a < b` it is the `>` of b, which is an operator itself.
+    name = name.translate(str.maketrans("gl", "lg")) if hasattr(operator, reflected) else name[1:]
+    try:
+        getattr(operator, f"__{name}__")(*(type(type(value).__name__, (), {})() for value in (left, right)))
+    except TypeError as error:
+        return str(error)
+    raise AssertionError(f"objects without methods have the operator {name}")
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 def rules(function: Callable[..., Any], types: Sequence[type], operands: Sequence[Any]) -> Sequence[Any]:
     """Return the pairwise rules that apply when all `types` return NotImplemented, the most specific first."""
-    from . import core
 
     rules_for = core.PROVIDED.rules_for
     return () if rules_for is None else rules_for(function, tuple(types), operands)
@@ -182,7 +202,6 @@ def no_rule(name: str, types: Sequence[type]) -> str:
 
 def inherits_default(kind: type) -> bool:
     """Return whether a type has the `__torch_function__` of Tensor itself."""
-    from . import core
 
     return getattr(kind.__torch_function__, "__func__", None) is core.PROVIDED.default_implementation  # type: ignore[attr-defined]
 

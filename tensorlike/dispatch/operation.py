@@ -12,8 +12,10 @@ the tensor package is an operation of a subclass.
 
 # Note [Variants]
 Some operations compute the same as another one: with the operands exchanged (`__rsub__`), written into the first of
-them (`relu_`, where that is no form of the same declaration), or with its options at their defaults (`true_divide`).
-Their declaration names the other one, `variant` refers to it, and `variants` of the other one lists them.
+them (`relu_`, where that is no form of the same declaration), with its options at their defaults (`true_divide`), or as
+it is, under the same name elsewhere (a namesake: `linalg.matmul`, `Tensor.where`). PyTorch's in-place views (`t_`) turn
+their first operand into what the other one returns, which has another shape and is not written into it. The declaration
+names the other one, `variant` refers to it, and `variants` of the other one lists them.
 
 # Note [What a call writes]
 `Form.mutates` names the parameters that a call writes, each with the option that has to be set for it, None where it is
@@ -86,7 +88,7 @@ def mutates_of(
         if unknown:
             listed = ", ".join(names)
             raise TypeError(f"{name}: mutates names {unknown[0]!r}, which is none of its parameters ({listed})")
-    elif names and (kind in ("inplace", "setter") or _is_inplace_name(name.rpartition(".")[2])):
+    elif names and (kind in ("inplace", "setter", "deleter") or _is_inplace_name(name.rpartition(".")[2])):
         found[names[0]] = None
     elif "inplace" in names:
         found[names[0]] = "inplace"
@@ -112,7 +114,8 @@ def written(
 
 
 #: The kinds of variants.
-REFLECTED, INPLACE, SPECIAL_CASE = "reflected", "inplace", "special case"
+REFLECTED, INPLACE, SPECIAL_CASE, NAMESAKE = "reflected", "inplace", "special case", "namesake"
+INPLACE_VIEW = "inplace view"
 
 
 class Variant(NamedTuple):
@@ -136,7 +139,6 @@ class Operation:
         "jvp",
         "linear_in",
         "name",
-        "namesakes",
         "namespace",
         "parameters",
         "random",
@@ -181,8 +183,6 @@ class Operation:
         self.batching: Callable[..., Any] | None = None
         #: Results of different objects can be compared: they are no addresses, texts or nodes.
         self.comparable = True
-        #: The functions of its name in other namespaces compute the same.
-        self.namesakes = True
         #: Its relation to another operation, and the variants of this one: see Note [Variants].
         self.variant: Variant | None = None
         self.variants: tuple[Operation, ...] = ()
@@ -212,8 +212,9 @@ class Operation:
         reflects: Any = None,
         inplace_of: Any = None,
         special_case_of: Any = None,
+        namesake_of: Any = None,
+        inplace_view_of: Any = None,
         comparable: bool = True,
-        namesakes: bool = True,
         linear_in: Sequence[str] = (),
         random: bool | str | None = False,
         differentiable: bool = True,
@@ -234,8 +235,8 @@ class Operation:
         self.random = random
         self.differentiable = differentiable
         self.comparable = comparable
-        self.namesakes = namesakes
-        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of))
+        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of), (NAMESAKE, namesake_of),
+                 (INPLACE_VIEW, inplace_view_of))  # fmt: skip
         for kind, function in named:
             if function is not None:
                 self.variant = Variant(kind, function.operation)
@@ -274,6 +275,7 @@ class Form:
         "name",
         "namespace",
         "nowrap",
+        "of_plain",
         "operation",
         "overridable",
         "parameters",
@@ -284,7 +286,8 @@ class Form:
 
     # Both are set as soon as the public function is made, which needs the form.
     function: Callable[..., Any]
-    #: The `func` that implementations receive: the function, or a property's `__get__` or `__set__`.
+    #: The `func` that implementations receive: the function, or an accessor of a property such as `__get__`.
+    #: Those of a property that `reports` another one receive that one's.
     key: Callable[..., Any]
 
     def __init__(
@@ -302,7 +305,7 @@ class Form:
         mutates: Sequence[str] | Mutates | None = None,
     ) -> None:
         self.operation = operation
-        #: "function", "method", "operator", "inplace", "property", "setter", "alias" or "factory".
+        #: "function", "method", "operator", "inplace", "property", "setter", "deleter", "alias" or "factory".
         self.kind = kind
         #: The implementation, which runs when no type and no mode overrides the call.
         self.implementation = implementation
@@ -315,6 +318,8 @@ class Form:
         self.overridable = overridable
         #: The form that types receive in place of this one: `Tensor.add` for `x + y`.
         self.reports = reports
+        #: The form that types receive if the left operand does not override: `Tensor.eq` for `x == y`.
+        self.of_plain: Form | None = None
         #: A shortcut for a class that inherits the default implementation; may return NotImplemented.
         self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
@@ -389,6 +394,7 @@ def _without_modes(form: Form) -> Callable[..., Any]:
         "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
         "plain_all": PLAIN_TYPES.issuperset,
         "collect": _undispatched(form, function.__globals__["passed"]),
+        "dispatch": lambda of, key, operands, args, *rest: form.implementation(*args),
         "_state": _no_shortcuts,
     }
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
@@ -429,7 +435,7 @@ def undispatched(function: F) -> F:
 
 
 def form_of(function: Any) -> Form | None:
-    """Return the form that a function is, or None: a public function, or a property's `__get__` or `__set__`.
+    """Return the form that a function is, or None: a public function, or an accessor of a property.
 
     The attributes of a function are copied by `functools.wraps`, so the form is asked whether it is meant.
     """
@@ -438,7 +444,7 @@ def form_of(function: Any) -> Form | None:
         owner = getattr(function, "__self__", None)
         if type(owner) is not property:
             return None
-        accessor = owner.fset if function.__name__ == "__set__" else owner.fget
+        accessor = {"__set__": owner.fset, "__delete__": owner.fdel}.get(function.__name__, owner.fget)
         found = getattr(accessor, "_form", None)
         return found if found is not None and found.key == function else None
     return found if found.function is function else None

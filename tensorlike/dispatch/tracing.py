@@ -140,8 +140,7 @@ def traced(
     reflected: str | None = None,
 ) -> Any:
     """Run `dispatch`, or `handle` when there is no form, recorded by the trace of `state`."""
-    if state.subclasses_disabled or state.all_disabled:
-        plan = core._NOBODY
+    plan = core.under_guards(plan, state)
     asks = bool(plan.types) or (bool(state.modes) and not state.all_disabled)
     recorded: list[tuple[Level, int]] = []
     levels: list[Level] = []

@@ -14,6 +14,7 @@ A wrapper consists of blocks, each written by a function of that name below:
 - `hot`: a fast path that may return before anything else, if the operation has one;
 - `plain`: the implementation runs, for plain operands and options passed by position or as keywords;
 - `foreign`: an operator returns NotImplemented for a foreign operand;
+- `of_plain`: an operator of a plain tensor is dispatched as its method;
 - `known`: operands of types that were met before: dispatch to them (500 ns less than behind the collector), and
   elementwise operations give a result its subclass at once (300 ns less than behind `dispatch`);
 - `collect`: all other calls go to the function's `collector`, which all functions share.
@@ -27,7 +28,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from .collect import are_alone, collector, direct_test, plain_indices, plain_set, watched_options
+from .collect import (
+    aliases_of,
+    are_alone,
+    collector,
+    direct_test,
+    plain_indices,
+    plain_set,
+    renaming,
+    watched_options,
+)
 from .core import (
     MISSING,
     OPTIONAL_TENSORS,
@@ -35,6 +45,7 @@ from .core import (
     STATE,
     TENSORS,
     ask_types,
+    dispatch,
     known_plan,
     passed,
 )
@@ -43,6 +54,7 @@ from .operation import Form
 from .options import check_options, is_checked
 from .positional import excess
 from .signature import KEYWORD, NESTED, ONE, POSITIONAL, VARIADIC, Parameter
+from .state import TENSOR_TYPES
 
 __all__ = ["public_function", "wrapper_source"]
 
@@ -51,9 +63,10 @@ _WIDTH = 112
 _ALTERNATIVES = 4
 #: The names that the blocks use for themselves: no parameter of a wrapper is called so.
 _NAMES = frozenset((
-    "MISSING", "OPTIONAL_TENSORS", "PLAIN", "SEQUENCES", "TENSORS", "_plan", "_state", "args", "ask_types",
-    "check_options", "cls", "collect", "direct", "excess", "form", "implementation", "keywords", "known_plan", "map",
-    "more", "passed", "plain_all", "plain_indices", "type",
+    "MISSING", "OPTIONAL_TENSORS", "PLAIN", "SEQUENCES", "TENSORS", "TENSOR_TYPES", "_plan", "_state", "args",
+    "ask_types", "check_options", "cls", "collect", "collect_of_plain", "direct", "dispatch", "excess", "form",
+    "implementation", "keywords", "known_plan", "map", "more", "passed", "plain_all", "plain_indices", "renamed",
+    "type",
 ))  # fmt: skip
 
 
@@ -122,7 +135,8 @@ def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[s
         # Functions of so many parameters take microseconds, and 150 ns more when more than one option is passed.
         calls[2:] = [f"else implementation(*passed({_given(parameters)}))"]
     if any(p.kind != POSITIONAL or not p.operand for p in parameters):
-        test = "(not keywords or direct(keywords))"
+        renamed = " or renamed(keywords)" if aliases_of(parameters) else ""
+        test = f"(not keywords or direct(keywords){renamed})"
         some = f"implementation({', '.join([*names[:sure], *variadic, '**keywords'])})"
         if sure < len(names):
             # A call with `passed` takes 150 ns more.
@@ -148,6 +162,14 @@ def plain_lines(parameters: Sequence[Parameter], strict: bool = False) -> list[s
 def foreign_lines(test: str) -> list[str]:
     """Return the block of an operator that leaves the call to the other operand where `test` is true."""
     return [f"if {test}:", "    return NotImplemented"]
+
+
+def of_plain_lines(parameters: Sequence[Parameter]) -> list[str]:
+    """Return the block of an operator that is dispatched as its method where the left operand does not override."""
+    return [
+        f"if type({parameters[0].name}) in TENSOR_TYPES and not _state().modes:",
+        f"    return collect_of_plain({_given(parameters)}, keywords)",
+    ]
 
 
 def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], reflected: str = "") -> list[str]:
@@ -187,7 +209,9 @@ def known_lines(parameters: Sequence[Parameter], inherited: Sequence[str], refle
     absent = "".join(f" and {p.name} is MISSING" for p in parameters if p.kind == POSITIONAL and not p.operand)
     return [
         *lines,
-        f"if _plan and {operands[-1]} is not MISSING{absent} and _state().clear:",
+        f"if _plan and {operands[-1]} is not MISSING{absent}:",
+        "    if not _state().clear:",
+        f"        return dispatch(form, (), {values}, {values}, keywords{left.replace('None', '_plan') or ', _plan'})",
         "    if (cls := _plan.default) is not None:",
         *_indented(inherited, 2),
         "    elif _plan.types:",
@@ -236,12 +260,13 @@ def wrapper_source(
     inherited: Sequence[str] = (),
     known: bool = True,
     reflected: str = "",
+    of_plain: bool = False,
 ) -> str:
     """Return the source of a wrapper with these parameters: see Note [Blocks of a wrapper].
 
     `hot` is source that may return early, tried before anything else; `foreign` is a test under which an operator
     leaves the call to the other operand; `strict` is that of `plain_lines`, `inherited` and `reflected` those of
-    `known_lines`, a block that is left out unless `known`.
+    `known_lines`, a block that is left out unless `known`; `of_plain` adds the block of that name.
     """
     head = ", ".join(f"{p.name}=MISSING" for p in parameters if p.kind == POSITIONAL)
     parts = [f"{head}, /"] if head else []
@@ -251,6 +276,7 @@ def wrapper_source(
         hot.splitlines(),
         plain_lines(parameters, strict),
         foreign_lines(foreign) if foreign else [],
+        of_plain_lines(parameters) if of_plain else [],
         known_lines(parameters, inherited, reflected) if known else [],
         collect_lines(parameters, known),
     ]
@@ -319,6 +345,7 @@ def _written(
         inherited(own) if inherited is not None else (),
         known,
         reflected,
+        form.of_plain is not None,
     )
     values: dict[str, Any] = {
         "form": reported,
@@ -334,10 +361,15 @@ def _written(
         "_state": STATE.get,
         "plain_indices": plain_indices,
         "ask_types": ask_types,
+        "dispatch": dispatch,
         "check_options": partial(check_options, name, parameters),
         "collect": collector(reported, form.implementation, parameters, name, strict, reflected or None),
         "direct": direct_test(parameters, strict),
+        "renamed": renaming(parameters, strict),
         "passed": passed,
     }
+    if form.of_plain is not None:
+        values["TENSOR_TYPES"] = TENSOR_TYPES
+        values["collect_of_plain"] = collector(form.of_plain, form.implementation, parameters, name, strict, reflected)
     values.update((hot_values() if callable(hot_values) else hot_values) or {})
     return source, values

@@ -149,7 +149,13 @@ def _written(value: Any, kind: Type) -> str:
         if kind.size is not None and len(value) == kind.size and all(v == value[0] for v in value):
             return str(value[0])
         return "[" + ", ".join(_written(v, kind.elements[0]) for v in value) + "]"
-    return f'"{value}"' if kind.name == "str" and isinstance(value, str) else str(value)
+    if kind.name == "str" and isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, float):
+        # As C++ writes it: 17 digits, a point after a whole number.
+        text = f"{value:.17g}"
+        return text if re.search(r"[.ein]", text) else text + "."
+    return str(value)
 
 
 _TOKEN = re.compile(
@@ -345,7 +351,7 @@ def parse_schema(text: str) -> Schema:
     Raises RuntimeError that shows the place where `text` is no schema.
 
     >>> str(parse_schema("scale(Tensor x, float by=2) -> Tensor"))
-    'scale(Tensor x, float by=2.0) -> Tensor'
+    'scale(Tensor x, float by=2.) -> Tensor'
 
     Source: PyTorch's `torch._C.parse_schema`.
     """

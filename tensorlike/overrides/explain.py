@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tensorlike.dispatch.collect import NUMPY_NAMES, indices
-from tensorlike.dispatch.core import MISSING, STATE, plan_for
+from tensorlike.dispatch.core import MISSING, STATE, plan_for, under_guards
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.operation import form_of
@@ -84,10 +84,12 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
     state = STATE.get()
     plan = plan_for(tuple(map(type, operands)))
     notes = []
-    if plan.types and (state.subclasses_disabled or state.all_disabled):
+    left = under_guards(plan, state)
+    if len(left.types) < len(plan.types):
         guard = "DisableTorchFunction" if state.all_disabled else "DisableTorchFunctionSubclass"
-        notes.append(f"{guard} is on: {', '.join(t.__name__ for t in plan.types)} would be asked without it.")
-        plan = plan._replace(types=(), positions=(), default=None)
+        off = ", ".join(t.__name__ for t in plan.types if t not in left.types)
+        notes.append(f"{guard} is on: {off} would be asked without it.")
+    plan = left
     modes = () if state.all_disabled else current_modes()
     asked = steps(function, plan, operands, args, kwargs, modes[-1] if modes else None)
     if len(modes) > 1:

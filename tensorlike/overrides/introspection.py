@@ -89,7 +89,7 @@ def public_rows() -> list[tuple[Any, Form]]:
     _import_namespaces()
     found = []
     for row in REGISTRY.values():
-        if not _is_public(row) or (row.kind == "operator" and row.key is not row.function):
+        if not _is_public(row) or row.reports is not None:
             continue
         owner = owner_of(row)
         if owner is not None:
@@ -106,7 +106,7 @@ def _listed() -> list[tuple[Any, Form, Callable[..., Any]]]:
     """Return (namespace object, row, function) of what the lists have: see Note [The lists are PyTorch's]."""
     hidden = asked()
     found = [pair for pair in public_rows() if pair[1].key not in hidden]
-    found += [(Tensor, row) for row in REGISTRY.values() if row.kind == "operator" and row.key is not row.function]
+    found += [(Tensor, row) for row in REGISTRY.values() if row.reports is not None]
     return [
         (owner, row, row.function if row.kind == "operator" else row.key) for owner, row in sorted(found, key=_order)
     ]

@@ -2,23 +2,21 @@
 
 # Note [Which forms are variants]
 `tl.sub(x, y)`, `x.sub(y)`, `x - y`, `y - x`, `x.sub_(y)` and `x -= y` reach a type as different functions. Those that
-are forms of one operation share it; what is written as two has a namesake (`X`, `Tensor.X`). Reflected operators of
-operations that do not commute, and in-place functions written by themselves, are declared as variants of the operation
-(Note [Variants] in `dispatch.operation`). A function of the same name in another namespace (`linalg.matmul`,
-`nn.functional.relu`) is the same operation when its parameters agree in order, name and default, but for the name of
-the first, unless it is declared with `namesakes=False`. Arguments that only one of them accepts (`inplace`, a `dim`
-that may be None) are adapted where the other can express them.
+are forms of one operation share it. What is written by itself is declared as a variant of the operation (Note
+[Variants] in `dispatch.operation`): a reflected operator of an operation that does not commute, an in-place function, a
+namesake, which is a function or method of the same name (`linalg.matmul`, `nn.functional.relu`, `Tensor.where`).
+Arguments that only one of them accepts (`inplace`, a `dim` that may be None) are adapted where the other can express
+them.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import REFLECTED, Form
+from tensorlike.dispatch.operation import INPLACE, INPLACE_VIEW, NAMESAKE, REFLECTED, Form, Operation
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 from tensorlike.tensor.tensor import Tensor
@@ -31,9 +29,6 @@ Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 #: The rank of a registration for a function: it names it, or covers it as a form of its own or of a namesake.
 NAMED, FORM, RELATED = 3, 2, 1
 
-# `masked.sum`, of another namespace, is another operation than `sum`.
-_NAMESPACES = ("tensorlike", "tensorlike.linalg", "tensorlike.special", "tensorlike.nn.functional")
-
 
 def equal(left: Any, right: Any) -> bool:
     """Return whether two defaults are the same."""
@@ -45,77 +40,35 @@ def equal(left: Any, right: Any) -> bool:
         return False
 
 
-def _short(row: Form) -> str:
-    return row.name.rpartition(".")[2]
-
-
-def _base_name(row: Form) -> str:
-    name = _short(row)
-    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
-
-
 def _names(row: Form) -> list[str]:
     return [p.name for p in row.parameters if p.kind == POSITIONAL]
 
 
-def _own_forms(row: Form) -> list[Form]:
-    """Return the rows of the same operation in the namespace of `row`, and what was declared with it."""
-    if row.kind in ("property", "setter"):  # A form that reads an operand does not write it.
-        return [row]
-    found = dict.fromkeys([row, *row.operation.forms])
-    kinds = ("function", "method", "inplace", "alias")
-    names = {_base_name(r) for r in found if r.kind in kinds and r.namespace == "tensorlike"}
-    for name in sorted(names):
-        for full_name in (f"tensorlike.{name}", f"tensorlike.Tensor.{name}"):
-            other = REGISTRY.get(full_name)
-            if other is not None:
-                found[other] = None
-                found.update(dict.fromkeys(f for f in other.operation.forms if f.kind == "inplace"))
-    for operation in {form.operation: None for form in found}:
-        for other_operation in operation.variants:
-            if other_operation.variant is not None and other_operation.variant.kind != REFLECTED:
-                found.update(dict.fromkeys(other_operation.forms))
-    return list(found)
+def _sources(operation: Operation) -> Iterator[Operation]:
+    """Yield an operation, then the one that it is the in-place form or a namesake of, and so on."""
+    yield operation
+    while operation.variant is not None and operation.variant.kind in (INPLACE, NAMESAKE):
+        operation = operation.variant.of
+        yield operation
 
 
-def _is_namesake(row: Form, other: Form) -> bool:
-    """Return whether two functions of one name are one operation: see Note [Which forms are variants]."""
-    if not (row.operation.namesakes and other.operation.namesakes and other.overridable):
-        return False
-    # `_stacklevel` stands between the parameters of `nn.functional.softmax`.
-    names = [[name for name in _names(r) if not name.startswith("_")] for r in (row, other)]
-    pairs = list(zip(*names, strict=False))
-    if any(mine != theirs for mine, theirs in pairs[1:]):
-        return False
-    mine = {p.name: p for p in row.parameters if p.name != pairs[0][0]} if pairs else {}
-    theirs = {p.name: p for p in other.parameters if p.name != pairs[0][1]} if pairs else {}
-    if not pairs:
-        return False
-    for name in mine.keys() & theirs.keys():
-        defaults = mine[name].default, theirs[name].default
-        # As `dim` of `softmax`, which is required, and of `nn.functional.softmax`, which may be None.
-        if not equal(*defaults) and not (MISSING in defaults and None in defaults):
-            return False
-    # Parameters of only one of them must be left out in a call of the other.
-    return all((mine.get(name) or theirs[name]).default is not MISSING for name in mine.keys() ^ theirs.keys())
+def _with_variants(operation: Operation) -> Iterator[Operation]:
+    """Yield an operation and its variants with theirs, but for reflected operators and in-place views."""
+    yield operation
+    for other in operation.variants:
+        if other.variant is not None and other.variant.kind not in (REFLECTED, INPLACE_VIEW):
+            yield from _with_variants(other)
 
 
 def forms_of(row: Form) -> tuple[Form, list[Form]]:
     """Return the function that `row` is a form of, and the rows of all its forms, but for reflected operators."""
-    for namespace in _NAMESPACES:
-        importlib.import_module(namespace)
-    if row.inplace and "Tensor." not in row.name:  # As `relu_`, a function.
-        row = REGISTRY.get(f"{row.namespace}.{_base_name(row)}", row)
-    found = dict.fromkeys(_own_forms(row))
-    functions = (r for r in found if r.kind == "function" and not r.inplace and "._" not in r.full_name)
-    main = next(functions, row)
-    if main.namespace in _NAMESPACES and "Tensor." not in main.name:
-        name = _base_name(main)
-        for full_name in (f"{namespace}.{form}" for namespace in _NAMESPACES for form in (name, f"{name}_")):
-            other = REGISTRY.get(full_name)
-            if other is not None and other not in found and _is_namesake(main, other):
-                found.update(dict.fromkeys(_own_forms(other)))
-    return main, list(found)
+    if row.kind in ("property", "setter"):  # A form that reads an operand does not write it.
+        return row, [row]
+    sources = list(_sources(row.operation))
+    operations = dict.fromkeys([*sources, *_with_variants(sources[-1])])
+    forms = [form for operation in operations for form in operation.forms if "._" not in form.namespace]
+    found = list(dict.fromkeys([row, *forms]))
+    return next((form for form in found if form.kind == "function" and not form.inplace), row), found
 
 
 def exactly(implementation: Callable[..., Any]) -> Handler:

@@ -39,7 +39,6 @@ class StorageType:
     @property
     def dtype(self) -> Any:
         """The dtype of the elements."""
-        # Looked up here, not in the table: bfloat16 needs a package that may be missing.
         return getattr(dtypes, self.dtype_name or "uint8")
 
     def __repr__(self) -> str:

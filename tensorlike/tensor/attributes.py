@@ -10,6 +10,7 @@ from tensorlike.autograd.tensor_base import TensorBase, no_history, version_coun
 from .backends import data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
+from .dims import one_dim
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
 from .history import (
@@ -27,6 +28,7 @@ from .size import Size, size_from_shape
 from .storage import is_shared as is_shared_memory
 from .storage import owner_of
 from .tensor import Tensor
+from .views import untracked
 
 __all__: list[str] = []
 
@@ -80,8 +82,7 @@ def requires_grad(self: Tensor) -> bool:
 
 
 def _delete_gradient(self: Tensor) -> None:
-    """Set the gradient to None, by the overridable setter."""
-    self.grad = None
+    set_gradient(self, None)
 
 
 @tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
@@ -91,7 +92,7 @@ def grad(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
+@tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient, reports=grad)
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient, as `grad`."""
     found: Tensor | None = self._tl_grad_value
@@ -116,7 +117,7 @@ def grad_fn(self: Tensor) -> Node | None:
     return edge[0] if edge is not None and self._tl_edge is not None else None
 
 
-@tensor_property()
+@tensor_property(reports=grad_fn, comparable=False)
 def _grad_fn(self: Tensor) -> Any:
     """The node of the graph that made this tensor, as `grad_fn`."""
     return self.grad_fn
@@ -169,7 +170,6 @@ def _delete_data(self: Tensor) -> None:
 @tensor_property(setter=set_data, deleter=_delete_data)
 def data(self: Tensor) -> Tensor:
     """The same memory without history; the graph does not notice writes to it."""
-    from .views import untracked
 
     found: Tensor = untracked(self)
     return found
@@ -250,7 +250,6 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """
     if dim is None:
         return size_from_shape(self._tl_data.shape)
-    from .dims import one_dim
 
     return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
 
@@ -300,7 +299,6 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     >>> tl.ones(2, 3).stride()
     (3, 1)
     """
-    from .dims import one_dim
 
     array = self._tl_data
     width = array.dtype.itemsize

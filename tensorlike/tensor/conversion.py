@@ -8,8 +8,9 @@ import numpy as np
 
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
-from tensorlike.dispatch.core import register_plain
+from tensorlike.dispatch.core import register_plain, undispatched
 
+from . import dtypes
 from .backends import backend_for, backend_of, device_of, transfer
 from .declare import derivatives, primitive, tensor_method
 from .device import as_device
@@ -159,8 +160,6 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
 
 
 def _dtype_method(name: str, dtype_text: str) -> None:
-    from . import dtypes
-
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         return _converted(self, getattr(dtypes, dtype_text), None, False, memory_format, name)
 
@@ -303,7 +302,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 @tensor_method(name="__array__", composite=False, differentiable=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array, for `numpy.asarray`."""
-    array: np.ndarray[Any, Any] = self.numpy()
+    array: np.ndarray[Any, Any] = undispatched(numpy)(self)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError(f"__array__(): a copy is needed to convert {array.dtype} to {dtype}, and copy=False")
@@ -330,7 +329,7 @@ def _python_number(name: str, what: str, convert: Any) -> None:
             raise RuntimeError(
                 f"value cannot be converted to type {what} without overflow: a complex element, use .real first"
             )
-        return convert(self.item())
+        return convert(undispatched(item)(self))
 
     method.__doc__ = f"Return the one element as a Python {what}."
     method.__name__ = name

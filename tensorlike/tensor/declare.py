@@ -73,6 +73,7 @@ def primitive(
     inplace_operators: Sequence[str] = (),
     own_operators: Sequence[str] = (),
     own_inplace_operators: Sequence[str] = (),
+    own_of_overriding: Sequence[str] = (),
     aliases: Sequence[str] = (),
     hot: str | Callable[..., Any] | FastPath | None = None,
     elementwise: bool = False,
@@ -109,6 +110,8 @@ def primitive(
         inplace_operators: The same for the in-place method.
         own_operators: Operators that types are asked about as themselves, as PyTorch has some.
         own_inplace_operators: The same for in-place operators.
+        own_of_overriding: Operators that types are asked about as themselves if the left operand overrides, and as the
+            method if it does not, as PyTorch has one.
         aliases: Other names of function and methods; one with a dot is a function in another namespace.
         hot: What the fast path runs in place of an elementwise kernel whose options are at their defaults: a ufunc by
             name, or a function of the raw operands; or a whole `FastPath`.
@@ -177,6 +180,7 @@ def primitive(
             inplace_operators=inplace_operators,
             own=own_operators,
             own_inplace=own_inplace_operators,
+            own_of_overriding=own_of_overriding,
             aliases=aliases,
         )
 

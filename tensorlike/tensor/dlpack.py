@@ -15,6 +15,7 @@ import numpy as np
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import wrap
 
+from . import dtypes
 from .backends import device_of, transfer
 from .declare import factory, tensor_method
 from .device import as_device
@@ -164,8 +165,6 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
         # Capsules before version 1 have no read-only flag; NumPy takes them for read-only.
         array = writable_alias(array)
     if special:
-        from . import dtypes
-
         array = array.view(as_numpy_dtype(dtypes.bfloat16))
     dtype_of(array.dtype)
     if copy and not copied:

@@ -6,15 +6,15 @@ builtins as `builtins.int`.
 
 import builtins
 import importlib
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, final
+from typing import Any, Final, NoReturn, TypeAlias, final
 
 import numpy as np
 
 __all__ = [
-    "as_numpy_dtype", "bool", "cdouble", "cfloat", "complex64", "complex128", "default_complex", "default_float",
-    "double", "dtype", "dtype_of", "finfo", "float", "float16", "float32", "float64", "get_default_dtype", "half",
-    "iinfo", "int", "int8", "int16", "int32", "int64", "long", "set_default_dtype", "short", "uint8", "uint16",
-    "uint32", "uint64",
+    "as_numpy_dtype", "bfloat16", "bool", "cdouble", "cfloat", "complex64", "complex128", "default_complex",
+    "default_float", "double", "dtype", "dtype_of", "finfo", "float", "float16", "float32", "float64",
+    "get_default_dtype", "half", "iinfo", "int", "int8", "int16", "int32", "int64", "long", "set_default_dtype",
+    "short", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 NumPyDtype: TypeAlias = np.dtype[Any]
@@ -36,7 +36,7 @@ class dtype:
     Same as PyTorch's class of that name; `numpy_dtype` is an addition.
     """
 
-    __slots__ = ("_name", "abbr", "is_complex", "is_floating_point", "is_signed", "itemsize", "numpy_dtype")
+    __slots__ = ("_name", "_numpy_dtype", "abbr", "is_complex", "is_floating_point", "is_signed", "itemsize")
 
     _name: builtins.str
     abbr: builtins.str
@@ -44,13 +44,23 @@ class dtype:
     is_floating_point: builtins.bool
     is_signed: builtins.bool
     itemsize: builtins.int
-    numpy_dtype: NumPyDtype
+    _numpy_dtype: NumPyDtype | None
 
     def __new__(cls, *args: object, **kwargs: object) -> "dtype":
         raise TypeError("cannot create 'tensorlike.dtype' instances; use an existing one, such as tensorlike.float32")
 
     def __init_subclass__(cls, **kwargs: object) -> NoReturn:
         raise TypeError("type 'tensorlike.dtype' is not an acceptable base type")
+
+    @property
+    def numpy_dtype(self) -> NumPyDtype:
+        """The NumPy dtype of arrays of such elements; for `bfloat16`, it needs the package ml_dtypes.
+
+        Example:
+            >>> tl.int8.numpy_dtype
+            dtype('int8')
+        """
+        return _bfloat16_of_numpy() if self._numpy_dtype is None else self._numpy_dtype
 
     def __setattr__(self, name: builtins.str, value: object) -> NoReturn:
         raise AttributeError(f"cannot set attribute {name!r} of {self!r}: dtypes are immutable")
@@ -99,22 +109,25 @@ class dtype:
 _BY_NUMPY_DTYPE: Final[dict[NumPyDtype, dtype]] = {}
 
 
-def _register(name: builtins.str, numpy_type: Any) -> dtype:
-    numpy_dtype = np.dtype(numpy_type)
+def _register(name: builtins.str, numpy_type: Any, itemsize: builtins.int = 0) -> dtype:
+    numpy_dtype = None if numpy_type is None else np.dtype(numpy_type)
+    if numpy_dtype is not None:
+        itemsize = numpy_dtype.itemsize
     kind = name.rstrip("0123456789")
     new = object.__new__(dtype)
     for attribute, value in {
         "_name": name,
-        "abbr": f"{_ABBREVIATED_KINDS[kind]}{8 * numpy_dtype.itemsize}",
+        "abbr": f"{_ABBREVIATED_KINDS[kind]}{8 * itemsize}",
         "is_complex": kind == "complex",
         "is_floating_point": kind in ("float", "bfloat"),
         "is_signed": kind not in ("bool", "uint"),
-        "itemsize": numpy_dtype.itemsize,
-        "numpy_dtype": numpy_dtype,
+        "itemsize": itemsize,
+        "_numpy_dtype": numpy_dtype,
     }.items():
         object.__setattr__(new, attribute, value)
-    # setdefault is atomic: two threads that load bfloat16 at once get the same singleton.
-    return _BY_NUMPY_DTYPE.setdefault(numpy_dtype, new)
+    if numpy_dtype is not None:
+        _BY_NUMPY_DTYPE[numpy_dtype] = new
+    return new
 
 
 float64: Final = _register("float64", np.float64)
@@ -131,6 +144,8 @@ uint32: Final = _register("uint32", np.uint32)
 uint16: Final = _register("uint16", np.uint16)
 uint8: Final = _register("uint8", np.uint8)
 bool: Final = _register("bool", np.bool_)
+# Its NumPy dtype comes with an optional package, which is imported when it is first needed.
+bfloat16: Final = _register("bfloat16", None, itemsize=2)
 
 half: Final = float16
 float: Final = float32
@@ -141,25 +156,20 @@ short: Final = int16
 int: Final = int32
 long: Final = int64
 
-if TYPE_CHECKING:
-    bfloat16: dtype
 
-
-def __getattr__(name: builtins.str) -> dtype:
-    # bfloat16 comes with the optional package ml_dtypes, so it is made on first use.
-    if name != "bfloat16":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _bfloat16_of_numpy() -> NumPyDtype:
+    """Import the package that has NumPy's bfloat16, and return it."""
     try:
-        numpy_type = importlib.import_module("ml_dtypes").bfloat16
+        found: NumPyDtype = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
     except ImportError as error:
-        # Not an AttributeError: hasattr() and `from ... import` would hide the reason.
         raise ImportError(
-            "tensorlike.bfloat16 needs the package ml_dtypes, which cannot be imported; "
+            "a tensor of the dtype tensorlike.bfloat16 needs the package ml_dtypes, which cannot be imported; "
             'install it with: pip install "tensorlike[bfloat16]"',
             name="ml_dtypes",
         ) from error
-    loaded = globals()["bfloat16"] = _register("bfloat16", numpy_type)
-    return loaded
+    _BY_NUMPY_DTYPE[found] = bfloat16
+    object.__setattr__(bfloat16, "_numpy_dtype", found)
+    return found
 
 
 def dtype_of(numpy_dtype: NumPyDtype) -> dtype:
@@ -183,7 +193,7 @@ def _dtype_of_unknown(numpy_dtype: object) -> dtype:
     if not isinstance(numpy_dtype, np.dtype):
         raise TypeError(f"dtype_of(): argument 'numpy_dtype' must be a numpy.dtype, not {numpy_dtype!r}")
     if numpy_dtype.name == "bfloat16" and numpy_dtype.type.__module__ == "ml_dtypes":
-        return __getattr__("bfloat16")
+        return _BY_NUMPY_DTYPE[bfloat16.numpy_dtype]
     if not numpy_dtype.isnative:
         raise ValueError(
             f"given numpy array has byte order different from the native byte order ({numpy_dtype.str!r}). Conversion "
@@ -219,7 +229,8 @@ def as_numpy_dtype(dtype_or_python_type: object, function: builtins.str = "") ->
         (dtype('int8'), dtype('complex128'))
     """
     if type(dtype_or_python_type) is dtype:
-        return dtype_or_python_type.numpy_dtype
+        known = dtype_or_python_type._numpy_dtype
+        return dtype_or_python_type.numpy_dtype if known is None else known
     # Identity, not a dict lookup: the argument may be unhashable, or claim to equal a type.
     for python_type, numpy_dtype in _PYTHON_TYPES.items():
         if dtype_or_python_type is python_type:

@@ -206,12 +206,14 @@ def _publish(
     reports: Form | None = None,
     foreign: bool = False,
     namespace: str | None = None,
+    of_plain: Form | None = None,
 ) -> Form:
     namespace = namespace or _namespace(d, qualname)
     form = Form(
         d, kind, implementation,
         namespace=namespace, name=qualname, parameters=parameters, reports=reports,
     )  # fmt: skip
+    form.of_plain = of_plain
     if reports is None and hot is hot_source and d.elementwise and d.hot:
         form.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
         form.inherited.__qualname__ = qualname
@@ -308,6 +310,7 @@ def expand(
     inplace_operators: Sequence[str],
     own: Sequence[str],
     own_inplace: Sequence[str],
+    own_of_overriding: Sequence[str],
     aliases: Sequence[str],
 ) -> Any:
     base = d.parameters
@@ -347,6 +350,10 @@ def expand(
         for operator in own:
             qualname = f"Tensor.{operator}"
             attach_operator(d, of_method, implementation_of(d, of_method, qualname), operator)
+        for operator in own_of_overriding:
+            qualname = f"Tensor.{operator}"
+            named = implementation_of(d, of_method, qualname)
+            attach_operator(d, of_method, named, operator, of_plain=getattr(Tensor, names[0])._form)
     if inplace:
         names = [d.name, *aliases]
         for index, inplace_name in enumerate(names):
@@ -373,8 +380,12 @@ def attach_operator(
     reports: Form | None = None,
     *,
     hot: HotSource = hot_source,
+    of_plain: Form | None = None,
 ) -> None:
-    """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself."""
+    """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself.
+
+    Beside a left operand that does not override it is dispatched as `of_plain`, if that is given.
+    """
     form = _publish(
         d,
         parameters,
@@ -384,5 +395,6 @@ def attach_operator(
         hot=hot,
         reports=reports,
         foreign=len(parameters) > 1,
+        of_plain=of_plain,
     )
     setattr(Tensor, operator, form.function)

@@ -20,11 +20,13 @@ from .declare import factory
 from .device import as_device
 from .device import device as Device
 from .dims import checked_size
+from .dlpack import from_dlpack
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .history import set_requires_grad
 from .promotion import promote_types
-from .runtime import write_out
+from .runtime import copied, device_guard, write_out
+from .size import Size
 from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
@@ -44,7 +46,7 @@ __all__ = [
 
 def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
     """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""
-    result: Any
+    result: Tensor
     if out is None:
         result = wrap(array)
     else:
@@ -53,7 +55,7 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
         # A leaf that requires grad is refused, as in PyTorch; what has a history is written over.
         result = write_out(name, out, transfer(array, where), recorded=base._tl_edge is None)
         if out._tl_tracked and edge_of(out) is not None and out._tl_edge is not None:
-            return result  # type: ignore[no-any-return]
+            return result
         set_requires_grad(out, False)
     if requires_grad:
         if requires_grad is not True and not fitting("bool", requires_grad):
@@ -63,12 +65,11 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
         if array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, got dtype "
-
                 f"{dtype_of(array.dtype)}"
             )
         result._tl_requires_grad = True
         result._tl_tracked = True
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
@@ -218,8 +219,6 @@ def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
 
 
 def _copied(array: Any, wanted: Any) -> Any:
-    from .runtime import copied, device_guard
-
     if wanted is None or array.dtype == wanted:
         return copied(array)
     with device_guard(array):
@@ -380,8 +379,6 @@ def asarray(
         dtype_of(obj.dtype)
         result = wrap(obj)
     elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
-        from .dlpack import from_dlpack
-
         result = from_dlpack(obj)
     elif _is_buffer(obj):
         result = frombuffer(obj, dtype=dtype_of(default_float()) if dtype is None else dtype)
@@ -457,10 +454,11 @@ def frombuffer(
     return finish(found, requires_grad)
 
 
-def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, **keywords: Any) -> Any:
-    """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, or data in the default dtype."""
-    from .size import Size
+def legacy_tensor(cls: type, *args: Any, device: Any = None, **keywords: Any) -> Any:
+    """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, an alias of a tensor, or other data.
 
+    Only data that is no tensor is converted to the default dtype.
+    """
     if keywords:
         if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:
             given = ", ".join([*(type(a).__name__ for a in args), *keywords])
@@ -480,20 +478,14 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None, dtype: Any = None, 
         if isinstance(data, Size):
             array = np.empty(tuple(data), default_float())
         elif isinstance(data, TensorBase):
-            array = data._tl_data if data._tl_data.dtype == default_float() or cls is not Tensor else None  # type: ignore[assignment]
-            if array is None:
-                raise TypeError(
-                    f"expected {dtype_of(default_float())} (got {dtype_of(data._tl_data.dtype)}): Tensor() makes "
-                    "tensors of the default dtype; use tensorlike.tensor(data)"
+            if device is not None:
+                raise RuntimeError(
+                    "Legacy tensor constructor of the form Tensor(tensor, device=device) is not supported. Use "
+                    "tensorlike.as_tensor(tensor, device=device)"
                 )
+            return data.as_subclass(cls)  # type: ignore[attr-defined]
         elif isinstance(data, (bool, float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         else:
             array = array_from(data, dtype_of(default_float()), "Tensor")
-    result: Any = wrap_as(cls, placed(array, device, "Tensor"))
-    if len(args) == 1 and isinstance(args[0], TensorBase):
-        source = args[0]
-        if source._tl_counter is None:
-            source._tl_counter = [0]
-        result._tl_counter = source._tl_counter
-    return result
+    return wrap_as(cls, placed(array, device, "Tensor"))

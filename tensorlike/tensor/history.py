@@ -11,7 +11,7 @@ import numpy as np
 from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
-from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of
+from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of, leads_nowhere
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 
 from .dtypes import as_numpy_dtype, dtype_of
@@ -134,7 +134,7 @@ def set_data(self: Any, value: Any) -> None:
     """Replace the memory of this tensor by another one's; its history stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    if self._tl_requires_grad and not _floating(value):
+    if self._tl_tracked and not _floating(value) and edge_of(self) is not None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype, got "
             f"tensorlike.{value._tl_data.dtype}"
@@ -199,7 +199,7 @@ def _like_edge(edge: GradientEdge) -> Any:
 def root_edge(tensor: Any) -> Any:
     """Return the edge that backward starts from, or raise."""
     edge = edge_of(tensor) if tensor._tl_tracked else None
-    if edge is None:
+    if edge is None or leads_nowhere(edge):
         raise RuntimeError(
             "element 0 of tensors does not require grad and does not have a grad_fn: make an input require grad "
             "(requires_grad=True) before the computation, and do not run it under no_grad()"
@@ -246,7 +246,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False, differentiable=False)
+    @method(composite=False, differentiable=False, inplace_view_of=detach)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 

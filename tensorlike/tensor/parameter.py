@@ -7,7 +7,11 @@ from typing import Any, Self
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import register_plain
 
+from .creation import empty
+from .history import set_requires_grad
+from .serialization import attributes_of, reduce_tensor
 from .tensor import Tensor, disabled_torch_function
+from .views import detached
 
 __all__ = ["Parameter"]
 
@@ -33,14 +37,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
-        from .history import set_requires_grad
         from .protocols import retyped_leaf
-        from .serialization import attributes_of
-        from .views import detached
 
         if data is None:
-            from .creation import empty
-
             data = empty(0)
         if not isinstance(data, TensorBase):
             raise TypeError(
@@ -70,8 +69,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from .serialization import reduce_tensor
-
         return reduce_tensor(self)
 
 

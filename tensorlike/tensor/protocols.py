@@ -16,9 +16,12 @@ from tensorlike.dispatch import core
 from .backends import backend_of, device_of
 from .declare import tensor_method
 from .dtypes import default_complex, default_float, dtype_of
+from .history import set_requires_grad
 from .parameter import Parameter
+from .serialization import deepcopy_tensor, reduce_tensor
 from .tensor import Tensor, retyped
 from .types import Subclass
+from .views import detached
 
 __all__ = ["describe"]
 
@@ -152,7 +155,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
     Raises RuntimeError for a tensor that is no leaf.
     """
-    from .serialization import deepcopy_tensor
 
     return deepcopy_tensor(self, memo)  # type: ignore[no-any-return]
 
@@ -160,7 +162,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 @tensor_method(name="__reduce_ex__", composite=False, comparable=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
     """Return the state for pickle: elements, requires_grad, type and attributes."""
-    from .serialization import reduce_tensor
 
     return reduce_tensor(self)
 
@@ -180,9 +181,6 @@ def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
         raise TypeError(f"as_subclass() is a method of Tensor and cannot be called with {type(self).__name__}")
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    if self._tl_transformed:
-        # It has no array of its own: what it holds changes its type.
-        return self.held_as(cls)  # type: ignore[attr-defined, no-any-return]
     result = retyped(self, cls)
     if self._tl_inference:  # The mode that marks inference tensors does not see this call.
         result._tl_inference = True
@@ -200,8 +198,6 @@ def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
     """
     if not isinstance(data, TensorBase):
         raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
-    from .history import set_requires_grad
-    from .views import detached
 
     result = retyped_leaf(detached(data), cls)
     if require_grad:

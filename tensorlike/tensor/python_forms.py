@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
-from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation
+from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation, form_of
 from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import ignore, register
 from tensorlike.dispatch.signature import (
@@ -70,11 +70,12 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 
 def tensor_property(
     *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None, linear: bool = False, **facts: Any,
+    deleter: Callable[[Any], None] | None = None, reports: property | None = None, linear: bool = False, **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types receive `Tensor.shape.__get__`.
 
-    `deleter` implements `del`, which is not overridable. What a property returns has no derivative unless it is
+    `deleter` implements `del`: types receive `Tensor.grad.__delete__`, which is not listed, as in PyTorch. `reports` is
+    the property that types receive in place of this one. What a property returns has no derivative unless it is
     `linear` in the tensor.
     """
 
@@ -90,7 +91,7 @@ def tensor_property(
         ) -> Form:
             form = Form(
                 operation, kind, function, namespace="tensorlike", name=f"{qualname}.{slot}", parameters=parameters,
-                nowrap=nowrap,
+                nowrap=nowrap, reports=None if reports is None else form_of(getattr(reports, slot)),
             )  # fmt: skip
             public_function(form, name=name, qualname=qualname, module="tensorlike", doc=function.__doc__)
             return form
@@ -100,7 +101,11 @@ def tensor_property(
         if setter is not None:
             value = Parameter("value", POSITIONAL, MISSING, None, "Any")
             set_ = accessor("setter", setter, "__set__", (*parameters, value), setter_nowrap)
-        found = property(get.function, None if set_ is None else set_.function, deleter, doc=getter.__doc__)
+        delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters, False)
+        setting, deleting = (None if form is None else form.function for form in (set_, delete))
+        found = property(get.function, setting, deleting, doc=getter.__doc__)
+        if delete is not None:
+            delete.key = found.__delete__
         get.key = found.__get__
         register(get)
         if set_ is not None:

@@ -11,6 +11,7 @@ from .declare import composite, factory
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
 from .runtime import is_number, wrong_type
+from .storage import TypedStorage, UntypedStorage
 from .types import Number
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def is_storage(obj: Any, /) -> bool:
     >>> tl.is_storage(tl.ones(1).untyped_storage()), tl.is_storage(tl.ones(1))
     (True, False)
     """
-    from .storage import TypedStorage, UntypedStorage
 
     return isinstance(obj, (UntypedStorage, TypedStorage))
 

@@ -80,7 +80,10 @@ def integer(value: Any, function: str, argument: str) -> int:
 
 
 def real(value: Any, function: str, argument: str) -> float:
-    """Return an argument that must be a real number."""
+    """Return an argument that must be a real number, or a tensor of one that needs no gradient."""
+    tensor: Any = value
+    if isinstance(value, TensorBase) and not (tensor.dim() or tensor.requires_grad or tensor.is_complex()):
+        value = tensor.item()
     if isinstance(value, (bool, int, float, np.integer, np.floating)):
         return float(value)
     raise TypeError(f"{function}(): argument '{argument}' must be float, not {type(value).__name__}: got {value!r}")

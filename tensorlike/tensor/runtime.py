@@ -244,9 +244,14 @@ def space(name: str, *arrays: Any) -> Any:
 _ORDINAL_NAMES = {type(None): "NoneType"}
 
 
+_IS_HEAP_TYPE = 1 << 9
+
+
 def type_name(value: Any) -> str:
-    """Return the name of a value's type as error messages show it."""
-    return type(value).__name__
+    """Return the name of a value's type as error messages show it: with its module for a type written in C."""
+    kind = type(value)
+    bare = kind.__flags__ & _IS_HEAP_TYPE or kind.__module__ == "builtins"
+    return kind.__name__ if bare else f"{kind.__module__}.{kind.__name__}"
 
 
 def wrong_type(function: str, argument: str, position: int | None, value: Any, expected: str = "Tensor") -> NoReturn:
@@ -522,6 +527,8 @@ def write_out(
         wrong_type(name, "out", None, out)
     if recorded and grad_enabled():
         for operand in (out, *operands):
+            if isinstance(operand, TensorBase) and not operand._tl_tracked:
+                continue
             for item in operand if isinstance(operand, (list, tuple)) else (operand,):
                 if isinstance(item, TensorBase) and item._tl_tracked and edge_of(item) is not None:
                     raise RuntimeError(
@@ -533,7 +540,9 @@ def write_out(
     target = out._tl_data
     if type(target) is not ndarray or type(result) is not ndarray:
         check_same_device([target, result], name)
-    if rule == "any":
+    if result.dtype is target.dtype:
+        pass
+    elif rule == "any":
         result = result.astype(target.dtype)
     elif (
         rule not in ("cast", "joined")
@@ -544,7 +553,7 @@ def write_out(
             f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
             f"{dtype_name(target.dtype)} instead"
         )
-    if rule != "any" and not can_cast(result.dtype, target.dtype):
+    elif not can_cast(result.dtype, target.dtype):
         raise (TypeError if rule == "joined" else RuntimeError)(
             f"{name}(): result type {dtype_name(result.dtype)} can't be cast to the desired output type "
             f"{dtype_name(target.dtype)}"

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch.core import PROVIDED, STATE, register_plain, warn_torch_dispatch
 from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.registry import REGISTRY
+
+from .propagation import check_declaration, copy_attributes, finalized, settled
+from .views import alias_of
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 
@@ -57,7 +61,6 @@ class Tensor(TensorBase, TensorMethods):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        from .propagation import check_declaration
 
         check_declaration(cls, Tensor)
         if "__torch_dispatch__" in cls.__dict__:
@@ -80,8 +83,6 @@ class Tensor(TensorBase, TensorMethods):
                 return NotImplemented
         propagation = None
         if cls.__tensor_attributes__ or cls.__tensor_finalize__ is not None:
-            from .propagation import finalized, settled
-
             propagation = settled(cls, func, args, kwargs)
         state = STATE.get()
         form = getattr(func, "_form", None)
@@ -148,8 +149,6 @@ _nowrap: set[Any] = set()
 def nowrap_functions() -> set[Any]:
     """Return the functions whose results keep their type, such as the getter of `grad`."""
     if not _nowrap:
-        from tensorlike.dispatch.registry import REGISTRY
-
         _nowrap.update(row.key for row in REGISTRY.values() if row.nowrap)
     return _nowrap
 
@@ -191,8 +190,9 @@ def _among(value: Any, values: Any) -> bool:
 
 def retyped(tensor: Any, cls: type) -> Any:
     """Return another tensor of type `cls` on the same memory, at the same place in the graph."""
-    from .views import alias_of
 
+    if tensor._tl_transformed:  # It has no array of its own: the tensors that it is made of change their type.
+        return tensor.held_as(cls)
     result = alias_of(tensor)
     if type(result) is cls:
         return result
@@ -202,8 +202,6 @@ def retyped(tensor: Any, cls: type) -> Any:
         result = move_state(result, cls)
     names = getattr(cls, "__tensor_attributes__", ())
     if names:
-        from .propagation import copy_attributes
-
         copy_attributes(tensor, result, names)
     return result
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.autograd.grad_mode import grad_enabled, inference_enabled
+from tensorlike.autograd.engine import unbroadcast_and_cast
+from tensorlike.autograd.grad_mode import get_state, grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import (
     Node,
@@ -179,10 +180,11 @@ def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Tenso
     meta = tensor._tl_meta = AutogradMeta()
     meta.view_base = base
     try:
-        meta.view_version = counter[0]
+        if counter[0]:
+            meta.view_version = counter[0]
     except RuntimeError:  # Only the counter of an inference tensor raises when it is read. A view of one is one.
         meta.inference = True
-    if refuses is None and not grad_enabled():
+    if refuses is None and not get_state().recording:
         refuses = UNDER_INFERENCE if inference_enabled() else UNDER_NO_GRAD
     if refuses is not None:
         meta.view_refuses = refuses
@@ -213,8 +215,6 @@ class CopySlices(Node):
     geometry: Geometry
 
     def apply(self, grad: Any) -> tuple[Any, ...]:
-        from tensorlike.autograd.engine import unbroadcast_and_cast
-
         from .ops.memory.inplace import read_strided, write_strided
 
         part = undispatched(read_strided)(grad, self.layout, self.geometry)

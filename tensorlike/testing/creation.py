@@ -9,6 +9,7 @@ import numpy as np
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
+from tensorlike.tensor.layouts import memory_format as memory_format_type
 from tensorlike.tensor.random_creation import rand, randint
 
 __all__ = ["make_tensor"]
@@ -23,12 +24,14 @@ def make_tensor(
     requires_grad: bool = False,
     noncontiguous: bool = False,
     exclude_zero: bool = False,
+    memory_format: memory_format_type | None = None,
 ) -> Any:
     """Return a tensor of random numbers, uniform in [low, high).
 
     The bounds are -9 and 9 for floating-point and complex dtypes, -9 and 10 for integers, 0 and 10 for unsigned ones, 0
-    and 2 for bool. `noncontiguous` makes the tensor non-contiguous, `exclude_zero` replaces zeros. Raises ValueError
-    for an empty range, and for `requires_grad` with a dtype that has no gradients.
+    and 2 for bool. `noncontiguous` makes the tensor non-contiguous, or `memory_format` says how it lies in memory;
+    `exclude_zero` replaces zeros. Raises ValueError for an empty range, and for `requires_grad` with a dtype that has
+    no gradients.
 
     >>> from tensorlike.testing import make_tensor
     >>> x = make_tensor(2, 3, dtype=tl.float64, low=0, noncontiguous=True)
@@ -41,6 +44,8 @@ def make_tensor(
         raise TypeError(f"make_tensor(): dtype must be a dtype such as tl.float32, not {dtype!r}")
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = tuple(shape[0])
+    if noncontiguous and memory_format is not None:
+        raise ValueError("make_tensor(): noncontiguous=True and memory_format were given; they exclude each other")
     continuous = dtype.is_floating_point or dtype.is_complex
     if requires_grad and not continuous:
         raise ValueError(f"make_tensor(): requires_grad=True needs a floating-point or complex dtype, not {dtype}")
@@ -67,5 +72,7 @@ def make_tensor(
     result = wrap(result._tl_data)
     if noncontiguous and shape:
         result = result[..., ::2]
+    elif memory_format is not None:
+        result = result.clone(memory_format=memory_format)
     result = result.to(device)
     return result.requires_grad_() if requires_grad else result

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from tensorlike.autograd.node import Node
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
+from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.ops.memory import placement
 from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.size import Size
@@ -27,6 +28,7 @@ from .levels import (
     functional_of,
     leaves,
     of_inplace_form,
+    physical,
     plain_of,
     set_no_state,
     shape_of,
@@ -201,6 +203,9 @@ def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwar
     """Compute the result of the in-place function, and copy it into the batch."""
     target = args[0] if args else kwargs[form.parameters[0].name]
     _check_target(level, form, target)
+    if STATE.get().recording and any(t._tl_tracked for t in physical((args, kwargs))):
+        # A node may save the former elements, which are overwritten below.
+        args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
     with without_level(level):
         value = result._value if is_batched(result, level) else result.expand(target._value.shape)

@@ -6,7 +6,7 @@ package; a compiler and the extra `tensorlike[cpp]` are needed.
 
 # Note [What is built again]
 Each object file has a record beside it: its command, and a hash of the content of every file that went into it, as the
-compiler lists them. It is compiled again when any of them differs. Times of files do not matter, so that a checkout or a
+compiler lists them, but for those of the system. It is compiled again when any of them differs. Times of files do not matter, so that a checkout or a
 restored cache is as good as the first build.
 
 Source: PyTorch's `torch.utils.cpp_extension`.
@@ -246,7 +246,9 @@ def _remember(step: _Step) -> None:
     files = set(map(str, step.inputs))
     if step.dependencies is not None:
         text = step.dependencies.read_text().replace("\\\n", " ")
-        files.update(p.replace("\\ ", " ") for p in re.split(r"(?<!\\)\s+", text.partition(":")[2].strip()))
+        listed = (p.replace("\\ ", " ") for p in re.split(r"(?<!\\)\s+", text.partition(":")[2].strip()))
+        # The compiler's and the system's own come with the compiler.
+        files.update(p for p in listed if not p.startswith("/usr/"))
     record = {"command": step.command, "files": {f: _hash(f) for f in sorted(files)}}
     temporary = step.record.with_suffix(f".{os.getpid()}")
     temporary.write_text(json.dumps(record))
@@ -332,8 +334,7 @@ def _compile_steps(
         listed = output.with_suffix(".d")
         compiler = [os.path.join(_cuda_home(), "bin", "nvcc")] if is_cuda else shlex.split(get_cxx_compiler())
         flags = cuda_flags if is_cuda else cpp_flags
-        list_flags = ["-MD", "-MF", str(listed)] if is_cuda else ["-MMD", "-MF", str(listed)]
-        command = [*compiler, *list_flags, *flags, "-c", str(source), "-o", str(output)]
+        command = [*compiler, "-MD", "-MF", str(listed), *flags, "-c", str(source), "-o", str(output)]
         steps.append(_Step(command, output, listed, (source,)))
     return steps
 

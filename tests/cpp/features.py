@@ -142,7 +142,78 @@ def reference_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-CALLS = {"features": feature_calls, "reference": reference_calls}
+def operator_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
+    """Return calls of the operators and classes that an extension registers."""
+    ops, a, b = lib.ops.tests_cpp, lib.tensor([1.0, 2.0]), lib.tensor([3.0, -1.0])
+
+    def add_out() -> Any:
+        out = lib.empty(2)
+        return [ops.add_out(a, b, out), out]
+
+    def muladd_with_gradient() -> Any:
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs[:2])
+
+        def backward(ctx: Any, grad: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return grad * y, grad * x, None
+
+        lib.library.register_autograd("tests_cpp::muladd", backward, setup_context=setup_context)
+        x, y = a.clone().requires_grad_(True), b.clone().requires_grad_(True)
+        result = ops.muladd(x, y, 0.5)
+        result.sum().backward()
+        return [result, x.grad, y.grad]
+
+    def cube() -> Any:
+        x = a.clone().requires_grad_(True)
+        result = ops.cube(x)
+        (first,) = lib.autograd.grad(result.sum(), x, create_graph=True)
+        (second,) = lib.autograd.grad(first.sum(), x)
+        return [result, first, second, ops.cube(a)]
+
+    def counter() -> Any:
+        made = lib.classes.tests_cpp.Counter(3)
+        made.add(4)
+        return [made.twice().add(0), made.as_tensor(), ops.count_of(made)]
+
+    def schemas() -> list[str]:
+        names = ("muladd", "add_out", "several", "inferred", "count_of")
+        # PyTorch writes a whole float as `1.`.
+        return [str(getattr(ops, n).default._schema).replace("=1.0", "=1.") for n in names]
+
+    asked: list[str] = []
+
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            asked.append(str(func))
+            return len(args)
+
+    return {
+        "muladd": lambda: ops.muladd(a, b, 2.0),
+        "muladd, default": lambda: ops.muladd(a, b),
+        "muladd.default": lambda: ops.muladd.default(a, b, c=3),
+        "muladd of doubles": lambda: ops.muladd(a.to(lib.float64), b),
+        "muladd of sizes": lambda: ops.muladd(a, b[:1]),
+        "muladd, wrong type": lambda: ops.muladd(a, 3),
+        "muladd, missing": lambda: ops.muladd(a),
+        "muladd, unknown": lambda: ops.muladd(a, b, d=3),
+        "muladd, gradient": muladd_with_gradient,
+        "schemas": schemas,
+        "add_out": add_out,
+        "several": lambda: ops.several([a, b]),
+        "several, options": lambda: ops.several([a, b], [0], "scaled", scale=2),
+        "cube": cube,
+        "inferred": lambda: [ops.inferred(a, 3, True), ops.inferred(a, 3, False)],
+        "later": lambda: ops.later(a),
+        "no kernel": lambda: ops.no_kernel(a),
+        "no operator": lambda: ops.nope,
+        "counter": counter,
+        "duck": lambda: [ops.muladd(Duck(), b), ops.muladd.default(a, Duck()), ops.several([a, Duck()]), asked],
+    }
+
+
+CALLS = {"features": feature_calls, "reference": reference_calls, "operators": operator_calls}
 
 
 def outcome(call: Callable[[], Any], lib: Any) -> Any:

@@ -1,13 +1,17 @@
 """The default implementation: which type results get, what stays as it is, and what a call leaves behind."""
 
+import contextlib
 import gc
 import sys
+import warnings
 import weakref
 
 import pytest
 
 import tensorlike as tl
 from tensorlike.dispatch.core import CLEAR, STATE
+from tensorlike.overrides.introspection import public_rows
+from tensorlike.testing.samples import serving
 from tests.helpers.ducks import recorder
 
 
@@ -32,6 +36,34 @@ class TestDefault:
         assert [type(t) for t in (first, second, third)] == [Sub] * 3
         assert (text, none, four) == ("text", None, 4)
         assert [t.item() for t in (first, second, third)] == [2.0, 3.0, 4.0]
+
+    def test_a_type_is_asked_once_about_a_call_that_it_leaves_to_the_default(self):
+        asked = []
+
+        class Sub(tl.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                asked.append(func)
+                return super().__torch_function__(func, types, args, kwargs)
+
+        def as_sub(value):
+            if isinstance(value, list | tuple):
+                return type(value)(map(as_sub, value)) if type(value) in (list, tuple) else value
+            return value.as_subclass(Sub) if type(value) is tl.Tensor else value
+
+        again, called = [], 0
+        for _, form in public_rows():
+            found = serving(form)
+            for sample in () if found is None else found.samples.generate()[:2]:
+                asked.clear()
+                with warnings.catch_warnings(), contextlib.suppress(Exception):
+                    warnings.simplefilter("ignore")
+                    form.key(*as_sub(sample.args), **{k: as_sub(v) for k, v in sample.kwargs.items()})
+                called += bool(asked)
+                if len(asked) > 1:
+                    again.append((form.full_name, asked[1]))
+        assert again == []
+        assert called > 1000
 
     def test_named_tuples_stay_named(self):
         class Sub(tl.Tensor):

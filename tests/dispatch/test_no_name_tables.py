@@ -73,7 +73,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/policies.py": {POLICY: "to_dense"},
     "overrides/trace_log.py": {QUESTION: "mode", OTHER_FORMAT: "name cat"},
     "overrides/trace_torch.py": {QUESTION: "type"},
-    "overrides/variants.py": {KIND: "alias"},
     "dispatch/wrap.py": {GENERATED: "type"},
     "tensor/absent_kinds.py": {
         "the names of properties that are declared together": "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "
@@ -89,7 +88,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "tensor/creation.py": {DEVICE: "cpu", PARAMETER: "size"},
     "tensor/declaration.py": {
         "what a formula of a derivative asks for": "grad", GENERATED: "new", "a rule of `out`": "dtype",
-        "an attribute of a node's class": "name",
+        "an attribute of a node's class": "name", "how much an operation writes": "all",
     },
     "tensor/device.py": {DEVICE: "cpu cuda", "an attribute of a device": "index type"},
     "tensor/device_context.py": {DEVICE: "cuda", PARAMETER: "device"},
@@ -109,13 +108,13 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "tensor/generate.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype", GENERATED: "tensor"},
     "tensor/generate_hot.py": {GENERATED: "tensor"},
-    "tensor/generate_recording.py": {"what a formula of a derivative asks for": "grad"},
+    "tensor/generate_recording.py": {"what a formula of a derivative asks for": "grad", PARAMETER: "dtype"},
     "tensor/generator.py": {DEVICE: "cpu cuda"},
     "tensor/history.py": {STATE: "grad_dtype"},
     "tensor/named_results.py": {PROTOCOL: "__repr__"},
     "tensor/namespaces.py": {KIND: "alias"},
     "tensor/printing.py": {DTYPE: "bool float", "an option of printing": "full short threshold", TEXT: "tensor"},
-    "tensor/promotion_rules.py": {"a rule of promotion": "double float real"},
+    "tensor/promotion_rules.py": {"a rule of promotion": "float real"},
     "tensor/protocols.py": {DEVICE: "cpu", TEXT: "tensor"},
     "tensor/python_forms.py": {KIND: "alias"},
     "tensor/random_creation.py": {DEVICE: "cpu", PARAMETER: "device mean size std", PROTOCOL: "ndim"},

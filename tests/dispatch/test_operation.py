@@ -9,9 +9,20 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.autograd import graph
-from tensorlike.dispatch.operation import INPLACE, REFLECTED, SPECIAL_CASE, form_of, mutates_of
+from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.operation import (
+    INPLACE,
+    INPLACE_VIEW,
+    NAMESAKE,
+    REFLECTED,
+    SPECIAL_CASE,
+    Form,
+    form_of,
+    mutates_of,
+)
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
-from tensorlike.overrides.variants import forms_of
+from tensorlike.dispatch.signature import POSITIONAL
+from tensorlike.overrides.variants import equal, forms_of
 from tests.helpers.rows import families, samples
 from tests.helpers.values import mapped
 
@@ -88,7 +99,8 @@ def test_every_public_function_carries_its_operation() -> None:
         assert function.operation is form.operation, form
         assert form in form.operation.forms
         assert form_of(function) is form
-        assert form_of(form.key) is (form.reports or form)
+        accessor = form.kind in ("property", "setter", "deleter")
+        assert form_of(form.key) is (form if accessor else form.reports or form)
     for name, (ignored, _) in IGNORED.items():
         if (form_of(ignored)) is not None:
             assert form_of(ignored).full_name == name  # type: ignore[union-attr]
@@ -151,6 +163,54 @@ def test_variants_are_declared_on_both_sides() -> None:
         assert operation is not of
         if kind == INPLACE:
             assert all(form.inplace for form in operation.forms)
+
+
+#: Functions of one name and like parameters that are no namesakes, by reason.
+DIFFERENT = {
+    "one returns the factors and the pivots packed, the other three matrices": "lu",
+    "one counts the powers from the other end": "vander",
+    "one returns the indices as well": "adaptive_max_pool1d",
+    "one draws by the probabilities in its input, or of a given shape; the other fills its tensor": "bernoulli normal",
+}
+
+
+def _agree(one: Form, other: Form) -> bool:
+    """Return whether the parameters agree in order, name and default, but for the name of the first."""
+    first, second = ({p.name: p for p in f.parameters if not p.name.startswith("_")} for f in (one, other))
+    names = [[n for n, p in named.items() if p.kind == POSITIONAL] for named in (first, second)]
+    pairs = list(zip(*names, strict=False))
+    if not pairs or any(mine != theirs for mine, theirs in pairs[1:]):
+        return False
+    for named, name in zip((first, second), pairs[0], strict=True):
+        del named[name]
+    for name in first.keys() & second.keys():
+        defaults = first[name].default, second[name].default
+        # As `dim` of `softmax`, which is required, and of `nn.functional.softmax`, which may be None.
+        if not equal(*defaults) and not (MISSING in defaults and None in defaults):
+            return False
+    # Parameters of only one of them must be left out in a call of the other.
+    return all((first.get(name) or second[name]).default is not MISSING for name in first.keys() ^ second.keys())
+
+
+def test_functions_of_one_name_and_like_parameters_are_namesakes() -> None:
+    # `masked.sum`, of another namespace, is another operation than `sum`.
+    spaces = ("tensorlike", "tensorlike.linalg", "tensorlike.special", "tensorlike.nn.functional")
+    apart = {name for names in DIFFERENT.values() for name in names.split()}
+    seen = 0
+    for row in list(REGISTRY.values()):
+        if row.namespace != "tensorlike" or row.kind not in ("function", "alias") or row.inplace or row.name in apart:
+            continue
+        _, forms = forms_of(row)
+        for place in (*spaces[1:], "tensorlike.Tensor"):
+            other = REGISTRY.get(f"{place}.{row.name}")
+            if other is not None and (place == "tensorlike.Tensor" or _agree(row, other)):
+                seen += 1
+                assert other in forms, f"{other.full_name} computes what {row.full_name} does: namesake_of="
+    assert seen > 300
+    assert tl.linalg.matmul.operation.variant == (NAMESAKE, tl.matmul.operation)
+    assert tl.Tensor.where.operation.variant == (NAMESAKE, tl.where.operation)
+    assert tl.Tensor.t_.operation.variant == (INPLACE_VIEW, tl.t.operation)
+    assert forms_of(form_of(tl.Tensor.t_))[1] == [form_of(tl.Tensor.t_)]
 
 
 def test_implementations_of_a_getter_are_none_of_the_setter() -> None:

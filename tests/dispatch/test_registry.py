@@ -131,6 +131,10 @@ def test_every_parameter_is_exercised(name):
     assert not untouched, f"{name}: no sample sets {', '.join(untouched)} to another value than the default"
 
 
+#: Names that PyTorch's functions have, and that implementations which look at names are written for.
+PYTORCH_NAMES = {"__rtruediv__": "__rdiv__", "__pow__": "pow", "__ipow__": "pow_"}
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_it_is_where_its_name_says(name):
     row = ROWS[name]
@@ -143,7 +147,8 @@ def test_it_is_where_its_name_says(name):
         return
     found = inspect.getattr_static(owner, last)
     assert found is row.function
-    assert (found.__module__, found.__qualname__, found.__name__) == (row.namespace, row.name, last)
+    assert (found.__module__, found.__qualname__) == (row.namespace, row.name)
+    assert found.__name__ == PYTORCH_NAMES.get(last, last)
 
 
 def namespaces():

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import NamedTuple
 
-__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "reason_of"]
+from .statements import ACTIVATIONS, BINARY, OPERATORS, UNARY
+
+__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "documented", "reason_of"]
+
+#: Where `docs/parity.md` lists the reasons.
+_BEGIN, _END = "<!-- differences that random programs meet -->\n", "<!-- end of the differences -->"
 
 #: Functions of PyTorch that have written some elements, or counted a version, when they find that they must fail. Those
 #: of tensorlike change nothing then. A program ends there.
-WRITE_BEFORE_THEY_FAIL = frozenset({"index_put", "index_put_", "masked_scatter_", "scatter_"})
+WRITE_BEFORE_THEY_FAIL = frozenset((
+    "index_put", "index_put_", "masked_scatter_", "scatter_", "__setitem__", "fmod", "remainder", "floor_divide", "//",
+    "%",
+))  # fmt: skip
 
 
 class Known(NamedTuple):
@@ -22,24 +31,32 @@ class Known(NamedTuple):
     program: tuple[str, ...]
     #: Whether it is met only with tensors without elements or dimensions.
     nothing_to_look_at: bool = False
+    #: Whether it is met only where several operands share memory.
+    shared: bool = False
 
-    def explains(self, statement: str, difference: str, nothing_to_look_at: bool) -> bool:
+    def explains(self, statement: str, difference: str, nothing_to_look_at: bool, shared: bool = True) -> bool:
         """Return whether it is the reason of a difference."""
         return bool(
             (nothing_to_look_at or not self.nothing_to_look_at)
+            and (shared or not self.shared)
             and re.search(self.statement, statement)
             and re.search(self.difference, difference)
         )
 
 
-#: What a call with two faults may complain of.
-_FAULTS = (
-    "Dimension out of range|leaf Variable that requires grad|supports? (only )?(bool|complex)|complex input"
-    "|only supports|don't support automatic|Number of indices|same slice shapes|Padding length"
-    "|must be float|too many indices|can't be cast"
-    "|same number of dimensions|single memory location|out of range|not implemented|must match|same dtype|dtypes match"
-    "|doesn't match|to have dtype|out to match|out of bounds|broadcast|non-zero size|expected|without overflow"
-)
+def _two_faults(statement: str, ours: str, theirs: str, reason: str, *program: str) -> Known:
+    """Return the difference of a call with two faults, of which each library reports another."""
+    return Known(statement, f"^error: .*({ours}).*PyTorch raises.*({theirs})", f"of two faults, {reason}", program)
+
+
+#: Functions whose results lie in memory as their first operand does, in PyTorch.
+_ELEMENTWISE = (
+    *(name for name in UNARY if name not in ("real", "imag", "conj", "resolve_conj", "positive")),
+    *BINARY, *ACTIVATIONS, "flip", "fliplr", "rot90", "sort", "argsort", "topk", "index_fill", "index_put",
+    "index_add", "index_copy", "scatter", "masked_fill", "masked_scatter", "where", "clamp", "clip", "lerp", "addcmul",
+    "addcdiv", "kron", "normalize", "polygamma", "xlog1py", "entr", "ndtr", "full_like", "zeros_like", "ones_like",
+)  # fmt: skip
+_OPERATORS = "|".join(map(re.escape, OPERATORS))
 
 KNOWN: tuple[Known, ...] = (
     Known(
@@ -58,13 +75,67 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.tensor(2.5)", "v2 = v1.unflatten(0, (-1, 1))"), True,
     ),
     Known(
-        "out=", "^(values|shape|works: PyTorch raises (IndexError.*Dimension out|RuntimeError.*size of tensor))",
+        "out=",
+        "^(values|shape|works: PyTorch raises (IndexError.*Dimension out|RuntimeError.*(size of tensor|1D tensors)))",
         "PyTorch writes into `out=` while it reads an operand in the same memory, or resizes it before; ours computes "
         "first",
         ("v1 = lib.tensor([[1.0, 2.0, 3.0]])", "v2 = lib.sum(v1, -1, out=v1)"),
     ),
     Known(
-        "masked_scatter_|logical_not_|index_add_|scatter_add_|index_copy_", "^(values|works.*single memory location)",
+        r"\bout=", "^raises.*more than one element of the written-to tensor",
+        "`out=` whose elements share memory is refused by every function; some of PyTorch's write what is left last",
+        ("v1 = lib.ones(2, 2)", "v2 = lib.sum(v1, 0, out=lib.zeros(1).expand(2))"),
+    ),
+    Known(
+        r"(matmul|mm)\(.*out=", "^raises.*some elements of the input tensor and the written-to tensor",
+        "a product is not written into a part of its operands; PyTorch reads there what it has written",
+        ("v1 = lib.ones(2, 2)", "v2 = lib.mm(v1, v1.t(), out=v1)"),
+    ),
+    Known(
+        r"matmul\(.*out=", "^version",
+        "PyTorch counts a version when it resizes `out=`, and one when it writes",
+        ("v1 = lib.ones(1)", "v2 = lib.matmul(v1, lib.ones(1, 3), out=v1)"),
+    ),
+    Known(
+        r"(cat|hstack|vstack)\(.*out=", "^works: .*some elements of the input tensor and the written-to tensor",
+        "tensors without elements share no memory with `out=`; PyTorch compares the objects",
+        ("v1 = lib.ones(2, 0)", "v2 = lib.cat([v1, v1], out=v1)"), True,
+    ),
+    Known(
+        r"nonzero\(.*out=", "^strides",
+        "`out=` that is resized is contiguous, as that of every function; PyTorch's nonzero() puts columns there",
+        ("v1 = lib.ones(2, 2)", "v2 = lib.nonzero(v1, out=lib.zeros(0, dtype=lib.int64))"),
+    ),
+    Known(
+        r"abs\(.*out=", "^raises.*Expected out tensor to have dtype",
+        "abs() of complex numbers is real; PyTorch's also writes it into complex numbers",
+        ("v1 = lib.tensor([1j])", "v2 = lib.abs(v1, out=v1)"),
+    ),
+    Known(
+        r"logsumexp\(.*out=", "^raises.*Complex(Float|Double) can't be cast to the desired output type",
+        "logsumexp() of complex numbers is complex; PyTorch's drops the imaginary part for `out=`",
+        ("v1 = lib.tensor([1j])", "v2 = lib.logsumexp(v1, 0, out=lib.zeros(1))"),
+    ),
+    Known(
+        "kron", "^works.*view size is not compatible",
+        "PyTorch's kron() views a product as another shape, which fails where operands lie differently in memory",
+        (
+            "v1 = lib.ones(2, 2, 3, dtype=lib.float16).transpose(0, 1)", "v2 = lib.kron(lib.ones(2, 3), v1)",
+        ),
+    ),
+    Known(
+        r"\.detach_\(\)$", "^works.*Can't detach views in-place",
+        "results of PyTorch's functions that consist of others may be views of what has no name",
+        ("v1 = lib.ones(1, 3)", "v2 = lib.nn.functional.avg_pool1d(v1, 1)", "v3 = v2.detach_()"),
+    ),
+    Known(
+        r"\] = v\d+$", "^values",
+        "PyTorch writes into a tensor while it reads a part of it with gaps; ours computes first",
+        ("v1 = lib.arange(9.0).reshape(3, 3)", "v2 = v1[:, 0]", "v1[...] = v2"),
+    ),
+    Known(
+        r"masked_scatter_|\bput_|logical_not_|index_add_|scatter_add_|index_copy_|tril_|triu_",
+        "^(values|works.*single memory location)",
         "PyTorch writes into a tensor while it reads the same memory, or through another tensor of it, or to elements "
         "that share memory; ours computes first",
         ("v1 = lib.tensor([2.0, -1.75, 0.75, 1.0])", "v1.masked_scatter_(v1 > 0, v1)"),
@@ -121,7 +192,7 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "", "^strides",
+        rf"\b({'|'.join(_ELEMENTWISE)})\(| ({_OPERATORS}) |= [-~+]v", "^strides",
         "results of operands that lie differently in memory, and of flips and sorts, are contiguous here; in PyTorch "
         "they lie as the first operand does",
         ("v1 = lib.ones(3, 3)", "v2 = v1.T * v1"),
@@ -156,6 +227,60 @@ KNOWN: tuple[Known, ...] = (
         (),
     ),
     Known(
+        r"_\(|\] [-+*/]?= | [-+*/]= ", "^values",
+        "PyTorch writes into a tensor while it reads another one with gaps in the same memory; ours computes first",
+        ("v1 = lib.zeros((3, 3))", "v2 = v1.diagonal()", "v1.eq_(v2)"), shared=True,
+    ),
+    Known(
+        "out=(.|\n)*backward", "^works.*returned an invalid gradient",
+        "a leaf that `out=` has resized gets a gradient of its shape; PyTorch's has the former one while a graph lives",
+        (
+            "v1 = lib.ones((3, 2), requires_grad=True)", "v2 = v1 * 2",
+            "with lib.no_grad(): v3 = lib.sum(lib.ones((3, 2)), 0, out=v1)", "(v3 * 2).sum().backward()",
+        ),
+    ),
+    Known(
+        "no_grad(.|\n)*backward", "^raises.*modified by an inplace operation",
+        "a view that was made under no_grad() requires grad, and its gradient is computed, though it leads nowhere",
+        (
+            "v1 = lib.ones(2, requires_grad=True) * 2", "with lib.no_grad(): v2 = v1.view_as(v1)", "v1.fmod_(v2)",
+            "v1.sum().backward()",
+        ),
+    ),
+    Known(
+        "(einsum|tensordot|inner)(.|\n)*backward", "^raises.*saved for EinsumBackward0",
+        "einsum() saves all operands, PyTorch those that a gradient needs",
+        (
+            "v1 = lib.ones(2, requires_grad=True) * 1", "v2 = lib.einsum('i,i', v1, lib.ones(2))", "v1 += 1",
+            "v2.backward()",
+        ),
+    ),
+    Known(
+        "backward|grad", "^works.*more than one element of the written-to tensor",
+        "PyTorch's derivative writes into a gradient that is one number expanded, and fails",
+        (
+            "v1 = lib.ones((), requires_grad=True) * 1", "v2 = v1.expand(2)",
+            "v2.masked_fill_(lib.tensor([True, False]), 1)", "v2.sum().backward()",
+        ),
+    ),
+    Known(
+        r"scatter_", "^raises.*without overflow",
+        "a number that the dtype cannot hold is refused, also where nothing is written",
+        ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), True,
+    ),
+    Known(
+        r"(eq_|ne_|l[et]_|g[et]_|lerp_?\()(.|\n)*backward", "^raises.*through the graph a second time",
+        "the node of a comparison in place, or of lerp() with a number, runs once; PyTorch's saves nothing",
+        (
+            "v1 = lib.ones(2, requires_grad=True)", "v2 = v1.lerp(lib.ones(2), 2.0)", "v2.sum().backward()",
+            "v2.sum().backward()",
+        ),
+    ),
+    Known(
+        "gelu", "^values.*inf.*nan", "gelu() of infinity is infinity; PyTorch's vectorised kernel gives nan",
+        ("v1 = lib.full((64,), inf)", "v2 = lib.nn.functional.gelu(v1)"),
+    ),
+    Known(
         r"\.data =", "^is_view", "with `x.data = y` x is no view of what it was one of",
         ("v1 = lib.ones(2)", "v2 = v1.view_as(v1)", "v2.data = v1"),
     ),
@@ -173,7 +298,7 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.ones(2, 0)", "v2 = lib.roll(v1, 1, 5)"), True,
     ),
     Known(
-        r"\[", "^raises: IndexError.*is out of bounds for dimension",
+        r"\[|index_put", "^raises: IndexError.*is out of bounds for dimension",
         "PyTorch does not look at an index of a tensor where the result has no elements",
         ("v1 = lib.ones(1, 2)", "v2 = v1[1:, [5, 7]]"), True,
     ),
@@ -233,20 +358,60 @@ KNOWN: tuple[Known, ...] = (
             "v2.sum().backward()",
         ),
     ),
-    Known(
-        "", f"^error: .*({_FAULTS}).*PyTorch raises.*({_FAULTS})",
-        "of two faults another is reported",
-        ("v1 = lib.tensor([1j])", "v2 = lib.min(v1, -3)"),
+    _two_faults(
+        r"\bout=", "out of range|non-zero size|same number of dimensions|must match|tried to take from an empty",
+        "don't support automatic|for out's dtype|only supports bool|can't be cast|same scalar type|single memory",
+        "PyTorch looks at `out=` first, ours at the operands",
+        "v1 = lib.ones(2, requires_grad=True)", "v2 = lib.sum(v1, 5, out=lib.zeros(2))",
+    ),
+    _two_faults(
+        r"_\(", "out of range|too many indices|tensors used as indices", "leaf Variable that requires grad",
+        "PyTorch looks first whether the tensor may be written",
+        "v1 = lib.ones(2, requires_grad=True)", "v1.transpose_(0, 5)",
+    ),
+    _two_faults(
+        r"(index|scatter)_\w+\(", "single memory location", "out of range",
+        "PyTorch looks at the dimension first, ours at the memory",
+        "v1 = lib.ones(2)", "v1.index_add_(5, lib.tensor([0, 1]), v1)",
+    ),
+    _two_faults(
+        r"\b(max|min|amax|amin|aminmax|cummax|cummin|nansum|median|nanmedian|mode|argmax|argmin)\(",
+        "complex|not implemented", "out of range|non-zero size",
+        "PyTorch looks at the dimension first, ours at the dtype",
+        "v1 = lib.tensor([1j])", "v2 = lib.min(v1, -3)",
+    ),
+    _two_faults(
+        "scatter_add|scatter_reduce", "same number of dimensions", "out of range",
+        "PyTorch looks at the dimension of what is added first",
+        "v1 = lib.ones(2, 2)", "v2 = v1.scatter_add(1, lib.zeros(2, 2, dtype=lib.int64), lib.ones(2))",
+    ),
+    _two_faults(
+        "index_copy", "Number of indices", "same slice shapes", "PyTorch looks at the slices first",
+        "v1 = lib.ones(2, 2)", "v2 = v1.index_copy(0, lib.tensor([0]), lib.ones(2, 3))",
+    ),
+    _two_faults(
+        r"\] = ", "source and destination dtypes match", "indexing tensors could not be broadcast|out of bounds",
+        "PyTorch looks at the index first",
+        "v1 = lib.ones(3, 3)", "v1[[0, 1], [0, 1, 2]] = lib.ones(2, dtype=lib.int64)",
     ),
 )  # fmt: skip
 
 
-def reason_of(statement: str, difference: str, nothing_to_look_at: bool) -> str | None:
+def reason_of(statement: str, difference: str, nothing_to_look_at: bool, shared: bool) -> str | None:
     """Return why a difference is there, None for one that should not be.
 
     `statement` is the last one of a program, or all of it when that is a backward pass.
     """
     for known in KNOWN:
-        if known.explains(statement, difference, nothing_to_look_at):
+        if known.explains(statement, difference, nothing_to_look_at, shared):
             return known.reason
     return None
+
+
+def documented(page: str) -> str:
+    """Return the text of `docs/parity.md` with the list of reasons as it should be."""
+    before, _, rest = page.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    reasons = dict.fromkeys(known.reason for known in KNOWN)
+    lines = [textwrap.fill(f"- {reason}", 120, subsequent_indent="  ", break_on_hyphens=False) for reason in reasons]
+    return "".join([before, _BEGIN, "\n", "\n".join(lines), "\n\n", _END, after])

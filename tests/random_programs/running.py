@@ -171,6 +171,12 @@ class Run:
         tensors = [t for n in names for t in (self.tensors.get(n), self.theirs.get(n)) if isinstance(t, torch.Tensor)]
         return any(t.numel() == 0 or t.dim() == 0 for t in tensors)
 
+    def shares_memory(self, statement: Statement) -> bool:
+        """Return whether a statement is about several tensors of one base."""
+        names = set(re.findall(r"\bv\d+\b", statement.source))
+        bases = [id(_base(t)) for n, t in self.tensors.items() if n in names]
+        return len(set(bases)) < len(bases)
+
     def _compare_unchanged(self, statement: Statement) -> None:
         self.families, self.their_families = _families(self.ours), _families(self.theirs)
         for name, (state, values, our_values, gradient) in self.seen.items():
@@ -399,7 +405,9 @@ def _run_program(seed: int, report: Report) -> None:
         except Difference as difference:
             backward = statement.function in ("backward", "grad")
             text = "\n".join(s.source for s in program) if backward else statement.source
-            reason = reason_of(text, str(difference), run.has_nothing_to_look_at(statement))
+            reason = reason_of(
+                text, str(difference), run.has_nothing_to_look_at(statement), run.shares_memory(statement)
+            )
             if reason is None:
                 report.different.append((seed, program, difference))
             else:

@@ -395,6 +395,16 @@ class TestTheModule:
         tl.cuda.manual_seed(12)
         assert (tl.get_rng_state() == before).all()
 
+    def test_states(self, gpu):
+        states, state = tl.cuda.get_rng_state_all(), tl.cuda.get_rng_state()
+        assert len(states) == tl.cuda.device_count()
+        first = tl.rand(3, device="cuda").cpu()
+        tl.cuda.set_rng_state(state)
+        same(tl.rand(3, device="cuda"), first)
+        second = tl.rand(3, device="cuda").cpu()
+        tl.cuda.set_rng_state_all(states)
+        assert not (tl.rand(3, device="cuda").cpu() == second).all()
+
 
 class TestWithoutAGpu:
     @pytest.fixture
@@ -414,6 +424,8 @@ class TestWithoutAGpu:
         "set_device": lambda: tl.cuda.set_device(0),
         "get_device_name": lambda: tl.cuda.get_device_name(),
         "synchronize": lambda: tl.cuda.synchronize(),
+        "get_rng_state": lambda: tl.cuda.get_rng_state(),
+        "set_rng_state": lambda: tl.cuda.set_rng_state(tl.get_rng_state(), 0),
     }
 
     @pytest.mark.parametrize("name", ASKING)
@@ -428,6 +440,8 @@ class TestWithoutAGpu:
         tl.cuda.manual_seed(0)
         tl.cuda.manual_seed_all(0)
         tl.cuda.empty_cache()
+        assert tl.cuda.get_rng_state_all() == []
+        tl.cuda.set_rng_state_all([])
         assert not tl.ones(2).is_cuda
 
     @pytest.mark.parametrize("name", ASKING)

@@ -293,26 +293,30 @@ def _in_a_fresh_process(code):
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
 
 
-def test_bfloat16_is_loaded_when_first_asked_for():
+def test_the_package_of_bfloat16_is_imported_when_first_needed():
     pytest.importorskip("ml_dtypes", reason="bfloat16 comes with the optional package ml_dtypes")
     _in_a_fresh_process(
         "import sys; from tensorlike.tensor import dtypes\n"
         "assert 'ml_dtypes' not in sys.modules\n"
         "import pickle, threading; import numpy as np\n"
         "found = []; barrier = threading.Barrier(4)\n"
-        "def load(): barrier.wait(); found.append(dtypes.bfloat16)\n"
+        "def load(): barrier.wait(); found.append(dtypes.bfloat16.numpy_dtype)\n"
         "threads = [threading.Thread(target=load) for _ in range(4)]\n"
         "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
         "assert len(found) == 4 and len(set(found)) == 1\n"
-        "assert pickle.loads(pickle.dumps(found[0])) is dtypes.bfloat16\n"
+        "assert dtypes.dtype_of(found[0]) is dtypes.bfloat16\n"
+        "assert pickle.loads(pickle.dumps(dtypes.bfloat16)) is dtypes.bfloat16\n"
     )
 
 
 def test_bfloat16_without_ml_dtypes_says_what_to_install():
     _in_a_fresh_process(
         "import sys; sys.modules['ml_dtypes'] = None\n"
-        "from tensorlike.tensor import dtypes\n"
-        "try: dtypes.bfloat16\n"
+        "import tensorlike as tl; assert hasattr(tl, 'bfloat16')\n"
+        "facts = tl.bfloat16.itemsize, tl.bfloat16.is_floating_point, tl.bfloat16.abbr, repr(tl.bfloat16)\n"
+        "assert facts == (2, True, 'bf16', 'tensorlike.bfloat16'), facts\n"
+        "assert tl.ones(2).dtype not in (tl.float16, tl.bfloat16)\n"
+        "try: tl.ones(2, dtype=tl.bfloat16)\n"
         "except ImportError as error: assert 'tensorlike[bfloat16]' in str(error), error\n"
         "else: raise SystemExit('no error')\n"
     )

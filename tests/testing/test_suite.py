@@ -444,6 +444,13 @@ class TestMakeTensor:
             make_tensor(2, dtype=tl.int64, requires_grad=True)
         assert make_tensor(dtype=tl.float64, requires_grad=True).requires_grad
 
+    def test_a_memory_format(self):
+        made = make_tensor(2, 3, 4, 5, dtype=tl.float32, memory_format=tl.channels_last)
+        assert made.shape == (2, 3, 4, 5)
+        assert made.is_contiguous(memory_format=tl.channels_last)
+        with pytest.raises(ValueError, match="exclude each other"):
+            make_tensor(2, 3, 4, 5, dtype=tl.float32, memory_format=tl.channels_last, noncontiguous=True)
+
 
 def test_copies_of_the_duck_are_what_the_suite_takes_them_for():
     one = Boxed(tl.ones(2))

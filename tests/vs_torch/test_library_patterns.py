@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import operator
 import pickle
 import sys
 
+import numpy
 import pytest
 import torch
 
@@ -743,3 +745,121 @@ def test_parameters_of_a_subclass():
         facts[-1].append(repr(L.nn.Parameter(L.ones(2).as_subclass(Named))))
     assert facts[0] == facts[1]
     assert facts[0][0] == "Tensor"
+
+
+def outcomes(programs):
+    """What each program of `L` gives with both libraries: facts, or the type and the given part of an error."""
+    for name, program in programs.items():
+        facts = []
+        for L in LIBRARIES.values():
+            try:
+                facts.append(shown(L, program(L)))
+            except Exception as error:
+                facts.append(type(error).__name__)
+        yield name, *facts
+
+
+def test_a_tensor_of_a_tensor_is_an_alias_of_any_dtype():
+    def alias_of(L, source, kind):
+        made = kind(source)
+        return made, made.data_ptr() == source.data_ptr(), type(made.grad_fn).__name__, made.is_leaf
+
+    def subclass(L):
+        return type("Marked", (L.Tensor,), {})
+
+    def trained(L):
+        leaf = L.ones(2, requires_grad=True)
+        (subclass(L)(leaf) * 3).sum().backward()
+        return leaf.grad
+
+    programs = {
+        "bytes": lambda L: alias_of(L, L.arange(3, dtype=L.uint8), L.Tensor),
+        "of a subclass": lambda L: alias_of(L, L.arange(3).as_subclass(subclass(L)), L.Tensor),
+        "to a subclass": lambda L: alias_of(L, L.ones(2, dtype=L.float64), subclass(L)),
+        "with a history": lambda L: alias_of(L, L.ones(2, requires_grad=True) * 2, L.Tensor),
+        "of a leaf": lambda L: alias_of(L, L.ones(2, requires_grad=True), subclass(L)),
+        "gradient": trained,
+        "with a device": lambda L: L.Tensor(L.ones(2), device="cpu"),
+        "with a dtype": lambda L: L.Tensor([1, 2], dtype=L.uint8),
+    }
+    found = {name: (theirs, ours) for name, theirs, ours in outcomes(programs)}
+    for name, (theirs, ours) in found.items():
+        assert ours == theirs, name
+    assert found["with a device"][0] == "RuntimeError"
+    assert found["gradient"][0] != "TypeError"
+
+
+@pytest.mark.parametrize("name", ["uniform_", "normal_", "exponential_", "log_normal_", "cauchy_"])
+def test_the_numbers_of_a_distribution_may_be_tensors(name):
+    numbers = (2.0,) if name == "exponential_" else (0.0, 1.0)
+
+    def drawn(L, **options):
+        return getattr(L.ones(3), name)(*(L.tensor(n, **options) for n in numbers)).shape
+
+    programs = {
+        "floats": drawn,
+        "integers": lambda L: drawn(L, dtype=L.int64),
+        "one that needs a gradient": lambda L: drawn(L, requires_grad=True),
+        "one dimension": lambda L: getattr(L.ones(3), name)(*(L.tensor([n]) for n in numbers)).shape,
+    }
+    for what, theirs, ours in outcomes(programs):
+        assert ours == theirs, what
+        assert (theirs == "TypeError") == what.startswith("one")
+
+
+def test_an_operator_that_both_types_refuse_is_named_as_python_names_it():
+    for name in ("add", "sub", "mul", "matmul", "truediv", "mod", "pow", "lshift", "xor", "lt", "le", "gt", "ge"):
+        said = []
+        for L in LIBRARIES.values():
+
+            def refuse(cls, func, types, args=(), kwargs=None):
+                return NotImplemented
+
+            image, mask = (
+                L.ones(2, 2).as_subclass(type(kind, (L.Tensor,), {"__torch_function__": classmethod(refuse)}))
+                for kind in ("Image", "Mask")
+            )
+            with pytest.raises(TypeError) as caught:
+                getattr(operator, name)(image, mask)
+            said.append(str(caught.value))
+        assert said[1].startswith(said[0]), name
+
+
+def test_what_messages_call_a_type():
+    for values in ([1], (2.0,), "text", None):
+        for function in ("stack", "cat", "block_diag", "meshgrid"):
+            said = []
+            for L in LIBRARIES.values():
+                for value in (values, numpy.ones(2)):
+                    listed = [L.ones(2), value]
+                    with pytest.raises(TypeError) as caught:
+                        getattr(L, function)(*([listed] if function in ("stack", "cat") else listed))
+                    said.append(str(caught.value).rpartition("got ")[2])
+            assert said[:2] == said[2:], function
+
+
+def test_modes_that_interpolate_has_not():
+    for mode, shape in (("box", (1, 3, 4, 4)), ("lanczos", (1, 3, 4)), ("bicubic", (1, 3, 4)), ("area", (2, 2))):
+        for L in LIBRARIES.values():
+            with pytest.raises(NotImplementedError, match=rf"Input Error: Only 3D.*\(got {mode}\)"):
+                L.nn.functional.interpolate(L.ones(shape), size=2, mode=mode)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_adaptive_pooling_to_one_element_is_the_mean(count):
+    for L in LIBRARIES.values():
+
+        class Watched(L.Tensor):
+            seen: list[str] = []
+
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                cls.seen.append(func.__name__)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        L.manual_seed(0)
+        x = L.randn(4, 3, *(5, 7, 6)[:count])
+        function = getattr(L.nn.functional, f"adaptive_avg_pool{count}d")
+        assert (function(x, 1) == x.mean(tuple(range(-count, 0)), keepdim=True)).all()
+        assert isinstance(function(x.as_subclass(Watched), 1), Watched)
+        assert Watched.seen == [function.__name__]

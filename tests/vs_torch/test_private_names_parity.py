@@ -212,3 +212,19 @@ def test_names_of_types():
         assert theirs == ours
     assert [L.is_storage(L.ones(1).untyped_storage()) for L in (torch, tl)] == [True, True]
     assert [L.is_storage(L.ones(1)) for L in (torch, tl)] == [False, False]
+
+
+@pytest.mark.parametrize(
+    "name", ["loss._Loss", "loss._WeightedLoss", "batchnorm._NormBase", "conv._ConvNd", "dropout._DropoutNd"]
+)
+def test_base_classes_of_modules(name):
+    """Libraries ask `isinstance` of a family of modules, and derive their own from its base class."""
+    module, _, base = name.partition(".")
+    expected, ours = (getattr(getattr(library.nn.modules, module), base) for library in (torch, tl))
+    derived = {
+        key
+        for key, cls in vars(torch.nn).items()
+        if isinstance(cls, type) and issubclass(cls, expected) and hasattr(tl.nn, key)
+    }
+    assert len(derived) >= 5
+    assert derived == {key for key, cls in vars(tl.nn).items() if isinstance(cls, type) and issubclass(cls, ours)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.random_programs.running import compare_program
+from tests.random_programs.running import Run, compare_program
+from tests.random_programs.statements import Statement
 
 PROGRAMS = {
     "an in-place comparison cuts the history": """
@@ -90,6 +91,125 @@ PROGRAMS = {
         v1 = lib.arange(4)
         v1.resize_(2, 2)
     """,
+    "differences of nothing": """
+        v1 = lib.ones((2, 0), requires_grad=True)
+        v2 = v1.diff()
+        v3 = lib.tensor([True, False, True]).diff()
+        v4 = lib.diff(lib.tensor([1, 4]), 1, -1, lib.tensor([0.5]))
+    """,
+    "conj_physical of real numbers": """
+        v1 = lib.ones(2)
+        v2 = v1.conj_physical()
+        v3 = lib.conj_physical(v1)
+        v1.conj_physical_()
+        v4 = lib.tensor([1j, 2.0], requires_grad=True)
+        v5 = lib.conj_physical(v4)
+        v5.conj_physical_()
+        v5.backward(lib.tensor([1j, 2.0]))
+    """,
+    "trapezoid of few points, of infinities and of bytes": """
+        v1 = lib.trapezoid(lib.tensor([1.0, 2.0, inf]))
+        v2 = lib.trapezoid(lib.ones((2, 1), dtype=lib.int64))
+        v3 = lib.trapezoid(lib.ones((2, 0), dtype=lib.bool))
+        v4 = lib.trapezoid(lib.tensor([4, 255, 255], dtype=lib.uint8))
+        v5 = lib.cumulative_trapezoid(lib.tensor([1.0, 2.0, 4.0]), dx=2)
+        v6 = lib.trapezoid(lib.tensor([1.0, 2.0]), lib.tensor([[0.0, 4.0], [1.0, 1.0]]))
+    """,
+    "ldexp of a complex number": """
+        v1 = lib.ldexp(lib.tensor(1j, dtype=lib.complex128), lib.tensor([1, 200, -3]))
+    """,
+    "float_power of booleans and integers": """
+        v1 = lib.tensor([1.0, 2.0], requires_grad=True)
+        v2 = lib.tensor([2, 3], dtype=lib.int32)
+        v3 = v1.float_power(lib.tensor([True, False])) + v2.float_power(v1)
+        v2.zero_()
+        v3.sum().backward()
+    """,
+    "powers of booleans": """
+        v1 = lib.tensor([True, False]) ** True
+        v2 = lib.tensor([True, False]) ** False
+    """,
+    "threshold converts its numbers": """
+        v1 = lib.threshold(lib.zeros(2, dtype=lib.uint8), -1, -1)
+        v2 = lib.threshold(lib.tensor([2, 3]), 2.7, 1.5)
+    """,
+    "ravel of elements apart": """
+        v1 = lib.ones(2, 2)
+        v2 = v1[:, 0].ravel()
+        v3 = v1.ravel()
+    """,
+    "cosine_similarity of short vectors": """
+        v1 = lib.tensor([[1e-9, 0.0], [0.0, 0.0]], dtype=lib.float64, requires_grad=True)
+        v2 = lib.tensor([[1.0, 2.0]], dtype=lib.float64)
+        v3 = lib.nn.functional.cosine_similarity(v1, v2)
+        v3.sum().backward()
+    """,
+    "windows of a tensor without dimensions": """
+        v1 = lib.tensor(2.5, requires_grad=True)
+        v2 = v1.unfold(0, 0, 1)
+        v3 = v1.unfold(0, 1, 1)
+        (v2.sum() + v3.sum()).backward()
+    """,
+    "the order of three equal matrices": """
+        v1 = lib.tensor([[1.0, -2.0], [0.5, 1.0]])
+        v2 = lib.linalg.multi_dot([v1, v1, lib.tensor([[inf, 0.5], [inf, -1.0]])])
+    """,
+    "a mean beside a deviation is written to": """
+        v1 = lib.tensor([1.0, 2.0, 4.0], requires_grad=True)
+        v2 = lib.std_mean(v1)[1]
+        v2 += 1
+        v2.backward()
+    """,
+    "booleans as targets": """
+        v1 = lib.tensor([1.5, -2.5], requires_grad=True)
+        v2 = lib.tensor([True, False])
+        v3 = lib.nn.functional.smooth_l1_loss(v1, v2) + lib.nn.functional.mse_loss(v1, v2)
+        v4 = lib.nn.functional.huber_loss(v1.detach(), v2)
+    """,
+    "einsum over one element": """
+        v1 = lib.tensor([[True], [False]])
+        v2 = lib.einsum('ij,kj->ik', v1, v1)
+        v3 = lib.einsum('ij,kj->ik', v1, lib.ones((2, 1)))
+    """,
+    "writing to a view of all of a tensor": """
+        v1 = lib.zeros((2, 1), dtype=lib.int64)
+        v2 = v1.expand(2, 1)
+        v2.le_(v1)
+    """,
+    "columns of nonzero": """
+        v1 = lib.tensor([[5, -1], [1, 0]]).nonzero()
+        v2 = lib.argwhere(lib.zeros((2, 3)))
+    """,
+    "a leaf of another shape": """
+        v1 = lib.tensor(1.75, requires_grad=True)
+        v2 = (v1 * 2).detach()
+        with lib.no_grad(): v1.unsqueeze_(0)
+        (v1 * 3).backward()
+    """,
+    "a view outside the history of a leaf": """
+        v1 = lib.tensor(1.75, requires_grad=True)
+        with lib.no_grad(): v2 = v1.view(1)
+        v2.backward()
+    """,
+    "the gradient of scatter_add for a tensor without dimensions": """
+        v1 = lib.tensor(-0.25, requires_grad=True)
+        v2 = lib.zeros(1).scatter_add(0, lib.tensor([0]), v1)
+        v2.backward()
+    """,
+    "the version goes on after `.data =`": """
+        v1 = lib.ones(2, 2)
+        v2 = v1.split(1, 0)[0]
+        v1.data = v2
+        v1 += 1
+    """,
+    "special functions at their poles": """
+        v1 = lib.tensor([-inf, inf, -1.0]).mvlgamma(1)
+        v2 = lib.polygamma(1, lib.tensor([-2.0, -1.0, 0.5], dtype=lib.bfloat16))
+    """,
+    "cosine_similarity of two dtypes": """
+        v1 = lib.arange(3, dtype=lib.float64)
+        v2 = lib.nn.functional.cosine_similarity(v1, lib.tensor([2.25, -2.25, 0.5]), 0)
+    """,
     "writing to an empty view": """
         v1 = lib.zeros((2, 0), requires_grad=True)
         v2 = v1 * 2
@@ -98,6 +218,16 @@ PROGRAMS = {
         v2.sum().backward()
     """,
 }
+
+
+@pytest.mark.parametrize("line", [
+    "v2 = v1.sum(dtype=lib.int64)", "v2 = v1.cumsum(0, dtype=lib.int32)", "v2 = v1.prod(0, dtype=lib.bool)",
+    "v1.detach().float_power_(2)", "v2 = lib.threshold(v1.detach(), 1j, 0)", "v2 = lib.threshold(v1.long(), inf, 0)",
+])  # fmt: skip
+def test_both_refuse(line):
+    run = Run()
+    assert run.run(Statement("ones", "v1 = lib.ones(3, requires_grad=True)")) is None
+    assert isinstance(run.run(Statement("", line)), RuntimeError)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

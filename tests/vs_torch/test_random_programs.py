@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from tests.random_programs.known import KNOWN
+from tests.random_programs.known import KNOWN, documented
 from tests.random_programs.running import compare_program, program_text, run_programs, shrink
 from tests.random_programs.statements import COVERED, Statement
 
@@ -50,6 +52,21 @@ def test_a_known_difference_is_still_there(known):
     difference = compare_program(known.program)
     assert difference is not None, f"it is gone: {known.reason}"
     assert known.explains("\n".join(known.program), str(difference), True), difference
+
+
+def test_the_known_differences_are_documented():
+    page = (Path(__file__).parents[2] / "docs" / "parity.md").read_text(encoding="utf-8")
+    assert page == documented(page), "run: python -m tests.random_programs --document"
+
+
+def test_reports_add_up():
+    whole, parts = run_programs(range(40)), run_programs(range(15))
+    parts.add(run_programs(range(15, 40)))
+    found = [report.totals() for report in (whole, parts)]
+    for totals in found:
+        assert totals.pop("seconds") >= 0
+    assert found[0] == found[1]
+    assert found[0]["programs"] == 40
 
 
 def test_a_program_is_shrunk():

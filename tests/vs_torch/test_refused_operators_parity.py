@@ -23,10 +23,6 @@ KINDS = ("foreign", "refuses", "answers", "refuses in-place")
 #: another type then.
 KNOWN_DIFFERENCES = {("foreign", True, "truediv", True)}
 
-#: PyTorch's older name of one method; and `==` is `Tensor.eq` to a type that is no subclass of Tensor, and
-#: `Tensor.__eq__` to one that is: the latter to both here.
-SAME = {"__rdiv__": "__rtruediv__", "eq": "__eq__"}
-
 
 def function_of(name):
     if name == "divmod":
@@ -39,7 +35,7 @@ def operand(library, kind, with_methods):
 
     def implementation(cls, func, types, args=(), kwargs=None):
         name = (library.overrides.resolve_name(func) or func.__name__).rpartition(".")[2]
-        asked.append(f"type: {SAME.get(name, name)}")
+        asked.append(f"type: {name}")
         if kind == "refuses in-place":
             in_place = name.endswith("_") and (not name.endswith("__") or name.startswith("__i"))
             return NotImplemented if in_place else "answered"

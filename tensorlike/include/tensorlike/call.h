@@ -65,7 +65,7 @@ class Arguments {
   }
   void add(const Tensor& tensor) {
     TORCH_CHECK(tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
-                count_);
+                count_, count_ == 0 ? " 'self'" : "");
     push(to_python(tensor));
     given_ = count_;
   }

@@ -189,6 +189,16 @@ struct WithoutKeys<std::tuple<DispatchKeySet, A...>> {
   static constexpr bool had_keys = true;
 };
 
+// The results of a kernel, numbered as its arguments are.
+template <class R>
+struct Results {
+  static std::string schema() { return schema_type<R>() + " _0"; }
+};
+template <class... R>
+struct Results<std::tuple<R...>> {
+  static std::string schema() { return Boxer<std::tuple<R...>>::schema(); }
+};
+
 template <class F>
 std::string schema_of(const F&) {
   using S = Signature<std::decay_t<F>>;
@@ -197,7 +207,7 @@ std::string schema_of(const F&) {
   if constexpr (std::is_void_v<Result>) {
     return arguments + " -> ()";
   } else {
-    return arguments + " -> " + schema_type<Result>();
+    return arguments + " -> " + Results<Result>::schema();
   }
 }
 template <class F>

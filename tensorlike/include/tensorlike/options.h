@@ -252,7 +252,32 @@ class TypeMeta final {
   bool isScalarType() const { return type_ != c10::ScalarType::Undefined; }
   bool isScalarType(c10::ScalarType type) const { return type_ == type; }
   size_t itemsize() const { return c10::elementSize(type_); }
-  std::string name() const { return c10::toString(type_); }
+  // The name of the type of C++.
+  std::string name() const {
+    switch (type_) {
+#define TENSORLIKE_NAMED(scalar, text) \
+  case c10::ScalarType::scalar:        \
+    return text;
+      TENSORLIKE_NAMED(Byte, "unsigned char")
+      TENSORLIKE_NAMED(Char, "signed char")
+      TENSORLIKE_NAMED(Short, "short int")
+      TENSORLIKE_NAMED(Int, "int")
+      TENSORLIKE_NAMED(Long, "long int")
+      TENSORLIKE_NAMED(Half, "c10::Half")
+      TENSORLIKE_NAMED(Float, "float")
+      TENSORLIKE_NAMED(Double, "double")
+      TENSORLIKE_NAMED(ComplexFloat, "c10::complex<float>")
+      TENSORLIKE_NAMED(ComplexDouble, "c10::complex<double>")
+      TENSORLIKE_NAMED(Bool, "bool")
+      TENSORLIKE_NAMED(BFloat16, "c10::BFloat16")
+      TENSORLIKE_NAMED(UInt16, "short unsigned int")
+      TENSORLIKE_NAMED(UInt32, "unsigned int")
+      TENSORLIKE_NAMED(UInt64, "long unsigned int")
+#undef TENSORLIKE_NAMED
+      default:
+        return "nullptr (uninitialized)";
+    }
+  }
   template <class T>
   bool Match() const {
     return type_ == c10::CppTypeToScalarType<T>::value;

@@ -249,10 +249,7 @@ class TensorImpl final {
   void ask_object() {
     const detail::Python& python = detail::Python::get();
     detail::read_integers(detail::checked(PyObject_GetAttr(object_, python.shape)).get(), facts_.sizes);
-    facts_.strides.assign(facts_.sizes.size(), 1);
-    for (size_t i = facts_.sizes.size(); i-- > 1;) {
-      facts_.strides[i - 1] = facts_.strides[i] * std::max<int64_t>(facts_.sizes[i], 1);
-    }
+    lay_out_contiguously();
     // A tensor-like type need not have either.
     if (const detail::Ref dtype(PyObject_GetAttr(object_, python.dtype)); dtype) {
       facts_.type = detail::scalar_type_of(dtype.get());
@@ -267,8 +264,16 @@ class TensorImpl final {
     summarize();
   }
 
+  void lay_out_contiguously() {
+    facts_.strides.assign(facts_.sizes.size(), 1);
+    for (size_t i = facts_.sizes.size(); i-- > 1;) {
+      facts_.strides[i - 1] = facts_.strides[i] * std::max<int64_t>(facts_.sizes[i], 1);
+    }
+  }
+
   void summarize() {
     facts_.numel = multiply_integers(facts_.sizes);
+    if (facts_.numel == 0) lay_out_contiguously();  // NumPy's strides are 0 then.
     facts_.contiguous = true;
     int64_t expected = 1;
     for (size_t i = facts_.sizes.size(); i-- > 0 && facts_.numel != 0;) {

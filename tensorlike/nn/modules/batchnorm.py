@@ -22,11 +22,10 @@ __all__ = [
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
     "LazyNorm",
-    "Norm",
 ]
 
 
-class Norm(Module):
+class _NormBase(Module):
     """Base class of batch and instance normalization: parameters and running statistics of channels."""
 
     #: Version 2 has `num_batches_tracked`.
@@ -118,7 +117,7 @@ class Norm(Module):
         )
 
 
-class _BatchNorm(Norm):
+class _BatchNorm(_NormBase):
     #: The numbers of dimensions that the input may have.
     _input_dims: ClassVar[tuple[int, ...]]
 
@@ -192,7 +191,7 @@ class BatchNorm3d(_BatchNorm):
     _input_dims = (5,)
 
 
-class LazyNorm(LazyModuleMixin, Norm):
+class LazyNorm(LazyModuleMixin, _NormBase):
     """Base class of lazy normalization layers, which take the number of channels from their first input."""
 
     weight: Any
@@ -211,7 +210,7 @@ class LazyNorm(LazyModuleMixin, Norm):
         *,
         bias: bool = True,
     ) -> None:
-        # Pass Norm's own arguments: the class in between may have another signature.
+        # Pass _NormBase's own arguments: the class in between may have another signature.
         Module.__init__(self)
         options: dict[str, Any] = {"device": device, "dtype": dtype}
         self.num_features = 0

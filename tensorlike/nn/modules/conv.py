@@ -17,12 +17,12 @@ from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import repeated
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "Convolution", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvolution"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvolution"]
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class Convolution(Module):
+class _ConvNd(Module):
     """Base class of convolutions: their arguments, parameters and text."""
 
     weight: Parameter
@@ -139,7 +139,7 @@ class Convolution(Module):
         return ", ".join(parts)
 
 
-class Conv1d(Convolution):
+class Conv1d(_ConvNd):
     """The cross-correlation of (batch, in_channels, length) with a kernel, giving (batch, out_channels, length').
 
     `padding` is a number, "valid" (none) or "same" (the length is kept, only with stride 1); `padding_mode` is "zeros",
@@ -155,7 +155,7 @@ class Conv1d(Convolution):
     _function = staticmethod(F.conv1d)
 
 
-class Conv2d(Convolution):
+class Conv2d(_ConvNd):
     """The cross-correlation of (batch, in_channels, height, width) with a kernel, as `Conv1d` in two dimensions.
 
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width).
@@ -170,7 +170,7 @@ class Conv2d(Convolution):
     _function = staticmethod(F.conv2d)
 
 
-class Conv3d(Convolution):
+class Conv3d(_ConvNd):
     """The cross-correlation of (batch, in_channels, depth, height, width) with a kernel, as `Conv1d`.
 
     `weight` is (out_channels, in_channels / groups, kernel depth, height, width).
@@ -242,7 +242,7 @@ class LazyConvolution(LazyModuleMixin):
         return int(input.shape[-count - 1])
 
 
-class _LazyConv(LazyConvolution, Convolution):
+class _LazyConv(LazyConvolution, _ConvNd):
     def __init__(
         self,
         out_channels: int,

@@ -8,7 +8,7 @@ from typing import Any
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
-from .conv import Convolution, LazyConvolution
+from .conv import LazyConvolution, _ConvNd
 from .utils import repeated
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
 Sizes = int | tuple[int, ...]
 
 
-class _TransposedConvolution(Convolution):
+class _TransposedConvolution(_ConvNd):
     _transposed = True
 
     def __init__(

@@ -10,7 +10,7 @@ from .module import Module
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
@@ -22,7 +22,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """While training, sets each element to zero with probability `p` and scales the others by 1 / (1 − p).
 
     >>> module = tl.nn.Dropout(p=1.0)
@@ -36,7 +36,7 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Dropout of whole channels of (batch, channels, length), or of (channels, length).
 
     >>> tl.nn.Dropout1d(p=1.0)(tl.ones(1, 1, 2))
@@ -49,7 +49,7 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Dropout of whole channels of (batch, channels, height, width).
 
     >>> tl.nn.Dropout2d(p=1.0)(tl.ones(1, 1, 1, 2))
@@ -62,7 +62,7 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Dropout of whole channels of (batch, channels, depth, height, width).
 
     >>> tl.nn.Dropout3d(p=1.0)(tl.ones(1, 1, 1, 1, 2)).flatten()
@@ -75,7 +75,7 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """While training, sets elements with probability `p` to SELU's negative limit, keeping mean and variance.
 
     >>> module = tl.nn.AlphaDropout(p=0.5)
@@ -89,7 +89,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels of (batch, channels, ...).
 
     >>> tl.nn.FeatureAlphaDropout().eval()(tl.ones(1, 2))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
-from .batchnorm import LazyNorm, Norm
+from .batchnorm import LazyNorm, _NormBase
 
 __all__ = [
     "InstanceNorm1d",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class _InstanceNorm(Norm):
+class _InstanceNorm(_NormBase):
     #: The number of dimensions after the channels.
     _dimensions: ClassVar[int]
 

@@ -11,7 +11,7 @@ import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
 from .linear import Linear
-from .loss import WeightedLoss
+from .loss import _WeightedLoss
 
 __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 
@@ -62,7 +62,7 @@ class LinearCrossEntropyOptions:
             )
 
 
-class LinearCrossEntropyLoss(WeightedLoss):
+class LinearCrossEntropyLoss(_WeightedLoss):
     """The cross entropy of the scores `linear(input)` and the target: classes, or their probabilities.
 
     The input is (batch, in_features) or (in_features,); with `out_features` there are that many scores for each class,

@@ -23,14 +23,12 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
-    "Loss",
     "MSELoss",
     "NLLLoss",
     "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
     "SoftMarginLoss",
-    "WeightedLoss",
 ]
 
 
@@ -46,7 +44,7 @@ def _reduction(size_average: bool | None, reduce: bool | None) -> str:
     return reduction
 
 
-class Loss(Module):
+class _Loss(Module):
     """Base class of losses: the reduction."""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -56,7 +54,7 @@ class Loss(Module):
         self.reduction = reduction
 
 
-class WeightedLoss(Loss):
+class _WeightedLoss(_Loss):
     """Base class of losses with a weight for each class."""
 
     weight: Tensor | None
@@ -72,7 +70,7 @@ class WeightedLoss(Loss):
         self.register_buffer("weight", weight)
 
 
-class L1Loss(Loss):
+class L1Loss(_Loss):
     """The absolute difference |input − target|.
 
     >>> tl.nn.L1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
@@ -85,7 +83,7 @@ class L1Loss(Loss):
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
-class MSELoss(Loss):
+class MSELoss(_Loss):
     """The squared difference (input − target)².
 
     >>> tl.nn.MSELoss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
@@ -98,7 +96,7 @@ class MSELoss(Loss):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-class SmoothL1Loss(Loss):
+class SmoothL1Loss(_Loss):
     """The squared difference / (2 · `beta`) where it is below `beta`, the absolute one − `beta` / 2 elsewhere.
 
     >>> tl.nn.SmoothL1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
@@ -121,7 +119,7 @@ class SmoothL1Loss(Loss):
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
-class HuberLoss(Loss):
+class HuberLoss(_Loss):
     """Half the squared difference where it is below `delta`, `delta` · (the absolute one − `delta` / 2) elsewhere.
 
     >>> tl.nn.HuberLoss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
@@ -142,7 +140,7 @@ class HuberLoss(Loss):
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
-class KLDivLoss(Loss):
+class KLDivLoss(_Loss):
     """The divergence target · (log target − input) of log-probabilities `input` from probabilities `target`.
 
     With `log_target` the target is given as log-probabilities too; `reduction="batchmean"` divides the sum by the
@@ -169,7 +167,7 @@ class KLDivLoss(Loss):
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
-class NLLLoss(WeightedLoss):
+class NLLLoss(_WeightedLoss):
     """The negative of the log-probability that `input` (batch, classes, ...) gives the class in `target`.
 
     `weight` weighs the classes; targets equal to `ignore_index` do not count.
@@ -195,7 +193,7 @@ class NLLLoss(WeightedLoss):
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
-class CrossEntropyLoss(WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy of the scores `input` (batch, classes, ...) and `target`: classes, or their probabilities.
 
     `weight` weighs the classes; targets equal to `ignore_index` are ignored; `label_smoothing` is the fraction of the
@@ -231,7 +229,7 @@ class CrossEntropyLoss(WeightedLoss):
         )
 
 
-class BCELoss(WeightedLoss):
+class BCELoss(_WeightedLoss):
     """The binary cross entropy of the probabilities `input` and the targets; `weight` rescales each element's.
 
     >>> tl.nn.BCELoss()(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
@@ -244,7 +242,7 @@ class BCELoss(WeightedLoss):
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
-class BCEWithLogitsLoss(WeightedLoss):
+class BCEWithLogitsLoss(_Loss):
     """The binary cross entropy of sigmoid(input) and the targets, computed without overflow.
 
     `weight` rescales each element's loss, `pos_weight` that of the positive targets.
@@ -255,6 +253,7 @@ class BCEWithLogitsLoss(WeightedLoss):
     Source: PyTorch's `torch.nn.BCEWithLogitsLoss`.
     """
 
+    weight: Tensor | None
     pos_weight: Tensor | None
 
     def __init__(
@@ -265,7 +264,8 @@ class BCEWithLogitsLoss(WeightedLoss):
         reduction: str = "mean",
         pos_weight: Tensor | None = None,
     ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -292,7 +292,7 @@ class NLLLoss2d(NLLLoss):
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
-class SoftMarginLoss(Loss):
+class SoftMarginLoss(_Loss):
     """log(1 + exp(−target · input)), for targets of 1 and −1.
 
     >>> tl.nn.SoftMarginLoss()(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
@@ -305,7 +305,7 @@ class SoftMarginLoss(Loss):
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
-class PoissonNLLLoss(Loss):
+class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of the counts `target` under Poisson distributions of mean exp(input).
 
     Without `log_input` the input is the mean itself, and `eps` keeps its logarithm finite. With `full` Stirling's
@@ -337,7 +337,7 @@ class PoissonNLLLoss(Loss):
         )
 
 
-class GaussianNLLLoss(Loss):
+class GaussianNLLLoss(_Loss):
     """The negative log-likelihood of the targets under normal distributions of mean `input` and variance `var`.
 
     Variances below `eps` count as `eps`; with `full` the constant is added.
@@ -357,7 +357,7 @@ class GaussianNLLLoss(Loss):
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
-class CTCLoss(Loss):
+class CTCLoss(_Loss):
     """The negative log-likelihood of target sequences, summed over all alignments with longer inputs.
 
     `forward` takes log-probabilities (time, batch, classes), the targets, and the lengths of both; see

@@ -8,7 +8,7 @@ import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
 from .distance import PairwiseDistance
-from .loss import Loss, WeightedLoss
+from .loss import _Loss, _WeightedLoss
 
 __all__ = [
     "CosineEmbeddingLoss",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class HingeEmbeddingLoss(Loss):
+class HingeEmbeddingLoss(_Loss):
     """The input where the target is 1, max(0, `margin` − input) where it is −1.
 
     >>> tl.nn.HingeEmbeddingLoss()(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
@@ -45,7 +45,7 @@ class HingeEmbeddingLoss(Loss):
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
-class MarginRankingLoss(Loss):
+class MarginRankingLoss(_Loss):
     """max(0, `margin` − target · (input1 − input2)): a target of 1 ranks the first higher, one of −1 the second.
 
     >>> tl.nn.MarginRankingLoss()(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
@@ -68,7 +68,7 @@ class MarginRankingLoss(Loss):
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
-class CosineEmbeddingLoss(Loss):
+class CosineEmbeddingLoss(_Loss):
     """1 − cosine of two vectors where the target is 1, max(0, cosine − `margin`) where it is −1.
 
     >>> x = tl.tensor([[1.0, 0.0]])
@@ -92,7 +92,7 @@ class CosineEmbeddingLoss(Loss):
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
-class MultiLabelMarginLoss(Loss):
+class MultiLabelMarginLoss(_Loss):
     """The sum of max(0, 1 − label's score + score) over labels and other classes; labels end with the first −1.
 
     >>> tl.nn.MultiLabelMarginLoss()(tl.tensor([0.1, 0.2, 0.4, 0.8]), tl.tensor([3, 0, -1, 1]))
@@ -105,7 +105,7 @@ class MultiLabelMarginLoss(Loss):
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
-class MultiLabelSoftMarginLoss(WeightedLoss):
+class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The binary cross entropy of sigmoid(input) and the targets, over classes, weighted by `weight`.
 
     >>> tl.nn.MultiLabelSoftMarginLoss()(tl.tensor([[0.0, 0.0]]), tl.tensor([[0.0, 1.0]]))
@@ -118,7 +118,7 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
-class MultiMarginLoss(WeightedLoss):
+class MultiMarginLoss(_WeightedLoss):
     """The mean over classes of max(0, `margin` − target's score + score) to the power `p`.
 
     `weight` weighs the classes. Raises ValueError unless `p` is 1 or 2.
@@ -152,7 +152,7 @@ class MultiMarginLoss(WeightedLoss):
         )
 
 
-class TripletMarginLoss(Loss):
+class TripletMarginLoss(_Loss):
     """max(0, `margin` + d(anchor, positive) − d(anchor, negative)).
 
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
@@ -196,7 +196,7 @@ class TripletMarginLoss(Loss):
         )
 
 
-class TripletMarginWithDistanceLoss(Loss):
+class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with a given distance: a function of two tensors, `PairwiseDistance` when None.
 
     Raises ValueError unless `margin` is positive.

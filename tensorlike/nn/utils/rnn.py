@@ -15,6 +15,7 @@ import numpy as np
 import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.runtime import type_name
 
 __all__ = [
     "PackedSequence",
@@ -260,7 +261,7 @@ def pad_sequence(
         raise RuntimeError("pad_sequence(): received an empty list of sequences")
     for index, part in enumerate(parts):
         if not isinstance(part, Tensor):
-            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(part).__name__}")
+            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type_name(part)}")
         if not part.dim() or part.shape[1:] != parts[0].shape[1:]:
             raise RuntimeError(
                 "pad_sequence(): the sequences must have the same shape but for their first dimension, but got "

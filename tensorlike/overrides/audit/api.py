@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch import DisableTorchFunction
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form, Mutates
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
+from tensorlike.tensor.creation import as_tensor
+from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
+from tensorlike.tensor.tensor import Tensor
 
 from .foreign import let_through
 
@@ -123,7 +127,6 @@ class TensorlikeApi:
 
     def __init__(self) -> None:
         import tensorlike
-        from tensorlike.tensor.tensor import Tensor
 
         self.version = tensorlike.__version__
         self.tensor: type = Tensor
@@ -213,23 +216,18 @@ class TensorlikeApi:
 
     def as_plain(self, value: Any) -> Any:
         """Return a subclass's instance, or an array, as a plain tensor."""
-        from tensorlike.dispatch import DisableTorchFunction
-        from tensorlike.tensor.creation import as_tensor
-        from tensorlike.tensor.tensor import Tensor
 
         with DisableTorchFunction():
             return Tensor.as_subclass(value, Tensor) if isinstance(value, Tensor) else as_tensor(value)
 
     def as_subclass(self, tensor: Any, kind: type) -> Any:
         """Return a leaf of a subclass that shares the memory of `tensor`."""
-        from tensorlike.tensor.tensor import Tensor
 
         return Tensor._make_subclass(kind, tensor, tensor.requires_grad)
 
     def stand_in(self, instance: Any) -> Any:
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
         from tensorlike.tensor.dtypes import dtype
-        from tensorlike.tensor.tensor import Tensor
 
         try:
             shape = tuple(map(int, Tensor.shape.__get__(instance)))
@@ -244,7 +242,6 @@ class TensorlikeApi:
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
         """Return a context in which random numbers are the same every time; their state is restored afterwards."""
-        from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
 
         state = get_rng_state()
         manual_seed(0)

@@ -22,6 +22,8 @@ from tensorlike.dispatch.operation import mutates_of
 from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.overrides.trace_torch import dummies, watching_mode
+from tensorlike.tensor.dtypes import dtype
+from tensorlike.tensor.tensor import Tensor
 
 from .answering import Trace
 from .api import AuditedFunction, Call, TensorlikeApi
@@ -170,8 +172,6 @@ class TorchApi:
 
     def _converted(self, value: Any) -> Any:
         """Return an argument of a sample as PyTorch takes it."""
-        from tensorlike.tensor.dtypes import dtype
-        from tensorlike.tensor.tensor import Tensor
 
         if isinstance(value, Tensor):
             array = np.array(self._own.array(value))  # Its own memory, and writable.

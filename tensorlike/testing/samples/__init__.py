@@ -27,26 +27,11 @@ def _attach() -> None:
 
 
 def serving(form: Form) -> Form | None:
-    """Return the form whose samples serve `form`: itself, another of its operation, or one of what it is a variant of.
-
-    What is written as two operations, a function and a method, is served by its namesake.
-    """
+    """Return the form whose samples serve `form`: itself, another of its operation, or of what that is a variant of."""
     operation = form.operation
     found = next((f for f in (form, *operation.forms) if f.samples is not None), None)
     if found is None and operation.variant is not None:
         found = serving(operation.variant.of.forms[0])
-    if found is None and form.namespace == "tensorlike":
-        short = form.name.removeprefix("Tensor.")
-        names = dict.fromkeys((short, short.removesuffix("_")))
-        found = next(
-            (
-                other
-                for name in names
-                for full_name in (f"tensorlike.{name}", f"tensorlike.Tensor.{name}")
-                if (other := REGISTRY.get(full_name)) is not None and other.samples is not None
-            ),
-            None,
-        )
     return found
 
 

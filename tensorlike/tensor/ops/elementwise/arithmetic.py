@@ -232,7 +232,8 @@ derivatives(
     input=lambda grad, input, other: -grad * conj(other / input / input),
     other=lambda grad, input: grad / conj(input),
 )
-# PyTorch keeps Python 2's name for it.
+# PyTorch keeps Python 2's name for it, and implementations written for PyTorch may look at names.
+TensorClass.__rtruediv__.__name__ = "__rdiv__"
 setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 

@@ -14,7 +14,7 @@ from tensorlike.tensor.types import Number, Tensor
 _comparison = partial(pointwise, boolean=True, differentiable=False)
 
 
-@_comparison("equal", own_operators=("__eq__",), takes_arrays=True)
+@_comparison("equal", own_of_overriding=("__eq__",), takes_arrays=True)
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 

@@ -67,7 +67,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return found if out is None else write_out("conj_physical", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method(name="conj_physical", composite=False, linear_in=("self",))
+@tensor_method(name="conj_physical", composite=False, linear_in=("self",), namesake_of=conj_physical)
 def _conj_physical(self: Tensor) -> Tensor:
     """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
 

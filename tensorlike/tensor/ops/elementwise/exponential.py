@@ -20,6 +20,7 @@ from tensorlike.tensor.declare import (
 from tensorlike.tensor.dtypes import complex128, float64
 from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.runtime import dtype_name, is_number, promote_arithmetic, write_out, wrong_type
+from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import zeros_like
@@ -312,6 +313,9 @@ def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any
 
 
 derivatives(pow, input=_power_of_base, exponent=_power_of_exponent)
+# PyTorch's names for them, and implementations written for PyTorch may look at names.
+TensorClass.__pow__.__name__ = "pow"
+TensorClass.__ipow__.__name__ = "pow_"
 
 
 @tensor_method(reflects=pow)
@@ -345,7 +349,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")
 
 
-@tensor_method(name="float_power")
+@tensor_method(name="float_power", namesake_of=float_power)
 def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Return this tensor to the power of `exponent` in double precision.
 

@@ -93,8 +93,9 @@ _window = partial(
 )
 
 
-def _fixed_window(name: str, function: Callable[..., Any], *arguments: Any, result: str, example: str) -> None:
-    """Declare a window whose formula has no parameters that users choose."""
+def _fixed_window(kind: str, shape: str, values: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Declare a window without parameters: its name is `kind` in small letters, `values` the inner three of five."""
+    name = kind.lower()
 
     def window(
         M: int, *, sym: bool = True, dtype: Dtype | None = None, layout: Any = None,
@@ -103,45 +104,29 @@ def _fixed_window(name: str, function: Callable[..., Any], *arguments: Any, resu
         return _made(name, function, M, sym, dtype, layout, device, requires_grad, *arguments)
 
     window.__name__ = name
-    window.__doc__ = f"Return the {result}.\n\n    {example}\n    "
+    window.__doc__ = f"""Return the {kind} window of `M` elements: {shape}.
+
+    >>> tl.signal.windows.{name}(5)[1:4]
+    tensor([{values}])
+    """
     _window(window)
 
 
+_fixed_window("Bartlett", "a triangle, 1 in the middle and 0 at the ends", "0.5000, 1.0000, 0.5000", _triangle)
 _fixed_window(
-    "bartlett", _triangle,
-    result="Bartlett window of `M` elements: a triangle, 1 in the middle and 0 at the ends",
-    example=""">>> tl.signal.windows.bartlett(5)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])""",
+    "Blackman",
+    "a sum of three cosines, small at the ends and 1 in the middle",
+    "0.3400, 1.0000, 0.3400",
+    _cosines,
+    _BLACKMAN,
+)
+_fixed_window("cosine", "the positive half period of a sine", "0.8090, 1.0000, 0.8090", _arch)
+_fixed_window("Hamming", "0.54 minus 0.46 times a cosine", "0.5400, 1.0000, 0.5400", _cosines, (0.54, 0.46))
+_fixed_window(
+    "Hann", "a raised cosine, 0 at the ends and 1 in the middle", "0.5000, 1.0000, 0.5000", _cosines, (0.5, 0.5)
 )
 _fixed_window(
-    "blackman", _cosines, _BLACKMAN,
-    result="Blackman window of `M` elements: a sum of three cosines, small at the ends and 1 in the middle",
-    example=""">>> tl.signal.windows.blackman(5, sym=False)[1:]
-    tensor([0.2008, 0.8492, 0.8492, 0.2008])""",
-)
-_fixed_window(
-    "cosine", _arch,
-    result="cosine window of `M` elements: the positive half period of a sine",
-    example=""">>> tl.signal.windows.cosine(3)
-    tensor([0.5000, 1.0000, 0.5000])""",
-)
-_fixed_window(
-    "hamming", _cosines, (0.54, 0.46),
-    result="Hamming window of `M` elements: 0.54 minus 0.46 times a cosine",
-    example=""">>> tl.signal.windows.hamming(3)
-    tensor([0.0800, 1.0000, 0.0800])""",
-)
-_fixed_window(
-    "hann", _cosines, (0.5, 0.5),
-    result="Hann window of `M` elements, a raised cosine: 0 at the ends and 1 in the middle",
-    example=""">>> tl.signal.windows.hann(5)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])""",
-)
-_fixed_window(
-    "nuttall", _cosines, _NUTTALL,
-    result="Nuttall window of `M` elements: a sum of four cosines with side lobes below -93 dB",
-    example=""">>> tl.signal.windows.nuttall(3)
-    tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])""",
+    "Nuttall", "a sum of four cosines with side lobes below -93 dB", "0.2270, 1.0000, 0.2270", _cosines, _NUTTALL
 )
 
 
@@ -242,7 +227,7 @@ def _older(
     if wanted.kind in "biu":
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype_of(wanted)}")
     if wanted.kind == "c":
-        raise NotImplementedError(f"\"{name}\" not implemented for complex dtypes, got: {dtype_of(wanted)}")
+        raise NotImplementedError(f'"{name}" not implemented for complex dtypes, got: {dtype_of(wanted)}')
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
     check_layout(layout, name)

@@ -15,6 +15,8 @@ from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import complex as joined
 from ..elementwise.complexes import view_as_real
+from ..nn.folding import fold
+from ..nn.padding import pad
 from ..shared import real_dtype, require_tensor
 from .fourier_functions import to_complex, to_real, transform
 
@@ -44,14 +46,10 @@ def _whole_window(window: Any, like: Any, win_length: int, n_fft: int) -> Any:
 
 
 def _padded(tensor: Any, before: int, after: int) -> Any:
-    from ..nn.padding import pad
-
     return pad(tensor, (before, after))
 
 
 def _centered(input: Any, n_fft: int, pad_mode: str) -> Any:
-    from ..nn.padding import pad
-
     # All padding modes but "constant" require batch and channel dimensions.
     shape = tuple(input.shape)
     wide = input.reshape((*(1,) * (3 - len(shape)), *shape)) if len(shape) < 3 else input
@@ -187,7 +185,6 @@ def _check_istft(call: str, input: Any, n_fft: int, hop: int, width: int, window
 
 def _overlapped(pieces: Any, hop: int) -> Any:
     """Overlap-add frames of shape (batch, frame, time), each starting `hop` after the one before."""
-    from ..nn.folding import fold
 
     batch, count, size = pieces.shape
     if _is_complex(pieces):

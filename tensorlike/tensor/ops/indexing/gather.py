@@ -13,6 +13,8 @@ from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..reductions.axes import restored
+from ..shape.expanding import expand
+from ..shape.reshaping import reshape
 from ..shared import require_tensor
 from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
 
@@ -120,8 +122,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     tensor([[3],
             [2]])
     """
-    from ..shape.expanding import expand
-    from ..shape.reshaping import reshape
 
     tensor = require_tensor("take_along_dim", input)
     places = require_tensor("take_along_dim", indices, "indices", 2)

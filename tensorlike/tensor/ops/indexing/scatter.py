@@ -277,6 +277,9 @@ derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, inde
 
 def into(grad: Any, shape: tuple[int, ...]) -> Any:
     """Embed the gradient of a part of `src` in zeros of its whole shape."""
+    if not (shape and grad._tl_data.ndim):
+        # A tensor without dimensions counts as one of one element.
+        grad = grad.reshape((1,) * len(shape))
     if grad._tl_data.shape == shape:
         return grad
     if not grad._tl_data.size:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.creation import full_like
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
@@ -185,8 +187,6 @@ def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
 
 def _filled(index: Any, input: Any, number: Any) -> Any:
     """Expand a number to a tensor of equal values."""
-    from tensorlike.tensor.creation import full_like
-    from tensorlike.tensor.dtypes import dtype_of
 
     return undispatched(full_like)(index, number, dtype=dtype_of(input._tl_data.dtype))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
@@ -168,8 +169,6 @@ def _power(matrix: Any, exponent: int) -> Any:
         # It requires grad as every other power does; the gradient is zero.
         return matrix.masked_fill(identity == identity, 0) + identity
     if exponent < 0:
-        from tensorlike.dispatch.registry import REGISTRY
-
         matrix, exponent = REGISTRY["tensorlike.linalg.inv"].function(matrix), -exponent
     if exponent == 1:
         return matrix.clone()

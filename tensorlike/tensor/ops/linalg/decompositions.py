@@ -185,7 +185,7 @@ derivatives(cholesky_ex, A=lambda grads, L, upper: cholesky_gradient(grads[0], L
 # ---------------------------------------------------------------------------------------------------------- older names
 
 
-@primitive(name="cholesky", out="cast")
+@primitive(name="cholesky", out="cast", namesake_of=cholesky)
 def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 

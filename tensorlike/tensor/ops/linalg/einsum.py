@@ -26,7 +26,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.ops.linalg.matrix_kernels import product
-from tensorlike.tensor.runtime import promote_arithmetic, write_out
+from tensorlike.tensor.runtime import promote_arithmetic, type_name, write_out
 from tensorlike.tensor.types import Tensor
 
 Labels = tuple[int, ...]
@@ -438,9 +438,7 @@ def einsum(*args: Any) -> Tensor:
     operands, terms, output = _parse_call(args)
     for number, tensor in enumerate(operands):
         if not isinstance(tensor, TensorBase):
-            raise TypeError(
-                f"einsum(): expected Tensor as element {number} in argument 1, but got {type(tensor).__name__}"
-            )
+            raise TypeError(f"einsum(): expected Tensor as element {number} in argument 1, but got {type_name(tensor)}")
     inputs, own = _labelled(terms, output, tuple([t._tl_data.shape for t in operands]))
     return _einsum(operands, inputs, own)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.tensor import dtypes
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.ops.linalg.matmul import check_products
@@ -104,8 +105,6 @@ def _gradient(grads: Any, A: Any, B: Any, values: Any, vectors: Any, largest: bo
 
 
 def _boolean() -> Any:
-    from tensorlike.tensor import dtypes
-
     return dtypes.bool
 
 

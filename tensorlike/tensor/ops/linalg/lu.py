@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
+from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
@@ -112,7 +113,6 @@ def _cat() -> Any:
 @internal(differentiable=False)
 def permutation_of(xp: Any, pivots: Tensor, rows: int, dtype: Any) -> Tensor:
     """Return the matrices that undo the exchanges of rows `pivots`, as LAPACK counts them."""
-    from tensorlike.tensor.dtypes import as_numpy_dtype
 
     swaps = on_host(pivots)
     flat = swaps.reshape(math.prod(swaps.shape[:-1]), swaps.shape[-1])
@@ -177,7 +177,7 @@ derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pi
 
 
 # `tl.lu` returns the packed factors.
-@composite(namespace=NAMESPACE, namesakes=False)
+@composite(namespace=NAMESPACE)
 def lu(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
 ) -> return_types.linalg_lu:  # fmt: skip

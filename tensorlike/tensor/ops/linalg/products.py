@@ -28,7 +28,7 @@ from .solving import inv, solve
 # ------------------------------------------------------------------------------------- functions of the main namespace
 
 
-@composite(namespace=NAMESPACE)
+@composite(namespace=NAMESPACE, namesake_of=_matmul)
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors, as `matmul` in the main namespace does.
 
@@ -38,7 +38,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     return _matmul(input, other) if out is None else _matmul(input, other, out=out)  # type: ignore[no-any-return]
 
 
-@composite(namespace=NAMESPACE)
+@composite(namespace=NAMESPACE, namesake_of=_matrix_power)
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """Return a square matrix, or each of a batch, multiplied `n` times by itself, as `matrix_power` does.
 
@@ -210,7 +210,7 @@ def _powers(x: Any, count: int) -> Any:
 
 
 # The columns of `tl.vander` are in opposite order.
-@composite(namespace=NAMESPACE, name="vander", namesakes=False)
+@composite(namespace=NAMESPACE, name="vander")
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Return the powers from 0 to N - 1 of each element of `x` as a last dimension; N is `x.shape[-1]` if left out.
 
@@ -297,7 +297,7 @@ def _matrix_exp_gradient(grad: Any, A: Any) -> Any:
 derivatives(matrix_exp, A=lambda grad, A: _matrix_exp_gradient(grad, A))
 
 
-@composite(name="matrix_exp", method=True)
+@composite(name="matrix_exp", method=True, namesake_of=matrix_exp)
 def _matrix_exp(input: Tensor) -> Tensor:
     """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 

@@ -31,7 +31,7 @@ from tensorlike.tensor.views import Geometry, Layout, bump, check_inplace, read_
 
 from ..indexing.basic import declared
 from ..indexing.written_values import as_written, single_value
-from ..shape.reshaping import sizes, squeeze, t, transpose, unsqueeze
+from ..shape.reshaping import sizes, squeeze, swapaxes, swapdims, t, transpose, unsqueeze
 from ..shape.resizing import resize, resize_as
 from ..shared import require_tensor
 
@@ -288,7 +288,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     return self
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=squeeze)
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Remove the dimensions of size 1 (or those of them in `dim`) from this tensor, and return it.
 
@@ -298,7 +298,7 @@ def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     return restructure(self, "squeeze_", squeeze, dim)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=unsqueeze)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 into this tensor, and return it.
 
@@ -308,7 +308,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return restructure(self, "unsqueeze_", unsqueeze, dim)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=t)
 def t_(self: Tensor) -> Tensor:
     """Exchange the dimensions of this matrix, and return it.
 
@@ -318,7 +318,7 @@ def t_(self: Tensor) -> Tensor:
     return restructure(self, "t_", t)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=transpose)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
@@ -328,7 +328,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return restructure(self, "transpose_", transpose, dim0, dim1)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=swapaxes)
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
@@ -338,7 +338,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=swapdims)
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 

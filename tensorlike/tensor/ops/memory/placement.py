@@ -8,6 +8,7 @@ from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.tensor.declare import composite, primitive, tensor_method
 from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import detached
 
@@ -109,7 +110,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-@composite(guard=False, differentiable=False)
+@composite(guard=False, differentiable=False, namesake_of=TensorClass.detach)
 def detach(input: Tensor) -> Tensor:
     """Return a tensor that shares the memory of `input` and has no history.
 
@@ -120,7 +121,7 @@ def detach(input: Tensor) -> Tensor:
     return detached(input)
 
 
-@composite(differentiable=False)
+@composite(differentiable=False, namesake_of=_get_device)
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 

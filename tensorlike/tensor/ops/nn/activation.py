@@ -11,6 +11,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
 
+from ..reductions import softmax as softmax_functions
 from .declaring import (
     array_of,
     chosen,
@@ -406,7 +407,7 @@ def _softmax_dim(name: str, ndim: int, dim: int | None) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@functional(guard=True)
+@functional(guard=True, namesake_of=softmax_functions.softmax)
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return `exp(input)` divided by its sum along `dim`.
 
@@ -428,7 +429,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return (-input).softmax(_softmax_dim("softmin", input.dim(), dim), dtype=dtype)
 
 
-@functional(guard=True)
+@functional(guard=True, namesake_of=softmax_functions.log_softmax)
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
 

@@ -13,6 +13,7 @@ from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.linalg.matmul import linear
+from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
@@ -435,8 +436,6 @@ class _InPieces(Function):
 
 
 def _joined(parts: list[Any], like: Any) -> Any:
-    from tensorlike.tensor.ops.shape.joining import cat
-
     return cat(parts) if parts else like.new_zeros(tuple(like.shape))
 
 

@@ -251,7 +251,7 @@ def max_pool3d(
     return pooled("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def _with_indices(count: int) -> None:
+def _with_indices(count: int) -> Any:
     name = f"max_pool{count}d"
 
     def pool_with_indices(
@@ -267,11 +267,10 @@ def _with_indices(count: int) -> None:
         >>> indices.flatten()
         tensor([1, 3])
         """
-    functional(pool_with_indices, name=f"{name}_with_indices")
+    return functional(pool_with_indices, name=f"{name}_with_indices")
 
 
-for _count in (1, 2, 3):
-    _with_indices(_count)
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(_with_indices, (1, 2, 3))
 
 # ----------------------------------------------------------------------------------------------------------- unpooling
 

@@ -11,7 +11,6 @@ from tensorlike.autograd.grad_mode import no_grad
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.linalg.matmul import c_name, check_products
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
@@ -30,8 +29,6 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
             f"expected common dtype to be floating point, yet common dtype is {dtype_name(common)}: convert the "
             "operands first, e.g. with .float()"
         )
-    if x1._tl_data.dtype != x2._tl_data.dtype:
-        x1, x2 = x1.to(dtype_of(common)), x2.to(dtype_of(common))
     if x1.shape != x2.shape:
         # Norms are taken after broadcasting: a vector has its length in the common shape.
         shape = broadcast_shape("cosine_similarity", x1.shape, x2.shape)
@@ -59,7 +56,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return _cosine(x1, x2, dim, eps)
 
 
-@functional(name="cosine_similarity", guard=True)
+@functional(name="cosine_similarity", guard=True, namesake_of=cosine_similarity)
 def _functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
@@ -79,7 +76,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return _pairwise(x1, x2, p, eps, keepdim)
 
 
-@functional(name="pairwise_distance", guard=True)
+@functional(name="pairwise_distance", guard=True, namesake_of=pairwise_distance)
 def _functional_pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -115,7 +112,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return _all_pairs(input, p)
 
 
-@functional(name="pdist", guard=True)
+@functional(name="pdist", guard=True, namesake_of=pdist)
 def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
     """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 

@@ -72,7 +72,7 @@ def _relu_inplace(input: Tensor) -> Tensor:
     return _relu_into(input)
 
 
-@functional(name="relu")
+@functional(name="relu", namesake_of=relu)
 def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return the elements of `input`, zero in place of negative ones.
 
@@ -422,7 +422,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return input.where(input > 0, input * slope)
 
 
-@functional(name="prelu", guard=True)
+@functional(name="prelu", guard=True, namesake_of=prelu)
 def _functional_prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 

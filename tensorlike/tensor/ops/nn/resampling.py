@@ -170,7 +170,7 @@ def interpolate(
             f"Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input: got "
             f"{mode!r} and {input.dim()}D"
         )
-    if input.dim() not in (3, 4, 5):
+    if input.dim() not in (3, 4, 5) or not (plain or mode in _LINEAR or (mode == "bicubic" and input.dim() == 4)):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | "
             f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
@@ -188,10 +188,8 @@ def interpolate(
         if input.dim() != _LINEAR[mode]:
             raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {_LINEAR[mode]}D input")
         build = _linear_matrix
-    elif mode == "bicubic" and input.dim() == 4:
-        build = _cubic_matrix
     else:
-        raise NotImplementedError(f"interpolate(): mode {mode!r} is not supported for {input.dim()}D input")
+        build = _cubic_matrix
     matrices = tuple(
         _smooth_matrix(n, m, s, bool(align_corners), mode) if antialias else build(n, m, s, bool(align_corners))
         for n, m, s in zip(input.shape[2:], out, scales)
@@ -310,7 +308,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _unshuffled(input, downscale_factor)
 
 
-@composite(name="pixel_shuffle")
+@composite(name="pixel_shuffle", namesake_of=pixel_shuffle)
 def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
@@ -320,7 +318,7 @@ def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return _shuffled(input, upscale_factor)
 
 
-@composite(name="pixel_unshuffle")
+@composite(name="pixel_unshuffle", namesake_of=pixel_unshuffle)
 def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 

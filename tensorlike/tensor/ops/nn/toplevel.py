@@ -19,7 +19,8 @@ def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
-    return composite(copy, guard=guard, inplace_of=inplace_of, random=function.operation.random)
+    relation = {"namesake_of": function} if inplace_of is None else {"inplace_of": inplace_of}
+    return composite(copy, guard=guard, random=function.operation.random, **relation)
 
 
 conv1d, conv2d, conv3d = map(_again, (convolution.conv1d, convolution.conv2d, convolution.conv3d))
@@ -34,7 +35,7 @@ for _function in (
     _again(_function, guard=True)
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=rectifier.threshold)
 def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
@@ -45,7 +46,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
     return written_out("threshold", found, out, input, exact=False)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, namesake_of=rectifier.hardshrink)
 def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     """Return the elements of this tensor, zero in place of those from `-lambd` to `lambd`.
 
@@ -55,7 +56,7 @@ def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     return undispatched(rectifier.hardshrink)(self, lambd)
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=activation.celu)
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
 
@@ -65,7 +66,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return undispatched(activation.celu)(input, alpha)
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=activation.selu)
 def selu(input: Tensor) -> Tensor:
     """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
 
@@ -75,7 +76,7 @@ def selu(input: Tensor) -> Tensor:
     return undispatched(activation.selu)(input)
 
 
-@composite(random="training")
+@composite(random="training", namesake_of=activation.rrelu)
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
 
@@ -107,7 +108,7 @@ def _max_pool(count: int, function: Any) -> Any:
     summary, _, rest = function.__doc__.partition("\n\n")
     example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")
     max_pool.__doc__ = f"{summary}\n\n    `nn.functional.{name}`, without the indices.\n\n    {example}"
-    return composite(max_pool, name=name, guard=False)
+    return composite(max_pool, name=name, guard=False, namesake_of=function)
 
 
 max_pool1d = _max_pool(1, pooling.max_pool1d)
@@ -115,7 +116,7 @@ max_pool2d = _max_pool(2, pooling.max_pool2d)
 max_pool3d = _max_pool(3, pooling.max_pool3d)
 
 
-@composite(guard=False)
+@composite(guard=False, namesake_of=pooling.max_pool1d_with_indices)
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
@@ -128,7 +129,7 @@ def max_pool1d_with_indices(
 
 
 # It returns the indices too.
-@composite(namesakes=False)
+@composite
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """Return the maxima of `output_size` windows along the last dimension, and their indices.
 

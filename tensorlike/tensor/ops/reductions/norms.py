@@ -235,7 +235,7 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     return self.copy_(renorm(original, p, dim, maxnorm))
 
 
-@tensor_method(name="renorm")
+@tensor_method(name="renorm", namesake_of=renorm)
 def _renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 

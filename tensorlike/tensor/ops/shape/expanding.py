@@ -13,7 +13,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded, spelled
+from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded, spelled, type_name
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import writable
@@ -99,7 +99,7 @@ def _all_of(tensors: tuple[Any, ...], function: str) -> list[Any]:
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, TensorBase):
             raise TypeError(
-                f"{function}(): expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}"
+                f"{function}(): expected Tensor as element {position} in argument 0, but got {type_name(tensor)}"
             )
     return list(tensors)
 
@@ -182,7 +182,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _tiled(input, dims)
 
 
-@tensor_method(name="tile", composite=False, linear_in=("self",))
+@tensor_method(name="tile", composite=False, linear_in=("self",), namesake_of=tile)
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     """Return `dims` copies of this tensor side by side along its last dimensions.
 

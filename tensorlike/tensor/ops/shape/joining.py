@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
@@ -221,8 +222,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 "dimensions"
             )
     if not tensors:
-        from tensorlike.tensor.creation import zeros
-
         return undispatched(zeros)(1, 0)
     # Tensors without dimensions give way to others, which they no longer do as matrices.
     dtype = result_type(*[x._tl_data for x in tensors])
@@ -302,7 +301,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return _parts(require_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
-@tensor_method(name="split", composite=False, linear_in=("self",))
+@tensor_method(name="split", composite=False, linear_in=("self",), namesake_of=split)
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 

@@ -18,7 +18,7 @@ from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
-from ..memory.inplace import scatter_strided
+from ..memory.inplace import restructure, scatter_strided
 from ..shared import require_tensor
 from .reshaping import sizes
 
@@ -54,7 +54,7 @@ def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
     size = shape[where]
     if isinstance(start, TensorBase) and (start._tl_data.ndim or start._tl_data.dtype.kind not in "iu"):
         raise RuntimeError("narrow(): start must be an 0-dim integral Tensor.")
-    first = operator.index(start)
+    first = operator.index(start._tl_data.item() if isinstance(start, TensorBase) else start)
     if not -size <= first <= size:
         raise IndexError(f"start out of range (expected to be in range of [-{size}, {size}], but got {first})")
     first += size if first < 0 else 0
@@ -174,16 +174,15 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return undispatched(_as_strided)(tensor, layout_of(array), geometry_of(view, array), writable(view, storage))
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, inplace_view_of=as_strided)
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
     >>> tl.arange(4).as_strided_((2,), (2,))
     tensor([0, 2])
     """
-    from ..memory.inplace import restructure
 
-    view = undispatched(as_strided)(self.detach(), size, stride, storage_offset)._tl_data
+    view = undispatched(as_strided)(wrap(self._tl_data), size, stride, storage_offset)._tl_data
     array = self._tl_data
     return restructure(self, "as_strided_", _as_strided, layout_of(array), geometry_of(view, array), view)
 

@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tensorlike.tensor.backends import special
 from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.types import Tensor
@@ -122,12 +124,15 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
         # (-1)^(n + 1) n! zeta(n + 1, input)
         factor = math.factorial(order) if order % 2 else -math.factorial(order)
         return xp.multiply(compute("zeta", order + 1.0, input), input.dtype.type(factor))
-    # SciPy's zeta is not defined for negative numbers: the trigamma function has a reflection formula.
+    # SciPy's zeta is not defined for negative numbers: the trigamma function has a reflection formula, which needs more
+    # than half precision near its poles.
+    dtype = input.dtype
+    input = input.astype(np.float32) if dtype.itemsize == 2 else input
     reflected = xp.less(input, 0.5)
     result = compute("zeta", 2.0, xp.where(reflected, xp.subtract(1, input), input))
     sine = xp.sin(xp.multiply(input, input.dtype.type(math.pi)))
     mirrored = xp.subtract(xp.true_divide(input.dtype.type(math.pi**2), xp.square(sine)), result)
-    return xp.where(reflected, mirrored, result)
+    return xp.where(reflected, mirrored, result).astype(dtype, copy=False)
 
 
 derivatives(_polygamma, input=lambda grad, input, n: grad * input.polygamma(n + 1))
@@ -143,7 +148,7 @@ def _order(n: Any) -> int:
     return order
 
 
-@composite(aliases=("special.polygamma",), guard=False)
+@composite(aliases=("special.polygamma",), guard=False, namesake_of=_polygamma)
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the n-th derivative of the digamma function of each element.
 

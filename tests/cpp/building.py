@@ -1,0 +1,38 @@
+"""Builds the extensions of the tests, once for all processes of a run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorlike as tl
+
+SOURCES = Path(__file__).parent / "sources"
+
+#: Shared by the processes of a run, and by runs: an extension is built again when a file that went into it differs.
+CACHE = Path(tempfile.gettempdir()) / f"tensorlike_test_extensions_{os.getuid()}"
+
+
+def require_compiler() -> None:
+    """Skip the test where no extension can be built."""
+    if importlib.util.find_spec("pybind11") is None:
+        pytest.skip("pybind11 is not installed: pip install tensorlike[cpp]")
+    if not any(shutil.which(c) for c in (os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"])):
+        pytest.skip("there is no compiler of C++")
+
+
+def extension(name: str, **options: Any) -> Any:
+    """Return the extension of `sources/NAME.cpp`, built without optimisation."""
+    require_compiler()
+    from tensorlike.utils import cpp_extension
+
+    folder = CACHE / f"{tl.__version__}_{os.environ.get('CXX', '')}".replace("/", "_") / name
+    return cpp_extension.load(
+        name, [str(SOURCES / f"{name}.cpp")], extra_cflags=["-O0"], build_directory=folder, **options
+    )
