@@ -51,13 +51,14 @@ _CUDA_SUFFIXES = (".cu", ".cuh")
 
 def _find_cuda_home() -> str | None:
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
-    if home is None:
-        compiler = shutil.which("nvcc")
-        if compiler is not None:
-            home = str(Path(compiler).resolve().parent.parent)
-        elif Path("/usr/local/cuda").exists():
-            home = "/usr/local/cuda"
-    return home
+    if home is not None:
+        return home
+    compiler = shutil.which("nvcc")
+    for folder in ([] if compiler is None else [Path(compiler).resolve().parent.parent]) + [Path("/usr/local/cuda")]:
+        # An nvcc on the path may be a program that calls the one of the toolkit.
+        if (folder / "bin" / "nvcc").exists() and (folder / "include" / "cuda_runtime.h").exists():
+            return str(folder)
+    return None
 
 
 #: The folder of the CUDA toolkit, None where there is none.
@@ -84,15 +85,15 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
     return found
 
 
-def library_paths(device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None) -> list[str]:
-    """Return the folders of libraries that an extension is linked with: none, but those of the CUDA toolkit."""
+def library_paths(
+    device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
+) -> list[str]:
+    """Return the folders of libraries that an extension is linked with: none, but that of the CUDA toolkit."""
     if device_type != "cuda":
         return []
-    folders = [Path(_cuda_home(), *parts) for parts in (("lib64",), ("targets", "x86_64-linux", "lib"), ("lib",))]
-    found = [str(p) for p in folders if any(p.glob("libcudart.so*"))]
-    if not found:
-        raise OSError(f"the CUDA toolkit at {_cuda_home()} has no libcudart.so, which extensions are linked with")
-    return found[:1]
+    home = Path(_cuda_home())
+    folders = [home / "lib64", *home.glob("targets/*/lib"), home / "lib"]
+    return [str(p) for p in folders if any(p.glob("libcudart.so*"))][:1]
 
 
 def _cuda_home() -> str:
@@ -157,7 +158,8 @@ def _cpp_flags(name: str, extra: Sequence[str], includes: Sequence[str], with_cu
 
 # Numbers of 16 bits are those of the headers, whose operators would otherwise be ambiguous with the toolkit's.
 _NO_CUDA_HALF = [
-    f"-D__CUDA_NO_{part}__" for part in ("HALF_OPERATORS", "HALF_CONVERSIONS", "HALF2_OPERATORS", "BFLOAT16_CONVERSIONS")
+    f"-D__CUDA_NO_{part}__"
+    for part in ("HALF_OPERATORS", "HALF_CONVERSIONS", "HALF2_OPERATORS", "BFLOAT16_CONVERSIONS")
 ]
 
 
@@ -193,9 +195,7 @@ def _cuda_architectures(extra: Sequence[str]) -> list[str]:
     for one in listed:
         found = re.fullmatch(r"(\d+)\.(\d+[af]?)(\+PTX)?", one)
         if found is None:
-            raise ValueError(
-                f"TORCH_CUDA_ARCH_LIST: {one!r} is no compute capability such as 8.0, 9.0a or 9.0+PTX"
-            )
+            raise ValueError(f"TORCH_CUDA_ARCH_LIST: {one!r} is no compute capability such as 8.0, 9.0a or 9.0+PTX")
         number = found[1] + found[2]
         flags.append(f"-gencode=arch=compute_{number},code=sm_{number}")
         if found[3]:
@@ -521,7 +521,9 @@ def load_inline(
         text += "}\n"
     written = [_write(folder / "main.cpp", text)]
     if cuda:
-        cuda_head = "" if no_implicit_headers else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
+        cuda_head = (
+            "" if no_implicit_headers else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
+        )
         written.append(_write(folder / "cuda.cu", cuda_head + "\n".join(cuda)))
     return load(
         name, written, extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths, folder, verbose,

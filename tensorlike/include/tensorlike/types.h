@@ -141,6 +141,13 @@ inline C10_HOST_DEVICE Half::operator float() const { return detail::half_value(
 inline C10_HOST_DEVICE BFloat16::BFloat16(float value) : x(detail::bfloat16_bits(value)) {}
 #endif
 inline C10_HOST_DEVICE BFloat16::operator float() const { return detail::float_of(uint32_t(x) << 16); }
+#if defined(__CUDACC__)
+// Load through the cache of memory that no one writes, as the toolkit's function does for its own types.
+inline __device__ Half __ldg(const Half* address) { return __ldg(reinterpret_cast<const __half*>(address)); }
+inline __device__ BFloat16 __ldg(const BFloat16* address) {
+  return __ldg(reinterpret_cast<const __nv_bfloat16*>(address));
+}
+#endif
 
 // A complex number that lies in memory as std::complex does, and works on a device too.
 template <class T>

@@ -61,9 +61,11 @@ __global__ void complex_numbers(c10::complex<T>* values) {
   value = std::pow(value, c10::complex<T>(std::abs(value), std::arg(value)));
   gpuAtomicAdd(values, value);
 }
-__global__ void integers(uint8_t* a, int8_t* b, int16_t* c, int32_t* d, int64_t* e, bool* f) {
-  gpuAtomicAdd(a, 1), gpuAtomicAdd(b, 1), gpuAtomicAdd(c, 1), gpuAtomicAdd(d, 1), gpuAtomicAdd(e, 1);
-  gpuAtomicAdd(f, true);
+template <class T>
+__global__ void count_ones(const T* in, T* out, int count) {
+  CUDA_KERNEL_LOOP(i, count) {
+    if (in[i] == T(1)) gpuAtomicAdd(out, 1);
+  }
 }
 template __global__ void numbers<c10::BFloat16>(c10::BFloat16*, int);
 template __global__ void complex_numbers<float>(c10::complex<float>*);
@@ -102,6 +104,17 @@ torch::Tensor many_numbers(const torch::Tensor& in) {
         out.data_ptr<scalar_t>(), static_cast<int>(in.numel()));
     AT_CUDA_CHECK(cudaGetLastError());
   });
+  return out;
+}
+
+// Count the ones in the dtype of the tensor: an addition of one or two bytes is a replacement in a word of four.
+torch::Tensor number_of_ones(const torch::Tensor& in) {
+  torch::Tensor out = torch::zeros({1}, in.options());
+  AT_DISPATCH_INTEGRAL_TYPES_AND(at::kBool, in.scalar_type(), "number_of_ones", [&] {
+    count_ones<<<1, 256, 0, at::cuda::getCurrentCUDAStream()>>>(in.data_ptr<scalar_t>(), out.data_ptr<scalar_t>(),
+                                                                static_cast<int>(in.numel()));
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
   return out;
 }
 
@@ -148,6 +161,7 @@ std::tuple<std::vector<int64_t>, std::vector<int64_t>, int64_t, std::vector<int6
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("row_sums", &row_sums);
   m.def("many_numbers", &many_numbers);
+  m.def("number_of_ones", &number_of_ones);
   m.def("contiguous_copy", &contiguous_copy);
   m.def("time_on_pool_stream", &time_on_pool_stream);
   m.def("device_count", &device_count);
