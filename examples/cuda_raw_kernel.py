@@ -1,7 +1,7 @@
 """A CUDA kernel inside a custom autograd function, without a compiler: CuPy compiles the text when it is first called.
 
 The function is x * sigmoid(x), one kernel for the values and one for the gradient. Kernels read and write the memory of
-the tensors and run on CuPy's current stream, as all of tensorlike's do. Needs a GPU and pip install "tensorlike[cuda13]"
+the tensors and run on CuPy's current stream, as all of tensorlike's do. Needs: a GPU, pip install "tensorlike[cuda13]"
 """
 
 from __future__ import annotations

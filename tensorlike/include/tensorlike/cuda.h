@@ -29,8 +29,8 @@ inline void c10_cuda_check_implementation(cudaError_t result, const char* file, 
   throw AcceleratorError(str("CUDA error: ", cudaGetErrorString(result),
                              "\nCUDA kernel errors might be asynchronously reported at some other API call, so the "
                              "stacktrace below might be incorrect.\nFor debugging consider passing "
-                             "CUDA_LAUNCH_BLOCKING=1\n", cudaGetErrorName(result), " was seen in ", function, " at ", file,
-                             ":", line));
+                             "CUDA_LAUNCH_BLOCKING=1\n", cudaGetErrorName(result), " was seen in ", function, " at ",
+                             file, ":", line));
 }
 inline void warn_about(cudaError_t result) {
   if (C10_LIKELY(result == cudaSuccess)) return;
@@ -41,9 +41,9 @@ inline void warn_about(cudaError_t result) {
 }  // namespace cuda
 TENSORLIKE_END(c10)
 
-#define C10_CUDA_CHECK(expression)                                                                             \
-  do {                                                                                                         \
-    ::c10::cuda::c10_cuda_check_implementation((expression), __FILE__, __func__, static_cast<uint32_t>(__LINE__)); \
+#define C10_CUDA_CHECK(expression)                                                         \
+  do {                                                                                     \
+    ::c10::cuda::c10_cuda_check_implementation((expression), __FILE__, __func__, __LINE__); \
   } while (false)
 #define C10_CUDA_CHECK_WARN(expression) ::c10::cuda::warn_about(expression)
 #define C10_CUDA_ERROR_HANDLED(expression) (expression)
@@ -56,10 +56,12 @@ TENSORLIKE_END(c10)
 #define TORCH_CUDA_CHECK(expression) C10_CUDA_CHECK(expression)
 #define AT_CUDA_CHECK(expression) C10_CUDA_CHECK(expression)
 // Handles of the libraries of the toolkit: the macros need their headers only where they are used.
-#define TORCH_CUDABLAS_CHECK(expression) TORCH_CHECK((expression) == CUBLAS_STATUS_SUCCESS, "CUDA error: cuBLAS failed when calling `" #expression "`")
-#define TORCH_CUSPARSE_CHECK(expression) TORCH_CHECK((expression) == CUSPARSE_STATUS_SUCCESS, "CUDA error: cuSPARSE failed when calling `" #expression "`")
-#define TORCH_CUSOLVER_CHECK(expression) TORCH_CHECK((expression) == CUSOLVER_STATUS_SUCCESS, "CUDA error: cuSOLVER failed when calling `" #expression "`")
-#define AT_CUDA_DRIVER_CHECK(expression) TORCH_CHECK((expression) == CUDA_SUCCESS, "CUDA driver error in `" #expression "`")
+#define TENSORLIKE_CHECK_STATUS(expression, success, library) \
+  TORCH_CHECK((expression) == success, "CUDA error: " library " failed when calling `" #expression "`")
+#define TORCH_CUDABLAS_CHECK(expression) TENSORLIKE_CHECK_STATUS(expression, CUBLAS_STATUS_SUCCESS, "cuBLAS")
+#define TORCH_CUSPARSE_CHECK(expression) TENSORLIKE_CHECK_STATUS(expression, CUSPARSE_STATUS_SUCCESS, "cuSPARSE")
+#define TORCH_CUSOLVER_CHECK(expression) TENSORLIKE_CHECK_STATUS(expression, CUSOLVER_STATUS_SUCCESS, "cuSOLVER")
+#define AT_CUDA_DRIVER_CHECK(expression) TENSORLIKE_CHECK_STATUS(expression, CUDA_SUCCESS, "the driver")
 
 // An assertion that holds in release builds too, on the device and on the host.
 #define CUDA_KERNEL_ASSERT(condition)                                              \
@@ -500,7 +502,6 @@ inline bool canUse32BitIndexMath(const Tensor& tensor, int64_t largest = std::nu
   return tensor.numel() == 0 || last < largest;
 }
 }  // namespace detail
-using c10::cuda::stream_synchronize;
 }  // namespace cuda
 namespace native {
 using at::cuda::detail::canUse32BitIndexMath;

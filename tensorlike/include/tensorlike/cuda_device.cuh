@@ -20,7 +20,8 @@ __device__ __forceinline__ T atomic_update(T* address, const F& update) {
   const auto place = reinterpret_cast<uintptr_t>(address);
   auto* const word = reinterpret_cast<Word*>(place & ~uintptr_t(sizeof(Word) - 1));
   const unsigned shift = static_cast<unsigned>(place & (sizeof(Word) - 1)) * 8;
-  const Word mask = sizeof(T) == sizeof(Word) ? ~Word(0) : static_cast<Word>(((1ull << (sizeof(T) * 8 % 64)) - 1) << shift);
+  const Word ones = static_cast<Word>(sizeof(T) == sizeof(Word) ? ~0ull : (1ull << (sizeof(T) * 8 % 64)) - 1);
+  const Word mask = ones << shift;
   Word seen = *word, assumed;
   T before;
   do {

@@ -99,10 +99,11 @@ struct LinearFunction : public torch::autograd::Function<LinearFunction> {
 torch::Tensor linear(torch::Tensor input, torch::Tensor weight, const std::optional<torch::Tensor>& bias) {
   check(input, input, 2, "input");
   check(weight, input, 2, "weight");
-  TORCH_CHECK(input.size(1) == weight.size(1), "input has ", input.size(1), " columns, weight ", weight.size(1));
+  TORCH_CHECK(input.size(1) == weight.size(1), "input has ", input.size(1), " columns, weight has ", weight.size(1));
   if (bias) {
     check(*bias, input, 1, "bias");
-    TORCH_CHECK(bias->size(0) == weight.size(0), "bias has ", bias->size(0), " elements, weight ", weight.size(0), " rows");
+    TORCH_CHECK(bias->size(0) == weight.size(0), "bias has ", bias->size(0), " elements, weight has ", weight.size(0),
+                " rows");
   }
   return LinearFunction::apply(input, weight, bias ? *bias : torch::empty({0}, input.options()));
 }
