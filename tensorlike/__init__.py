@@ -85,7 +85,8 @@ LAZY = (
 )  # fmt: skip
 #: Functions of such parts, and of modules that are not public.
 _LAZY_FUNCTIONS = {
-    "classes": "library.classes", "ops": "library.operators", "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
+    "classes": "library.classes", "load": "serialization", "ops": "library.operators", "save": "serialization",
+    "set_printoptions": "tensor.printing", "vmap": "func",
 }  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch: see Note

@@ -28,10 +28,48 @@ RENAMED = {"cross_entropy_loss": "nn.functional.cross_entropy", "conv_transpose2
 
 #: Written by hand in the headers, since they are no operators or take types of C++ alone.
 BY_HAND = frozenset(
-    "backward contiguous data dim element_size get_device index index_put index_put_ is_complex is_conj is_contiguous "
-    "is_floating_point is_inference is_leaf is_neg is_signed item itemsize nbytes ndimension numel output_nr "
-    "requires_grad_ retain_grad retains_grad set_data size stride storage_offset sym_numel sym_size sym_stride to "
-    "to_dense cpu cuda is_same_size from_file slice".split()
+    [
+        "backward",
+        "contiguous",
+        "data",
+        "dim",
+        "element_size",
+        "get_device",
+        "index",
+        "index_put",
+        "index_put_",
+        "is_complex",
+        "is_conj",
+        "is_contiguous",
+        "is_floating_point",
+        "is_inference",
+        "is_leaf",
+        "is_neg",
+        "is_signed",
+        "item",
+        "itemsize",
+        "nbytes",
+        "ndimension",
+        "numel",
+        "output_nr",
+        "requires_grad_",
+        "retain_grad",
+        "retains_grad",
+        "set_data",
+        "size",
+        "stride",
+        "storage_offset",
+        "sym_numel",
+        "sym_size",
+        "sym_stride",
+        "to",
+        "to_dense",
+        "cpu",
+        "cuda",
+        "is_same_size",
+        "from_file",
+        "slice",
+    ]
 )
 
 #: Words that C++ keeps for itself.
@@ -115,7 +153,8 @@ def value_type(kind: Type) -> str | None:
         if element.name == "Optional":
             return "c10::List<std::optional<Tensor>>" if element.elements[0].name == "Tensor" else None
         found = value_type(element)
-        return None if found is None else {"Tensor": "TensorList", "int64_t": "IntArrayRef"}.get(found, f"ArrayRef<{found}>")
+        named = {"Tensor": "TensorList", "int64_t": "IntArrayRef"}
+        return None if found is None else named.get(found, f"ArrayRef<{found}>")
     return BASE.get(kind.base)
 
 
@@ -212,9 +251,7 @@ def same_default(argument: Argument, python: Any) -> bool:
 def python_function(name: str) -> tuple[Callable[..., Any], str] | None:
     """Return the public function for an operator and its path, None if the library has none."""
     candidates = [RENAMED[name]] if name in RENAMED else []
-    for prefix in ("linalg_", "fft_", "special_"):
-        if name.startswith(prefix):
-            candidates.append(prefix[:-1] + "." + name.removeprefix(prefix))
+    candidates += [name.replace("_", ".", 1) for p in ("linalg_", "fft_", "special_") if name.startswith(p)]
     is_inplace = name.endswith("_") and not name.endswith("__")
     candidates += [f"Tensor.{name}", name] if is_inplace else [name, f"Tensor.{name}"]
     candidates.append(f"nn.functional.{name}")
@@ -244,9 +281,7 @@ def operator(schema: Schema, letters: str, required: list[str]) -> Operator | st
     if outputs and not texts:
         return "an output that is a list"
     given = [a for a in schema.arguments if a.name not in outputs]
-    parameters = [
-        replace(p, default=None) if p.name.rstrip("_") in required else p for p in passed(given, function)
-    ]
+    parameters = [replace(p, default=None) if p.name.rstrip("_") in required else p for p in passed(given, function)]
     if any(p.type == "" for p in parameters):
         return "an argument of a type that the headers have not"
     missing = [p.name for p in parameters if p.passes is None and p.default is None]
@@ -297,7 +332,8 @@ def passed(arguments: list[Argument], function: Callable[..., Any]) -> Iterator[
             keywords_began = keywords_began or not argument.keyword_only
             passes = f'detail::keyword("{target}", {value})'
         else:
-            yield Parameter(name, type_, default, None, None if default is None else is_default(argument, name, default))
+            left_out = None if default is None else is_default(argument, name, default)
+            yield Parameter(name, type_, default, None, left_out)
             continue
         condition = None
         if default is not None and parameter is not None and same_default(argument, parameter.default):
@@ -370,9 +406,8 @@ def generate() -> tuple[dict[str, str], Counter[str]]:
         others = [p for p in found.parameters if p.name != "self"]
         if "m" in letters:
             methods.append(f"{found.returns} {found.name}({declared(others)}) const;")
-            definitions.append(
-                f"inline {found.returns} Tensor::{found.name}({declared(others, False)}) const {{ {call(found, '*this')} }}"
-            )
+            head = f"inline {found.returns} Tensor::{found.name}({declared(others, False)}) const"
+            definitions.append(f"{head} {{ {call(found, '*this')} }}")
         if "f" in letters:
             outputs = [Parameter(name, "Tensor&", None) for name in found.outputs]
             functions.append(

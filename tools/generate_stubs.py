@@ -6,6 +6,7 @@ Stubs are generated, checked in, and compared in CI, so that a signature is writ
 A function has the overloads that `typing.overload` gives its declaration, or its one signature. Of that,
 - `*size: int` becomes two: sizes one by one, and one sequence. `**keywords`, by which such a function takes the
   sequence as a keyword, goes, so that a type checker finds a misspelt keyword;
+- an option `return_indices` becomes two: with it a tuple of two tensors is returned;
 - fields that a declaration names with `several=` become the type of `return_types`;
 - each overload with operands gets a second one, which takes `Tensor | SupportsTorchFunction` for `Tensor` and returns
   Any: what a type makes of a call is for the type to say;
@@ -153,6 +154,21 @@ def signatures(function: Any, row: Any = None) -> list[inspect.Signature]:
     return found or spread(inspect.signature(function))
 
 
+def with_indices(signature: inspect.Signature) -> list[inspect.Signature]:
+    """Return the overloads of a function that returns indices too if its option `return_indices` says so."""
+    parameters = list(signature.parameters.values())
+    at = next((i for i, p in enumerate(parameters) if p.name == "return_indices"), None)
+    if at is None or signature.return_annotation != "Any":
+        return [signature]
+    without = [p.replace(annotation="Literal[False]") if i == at else p for i, p in enumerate(parameters)]
+    asked = parameters[at].replace(annotation="Literal[True]", default=inspect.Parameter.empty)
+    rest = [p.replace(kind=p.KEYWORD_ONLY) for p in (asked, *parameters[at + 1 :])]
+    return [
+        signature.replace(parameters=without, return_annotation="Tensor"),
+        signature.replace(parameters=[*parameters[:at], *rest], return_annotation="tuple[Tensor, Tensor]"),
+    ]
+
+
 def spread(signature: inspect.Signature) -> list[inspect.Signature]:
     """Return the signature with integers passed one by one, and with the one sequence that they may be passed as."""
     parameters = list(signature.parameters.values())
@@ -206,7 +222,8 @@ def function_stub(name: str, function: Any, names: Names, row: Any = None, *, re
     fields = result_type(row)
     texts: dict[str, None] = {}
     for widen in (False, True) if result is None else (True,):
-        for signature in signatures(function, row):
+        declared = signatures(function, row)
+        for signature in declared if widen else [one for found in declared for one in with_indices(found)]:
             returned = result or fields or signature.return_annotation
             if method and row.inplace and returned in ("Tensor", "Any"):
                 returned = "Self"

@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
-from .node import Node
+from .node import Node, name_of
 from .observing import NodeObserver
 from .tensor_base import TensorBase
 
@@ -139,7 +139,7 @@ def check_gradients(node: Node, grads: Any) -> None:
     for index, grad in enumerate(grads):
         if isinstance(grad, TensorBase) and grad._tl_data.dtype.kind in "fcV" and _has_nan(grad):
             warn_of_failure(node)
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+            raise RuntimeError(f"Function '{name_of(node)}' returned nan values in its {index}th output.")
 
 
 def _has_nan(tensor: Any) -> bool:
@@ -150,10 +150,10 @@ def _has_nan(tensor: Any) -> bool:
 
 def warn_of_failure(node: Node) -> None:
     """Warn with the traceback of the forward call of a node whose backward failed."""
-    lines = node.__dict__.get("_metadata", {}).get("traceback_")
+    lines = node.__dict__.get("_tl_metadata", {}).get("traceback_")
     where = (
         f"Traceback of forward call that caused the error:\n{''.join(lines)}"
         if lines
         else "No forward pass information available. Enable detect anomaly during forward pass for more information."
     )
-    warnings.warn(f"Error detected in {node.name()}. {where}", UserWarning, stacklevel=4)
+    warnings.warn(f"Error detected in {name_of(node)}. {where}", UserWarning, stacklevel=4)

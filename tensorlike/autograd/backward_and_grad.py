@@ -10,7 +10,7 @@ from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.core import PLAIN
 
 from . import engine
-from .node import GradientEdge, edge_of
+from .node import GradientEdge, edge_of, like_edge
 from .tensor_base import PROVIDED, TensorBase
 
 __all__ = ["backward", "grad"]
@@ -243,5 +243,5 @@ def _shape_of(output: Any) -> Any:
     if isinstance(output, TensorBase):
         return output._tl_data.shape
     if isinstance(output, GradientEdge):
-        return output.node.shape if output.node.outputs == 1 else output.node.shape[output.output_nr]
+        return like_edge(output.node, output.output_nr)[0]
     raise TypeError(f"outputs must be Tensors or GradientEdges, got {type(output).__name__}")

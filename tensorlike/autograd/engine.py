@@ -23,7 +23,7 @@ from tensorlike.dispatch.state import STATE
 
 from .anomaly import check_gradients, warn_of_failure
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
-from .node import AccumulateGrad, Edge, Node
+from .node import AccumulateGrad, Edge, Node, like_edge, name_of
 from .tensor_base import PROVIDED, wrap
 
 __all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
@@ -121,15 +121,15 @@ def _run(
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.special or grad is None or closely or node in watched:
+        if node._tl_special or grad is None or closely or node in watched:
             grads = _visit(run, node, grad)
             if grads is None:
                 continue
         else:
-            grads = node.apply(grad)
+            grads = node._tl_apply(grad)
         if not keep_graph:
-            node.release()
-        for edge, gradient in zip(node.edges, grads):
+            node._tl_release()
+        for edge, gradient in zip(node._tl_edges, grads):
             if edge is None:
                 continue
             following, number = edge
@@ -137,20 +137,20 @@ def _run(
                 continue
             if gradient is None:
                 if following not in buffers:
-                    buffers[following] = None if following.outputs == 1 else [None] * len(following.shape)
-                    heappush(heap, (-following.sequence_number, following))
+                    buffers[following] = None if following._tl_outputs == 1 else [None] * len(following._tl_shape)
+                    heappush(heap, (-following._tl_sequence_number, following))
                 continue
-            if following.outputs != 1:
+            if following._tl_outputs != 1:
                 _accumulate(buffers, heap, owned, following, number, gradient, add)
                 continue
             # The same as _accumulate, written out: a call costs 80 ns, a tenth of a simple node.
             data = gradient._tl_data
-            if data.shape != following.shape or data.dtype is not following.dtype:
-                gradient = unbroadcast_and_cast(gradient, following.shape, following.dtype, node)
+            if data.shape != following._tl_shape or data.dtype is not following._tl_dtype:
+                gradient = unbroadcast_and_cast(gradient, following._tl_shape, following._tl_dtype, node)
             before = buffers.get(following)
             if before is None:
                 if following not in buffers:
-                    heappush(heap, (-following.sequence_number, following))
+                    heappush(heap, (-following._tl_sequence_number, following))
                 buffers[following] = gradient
             else:
                 buffers[following] = add(before, gradient, following, owned)
@@ -170,7 +170,7 @@ def _pruned(
         wanted.setdefault(node, []).append((number, index))
     run.wanted = wanted
     reached = reached_from([node for (node, _), _ in roots])
-    if all(node.edges or node in wanted for node in reached):
+    if all(node._tl_edges or node in wanted for node in reached):
         # Every path ends at a wanted leaf, as when all parameters are requested: all nodes are needed.
         run.needed = reached
         return None, wanted
@@ -184,53 +184,47 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
 
     Returns None when the gradient ends here.
     """
-    single = node.outputs == 1
+    single = node._tl_outputs == 1
     wanted, needed = run.wanted, run.needed
-    if node.tensor_hooks is not None or node.retained is not None:
+    if node._tl_tensor_hooks is not None or node._tl_retained is not None:
         grad = call_tensor_hooks(node, grad, retain=run.apply is None)
     if node in wanted:
         for number, index in wanted[node]:
             run.results[index] = grad if single or grad is None else grad[number]
     # Of the wanted nodes only leaves run, and only when they accumulate.
     leaf = run.accumulate and node in wanted and type(node) is AccumulateGrad
-    if needed is not None and (node not in needed or not node.edges) and not leaf:
+    if needed is not None and (node not in needed or not node._tl_edges) and not leaf:
         return None
-    if node.pre_hooks:
+    if node._tl_pre_hooks:
         grad = call_pre_hooks(node, grad)
     given = grad
-    if node.materializes and (grad is None or (not single and not any(g is not None for g in grad))):
+    if node._tl_materializes and (grad is None or (not single and not any(g is not None for g in grad))):
         # No gradient arrived here, but a custom Function further on may materialize zeros.
-        grads: Any = [None] * len(node.edges)
+        grads: Any = [None] * len(node._tl_edges)
         if type(node) is AccumulateGrad:
             node.apply_nothing()
     else:
-        if node.materializes and not single:
+        if node._tl_materializes and not single:
             grad = _materialized(node, grad)
         worker = _narrowed(node, run) if run.partial is not None and node in run.partial else node
         if run.anomaly is None:
-            grads = worker.apply(grad) if run.apply is None else run.apply(worker, grad)
+            grads = worker._tl_apply(grad) if run.apply is None else run.apply(worker, grad)
         else:
             try:
-                grads = worker.apply(grad) if run.apply is None else run.apply(worker, grad)
+                grads = worker._tl_apply(grad) if run.apply is None else run.apply(worker, grad)
             except Exception:
                 warn_of_failure(node)
                 raise
             if run.anomaly:
                 check_gradients(node, grads)
-    if node.post_hooks:
-        if len(grads) == len(node.edges):
+    if node._tl_post_hooks:
+        if len(grads) == len(node._tl_edges):
+            pairs = zip(grads, node._tl_edges, strict=True)
             grads = [
-                g if g is None or e is None else _fitting(g, e, node) for g, e in zip(grads, node.edges, strict=True)
+                g if g is None or e is None else unbroadcast_and_cast(g, *like_edge(*e), node) for g, e in pairs
             ]
         grads = call_post_hooks(node, grads, given)
     return grads
-
-
-def _fitting(grad: Any, edge: Edge, node: Node) -> Any:
-    following, number = edge
-    if following.outputs == 1:
-        return unbroadcast_and_cast(grad, following.shape, following.dtype, node)
-    return unbroadcast_and_cast(grad, following.shape[number], following.dtype[number], node)
 
 
 # Note [Only what is needed]
@@ -265,7 +259,7 @@ def _narrowed(node: Node, run: Run) -> Node:
         if hasattr(node, name):
             setattr(copy, name, getattr(node, name))
     needed, wanted = run.needed or (), run.wanted
-    copy.edges = tuple(e if e is not None and (e[0] in needed or e[0] in wanted) else None for e in node.edges)
+    copy._tl_edges = tuple([e if e and (e[0] in needed or e[0] in wanted) else None for e in node._tl_edges])
     return copy
 
 
@@ -279,21 +273,21 @@ def _accumulate(
     add: Callable[[Any, Any, Any, set[Any]], Any],
 ) -> None:
     """Accumulate a gradient for an output of `node`, and put the node on the heap."""
-    if node.outputs == 1:
-        grad = unbroadcast_and_cast(grad, node.shape, node.dtype, node)
+    if node._tl_outputs == 1:
+        grad = unbroadcast_and_cast(grad, node._tl_shape, node._tl_dtype, node)
         before = buffers.get(node)
         if before is None:
             if node not in buffers:
-                heappush(heap, (-node.sequence_number, node))
+                heappush(heap, (-node._tl_sequence_number, node))
             buffers[node] = grad
         else:
             buffers[node] = add(before, grad, node, owned)
         return
-    grad = unbroadcast_and_cast(grad, node.shape[number], node.dtype[number], node)
+    grad = unbroadcast_and_cast(grad, node._tl_shape[number], node._tl_dtype[number], node)
     slots = buffers.get(node)
     if slots is None:
-        slots = buffers[node] = [None] * len(node.shape)
-        heappush(heap, (-node.sequence_number, node))
+        slots = buffers[node] = [None] * len(node._tl_shape)
+        heappush(heap, (-node._tl_sequence_number, node))
     before = slots[number]
     slots[number] = grad if before is None else add(before, grad, (node, number), owned)
 
@@ -320,7 +314,7 @@ def unbroadcast_and_cast(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
         lead = data.ndim - len(shape)
         if lead < 0 or any(n not in (1, m) for n, m in zip(shape, data.shape[lead:], strict=True)):
             raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient - got {list(data.shape)} but expected shape "
+                f"Function {name_of(node)} returned an invalid gradient - got {list(data.shape)} but expected shape "
                 f"compatible with {list(shape)}"
             )
         grad = grad.sum_to_size(shape)
@@ -340,11 +334,11 @@ def reached_from(roots: list[Node]) -> set[Node]:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            stack.extend([edge[0] for edge in node.edges if edge is not None])
+            stack.extend([edge[0] for edge in node._tl_edges if edge is not None])
     return seen
 
 
-_sequence_number = attrgetter("sequence_number")
+_sequence_number = attrgetter("_tl_sequence_number")
 
 
 def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | None = None) -> set[Node]:
@@ -352,7 +346,7 @@ def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | 
     reaching: set[Node] = set()
     for node in sorted(reached, key=_sequence_number):
         found = missed = False
-        for edge in node.edges:
+        for edge in node._tl_edges:
             if edge is not None:
                 if edge[0] in wanted or edge[0] in reaching:
                     found = True
@@ -370,5 +364,5 @@ def _materialized(node: Node, grads: list[Any]) -> list[Any]:
     given = next(g for g in grads if g is not None)
     return [
         given._tl_zeros(shape, dtype) if grad is None else grad
-        for grad, shape, dtype in zip(grads, node.shape, node.dtype, strict=True)
+        for grad, shape, dtype in zip(grads, node._tl_shape, node._tl_dtype, strict=True)
     ]

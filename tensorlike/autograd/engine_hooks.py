@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from .grad_mode import grad_enabled
-from .node import Node, accumulating, as_caller, edge_of
+from .node import Node, accumulating, as_caller, edge_of, name_of
 from .tensor_base import PROVIDED, TensorBase, wrap
 
 __all__ = ["call_post_hooks", "call_pre_hooks", "call_tensor_hooks", "plain_gradient"]
@@ -61,14 +61,14 @@ def plain_gradient(tensor: Any) -> Any:
 
 def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
     """Pass the gradients of a node's outputs through the hooks of these tensors, and `retain` them where requested."""
-    single = node.outputs == 1
-    values = [grad] if single else [None] * len(node.shape) if grad is None else grad
-    for number, hooks in tuple((node.tensor_hooks or {}).items()):
+    single = node._tl_outputs == 1
+    values = [grad] if single else [None] * len(node._tl_shape) if grad is None else grad
+    for number, hooks in tuple((node._tl_tensor_hooks or {}).items()):
         for hook in tuple(hooks.values()):
             result = as_caller(hook, values[number])
             if result is not None:
                 values[number] = _checked(result, values[number], hook)
-    for number, reference in tuple((node.retained or {}).items()) if retain else ():
+    for number, reference in tuple((node._tl_retained or {}).items()) if retain else ():
         tensor, value = reference(), values[number]
         if tensor is None or value is None:
             continue
@@ -83,12 +83,12 @@ def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
 def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Any, node: Node) -> tuple[Any, ...]:
     if not isinstance(result, tuple):
         raise TypeError(
-            f"expected tuple, but hook {_name(hook)} of {node.name()} returned {type(result).__name__!r}: return a "
+            f"expected tuple, but hook {_name(hook)} of {name_of(node)} returned {type(result).__name__!r}: return a "
             "tuple of gradients or None"
         )
     if len(result) != len(values):
         raise RuntimeError(
-            f"hook {_name(hook)} of {node.name()} has returned an incorrect number of values (got {len(result)}, but "
+            f"hook {_name(hook)} of {name_of(node)} has returned an incorrect number of values (got {len(result)}, but "
             f"expected {len(values)})"
         )
     return tuple(_checked(new, old, hook) for new, old in zip(result, values, strict=True))
@@ -96,19 +96,19 @@ def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Any, node: Node) 
 
 def call_pre_hooks(node: Node, grad: Any) -> Any:
     """Pass the gradients of a node's outputs through its pre-hooks."""
-    values = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
-    for hook in tuple(node.pre_hooks.values()):
+    values = (grad,) if node._tl_outputs == 1 else tuple(grad if grad is not None else [None] * len(node._tl_shape))
+    for hook in tuple(node._tl_pre_hooks.values()):
         result = as_caller(hook, values)
         if result is not None:
             values = _checked_tuple(result, values, hook, node)
-    return values[0] if node.outputs == 1 else list(values)
+    return values[0] if node._tl_outputs == 1 else list(values)
 
 
 def call_post_hooks(node: Node, grads: Any, grad: Any) -> Any:
     """Call a node's post-hooks with its results and inputs; a hook may replace the results."""
-    outputs = (grad,) if node.outputs == 1 else tuple(grad if grad is not None else [None] * len(node.shape))
+    outputs = (grad,) if node._tl_outputs == 1 else tuple(grad if grad is not None else [None] * len(node._tl_shape))
     grads = tuple(grads)
-    for hook in tuple(node.post_hooks.values()):
+    for hook in tuple(node._tl_post_hooks.values()):
         result = as_caller(hook, grads, outputs)
         if result is not None:
             grads = _checked_tuple(result, grads, hook, node)

@@ -34,7 +34,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._node_class = type(name + "Backward", (FunctionNode,), {"function": cls, "__module__": cls.__module__})
+        cls._node_class = type(name + "Backward", (FunctionNode,), {"_tl_function": cls, "__module__": cls.__module__})
 
     _node_class: type[FunctionNode]
 
@@ -128,9 +128,9 @@ class Function(metaclass=FunctionMeta):
             if answer is not NotImplemented:
                 return answer
         output, node = cls._recorded(args, splits)
-        if node._saved_for_forward is not None:
+        if node._tl_saved_for_forward is not None:
             # Used by `jvp` alone. Kept longer, an output among them would keep itself alive through its own history.
-            node._saved_for_forward = None
+            node._tl_saved_for_forward = None
         return output
 
     @classmethod
@@ -150,10 +150,10 @@ class Function(metaclass=FunctionMeta):
                 needs.append(edge is not None)
             else:
                 needs.append(False)
-        node._recorded = needed = recording and True in needs
+        node._tl_recorded = needed = recording and True in needs
         node.needs_input_grad = tuple(needs)
-        node.edges, node._positions, node._arguments = tuple(edges), tuple(positions), len(args)
-        node.sequence_number = next_sequence_number()
+        node._tl_edges, node._tl_positions, node._tl_arguments = tuple(edges), tuple(positions), len(args)
+        node._tl_sequence_number = next_sequence_number()
         try:
             STATE.set(state.recording_as(False))
             if splits:
@@ -165,7 +165,7 @@ class Function(metaclass=FunctionMeta):
             STATE.set(state)
         several = isinstance(output, tuple)
         if needed:
-            node._devices = tuple([args[i]._tl_data.device for i in positions])
+            node._tl_devices = tuple([args[i]._tl_data.device for i in positions])
         if needed and type(output) is TensorBase._tl_plain and _finish_single(node, args, output):
             results = [output]
         else:
@@ -227,22 +227,22 @@ def _check_dirty(cls: type[Function], dirty: Sequence[Any], args: Sequence[Any],
 def _finish_single(node: FunctionNode, args: tuple[Any, ...], output: Any) -> bool:
     """Do the work of `_finish` for one new tensor, the result of most Functions (3 us less); or return False."""
     data = output._tl_data
-    if output._tl_tracked or node._dirty or node._non_differentiable or data.dtype.kind not in FLOATING:
+    if output._tl_tracked or node._tl_dirty or node._tl_non_differentiable or data.dtype.kind not in FLOATING:
         return False
     if _among(output, args):
         return False
     # Such a node does not need the engine's `_visit`.
-    node.outputs, node.special = 1, False
-    node.shape, node.dtype = data.shape, data.dtype
-    node._make_zeros = output._tl_zeros_maker()
+    node._tl_outputs, node._tl_special = 1, False
+    node._tl_shape, node._tl_dtype = data.shape, data.dtype
+    node._tl_make_zeros = output._tl_zeros_maker()
     output._tl_edge = (node, 0)
     output._tl_tracked = True
-    to_save = node._to_save
+    to_save = node._tl_to_save
     if to_save is not None:
-        node._saved = tuple([
+        node._tl_saved = tuple([
             None if t is None else SavedOutput(output, 0) if t is output else SavedInput(t) for t in to_save
         ])  # fmt: skip
-        node._to_save = None
+        node._tl_to_save = None
     return True
 
 
@@ -250,14 +250,14 @@ def _finish(
     cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: tuple[Any, ...], needed: bool
 ) -> list[Any]:
     """Give the results of forward their place in the graph."""
-    dirty, fixed = node._dirty, node._non_differentiable
+    dirty, fixed = node._tl_dirty, node._tl_non_differentiable
     if dirty:
         _check_dirty(cls, dirty, args, outputs)
     tensors: list[Any] = [r for r in outputs if isinstance(r, TensorBase)]
     if needed:
-        node.shape = tuple([r._tl_data.shape if isinstance(r, TensorBase) else () for r in outputs])
-        node.dtype = tuple([r._tl_data.dtype if isinstance(r, TensorBase) else NOTHING for r in outputs])
-        node._make_zeros = tensors[0]._tl_zeros_maker() if tensors else None
+        node._tl_shape = tuple([r._tl_data.shape if isinstance(r, TensorBase) else () for r in outputs])
+        node._tl_dtype = tuple([r._tl_data.dtype if isinstance(r, TensorBase) else NOTHING for r in outputs])
+        node._tl_make_zeros = tensors[0]._tl_zeros_maker() if tensors else None
     results: list[Any] = list(outputs)
     # The numbers of the tensors that are outputs of this node, and where those that are parts of another went.
     own: list[int] = []
@@ -278,10 +278,10 @@ def _finish(
         for number in own:
             if results[number]._tl_view_base is not None:
                 results[number]._tl_view_refuses = PROVIDED.views.OF_MANY
-    if needed and node._to_save is not None:
-        node._saved = tuple([_saved(tensor, args, outputs, results, own, dirty, place) for tensor in node._to_save])
-    node._to_save = None
-    node._dirty = node._non_differentiable = ()
+    if needed and node._tl_to_save is not None:
+        node._tl_saved = tuple([_saved(t, args, outputs, results, own, dirty, place) for t in node._tl_to_save])
+    node._tl_to_save = None
+    node._tl_dirty = node._tl_non_differentiable = ()
     return results
 
 
@@ -330,7 +330,7 @@ def _rebase(
             "Function cannot return more than one Tensor. Make sure the input is not a view (with .clone() for "
             "example), or make the Function return one Tensor."
         )
-    position = next(n for n, i in enumerate(node._positions) if args[i] is tensor)
+    position = next(n for n, i in enumerate(node._tl_positions) if args[i] is tensor)
     return PROVIDED.views.rebase_function(tensor, node, number, position)
 
 
@@ -386,11 +386,11 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         single = not isinstance(outputs, tuple)
         values = (outputs,) if single else outputs
         node = _OnceNode()
-        node.edges = tuple(edge_of(a) if isinstance(a, TensorBase) and a._tl_tracked else None for a in args)
-        node.sequence_number = next_sequence_number()
+        node._tl_edges = tuple(edge_of(a) if isinstance(a, TensorBase) and a._tl_tracked else None for a in args)
+        node._tl_sequence_number = next_sequence_number()
         tensors = [v for v in values if v is not None]
-        node.shape = tuple(t._tl_data.shape for t in tensors)
-        node.dtype = tuple(t._tl_data.dtype for t in tensors)
+        node._tl_shape = tuple(t._tl_data.shape for t in tensors)
+        node._tl_dtype = tuple(t._tl_data.dtype for t in tensors)
         marked: list[Any] = []
         number = 0
         for value in values:
@@ -410,10 +410,10 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 class _OnceNode(Node):
     """The node of a once differentiable backward: raises for a second derivative."""
 
-    outputs = None
-    special = True
+    _tl_outputs = None
+    _tl_special = True
 
-    def apply(self, grad: Any) -> Any:
+    def _tl_apply(self, grad: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 

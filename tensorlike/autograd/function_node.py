@@ -9,7 +9,7 @@ import warnings
 from typing import Any, ClassVar
 
 from .engine_hooks import plain_gradient
-from .node import RELEASED, Node, as_caller, edge_of, unpack
+from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
 from .tensor_base import TensorBase, move_state, wrap
 
 __all__ = [
@@ -72,13 +72,13 @@ class FunctionCtx:
 
     #: One boolean for each argument of `apply`: whether it requires grad. It may be assigned to.
     needs_input_grad: tuple[bool, ...] = ()
-    _to_save: tuple[Any, ...] | None = None
-    _dirty: tuple[Any, ...] = ()
-    _non_differentiable: tuple[Any, ...] = ()
-    _materialize = True
-    _saved_for_forward: tuple[Any, ...] | None = None
+    _tl_to_save: tuple[Any, ...] | None = None
+    _tl_dirty: tuple[Any, ...] = ()
+    _tl_non_differentiable: tuple[Any, ...] = ()
+    _tl_materialize = True
+    _tl_saved_for_forward: tuple[Any, ...] | None = None
     #: Whether backward may be called: grad mode was on, and an argument requires grad.
-    _recorded = False
+    _tl_recorded = False
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (and None) for `backward`, where `saved_tensors` returns them; call it once, in forward.
@@ -88,7 +88,7 @@ class FunctionCtx:
         Source: PyTorch's `FunctionCtx.save_for_backward`.
         """
         _check_tensors("save_for_backward", tensors)
-        self._to_save = tensors
+        self._tl_to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors (and None) for `jvp`, where `saved_tensors` returns them.
@@ -98,7 +98,7 @@ class FunctionCtx:
         Source: PyTorch's `FunctionCtx.save_for_forward`.
         """
         _check_tensors("save_for_forward", tensors)
-        self._saved_for_forward = tensors
+        self._tl_saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Mark inputs that forward modified in place; each must be returned.
@@ -108,7 +108,7 @@ class FunctionCtx:
         Source: PyTorch's `FunctionCtx.mark_dirty`.
         """
         _check_tensors("mark_dirty", tensors)
-        self._dirty = tensors
+        self._tl_dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Mark outputs without a gradient.
@@ -118,30 +118,30 @@ class FunctionCtx:
         Source: PyTorch's `FunctionCtx.mark_non_differentiable`.
         """
         _check_tensors("mark_non_differentiable", tensors)
-        self._non_differentiable = tensors
+        self._tl_non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Set whether `backward` gets missing gradients as zeros (the default) or as None.
 
         Source: PyTorch's `FunctionCtx.set_materialize_grads`.
         """
-        self._materialize = bool(value)
+        self._tl_materialize = bool(value)
 
 
 class FunctionNode(Node, FunctionCtx):
     """The node of a custom Function, and the context its methods are handed."""
 
-    function: ClassVar[Any]
-    outputs: int | None = None
-    special = True
-    materializes = False
-    _saved: Any = ()
+    _tl_function: ClassVar[Any]
+    _tl_outputs: int | None = None
+    _tl_special = True
+    _tl_materializes = False
+    _tl_saved: Any = ()
     #: The number of arguments of forward, and the indices of tensors among them; only these have edges.
-    _arguments: int = 0
-    _positions: tuple[int, ...] = ()
+    _tl_arguments: int = 0
+    _tl_positions: tuple[int, ...] = ()
     #: The device of each tensor among the arguments.
-    _devices: tuple[Any, ...] = ()
-    _make_zeros: Any = None
+    _tl_devices: tuple[Any, ...] = ()
+    _tl_make_zeros: Any = None
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -150,11 +150,11 @@ class FunctionNode(Node, FunctionCtx):
         In `jvp`, those saved by `save_for_forward`. Raises RuntimeError when one was modified, or freed by an earlier
         backward.
         """
-        if self._saved_for_forward is not None:
-            return self._saved_for_forward
-        if self._saved is RELEASED:
+        if self._tl_saved_for_forward is not None:
+            return self._tl_saved_for_forward
+        if self._tl_saved is RELEASED:
             unpack(RELEASED, None, self)
-        return tuple([_unpack_saved(item, self) for item in self._saved])
+        return tuple([_unpack_saved(item, self) for item in self._tl_saved])
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -164,30 +164,30 @@ class FunctionNode(Node, FunctionCtx):
         )
         return self.saved_tensors
 
-    def apply(self, grads: Any) -> tuple[Any, ...]:
+    def _tl_apply(self, grads: Any) -> tuple[Any, ...]:
         """Run the user's backward and check its results; return the gradients of the tensors among the arguments."""
-        backward = backward_of(self.function)
-        if self.outputs == 1:
-            grads = (_zeros(self, self.shape, self.dtype) if grads is None and self._materialize else grads,)
+        backward = backward_of(self._tl_function)
+        if self._tl_outputs == 1:
+            grads = (_zeros(self, self._tl_shape, self._tl_dtype) if grads is None and self._tl_materialize else grads,)
         else:
             if grads is None:
-                grads = [None] * len(self.shape)
-            if self._materialize:
+                grads = [None] * len(self._tl_shape)
+            if self._tl_materialize:
                 grads = [
                     _zeros(self, shape, dtype) if g is None and dtype is not NOTHING else g
-                    for g, shape, dtype in zip(grads, self.shape, self.dtype, strict=True)
+                    for g, shape, dtype in zip(grads, self._tl_shape, self._tl_dtype, strict=True)
                 ]
         result = as_caller(backward, self, *grads)
         return self._checked(result if isinstance(result, tuple) else (result,))
 
     def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
-        name, count = self.name(), self._arguments
+        name, count = name_of(self), self._tl_arguments
         if len(result) != count and (len(result) < count or any(g is not None for g in result[count:])):
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {count}, got {len(result)}): "
                 "backward returns one for each argument of forward, None where there is none"
             )
-        positions = self._positions
+        positions = self._tl_positions
         if len(positions) != count:
             for index in set(range(count)).difference(positions):
                 if result[index] is not None:
@@ -197,14 +197,14 @@ class FunctionNode(Node, FunctionCtx):
                     )
         return tuple([
             self._fitting(result[index], index, edge, device)
-            for index, edge, device in zip(positions, self.edges, self._devices, strict=True)
+            for index, edge, device in zip(positions, self._tl_edges, self._tl_devices, strict=True)
         ])  # fmt: skip
 
     def _fitting(self, gradient: Any, index: int, edge: Any, device: Any) -> Any:
         """Check and return the gradient of one argument; None where none is needed."""
         if gradient is None:
             return None
-        name = self.name()
+        name = name_of(self)
         if not isinstance(gradient, TensorBase):
             raise RuntimeError(
                 f"function {name} returned an invalid gradient at index {index}: expected Variable or None (got "
@@ -212,8 +212,7 @@ class FunctionNode(Node, FunctionCtx):
             )
         if edge is None:
             return None
-        node, number = edge
-        wanted, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
+        wanted, dtype = like_edge(*edge)
         array = gradient._tl_data
         shape = array.shape
         plain = type(gradient) is TensorBase._tl_plain
@@ -238,12 +237,9 @@ class FunctionNode(Node, FunctionCtx):
             )
         return gradient if type(gradient) is TensorBase._tl_plain else plain_gradient(gradient)
 
-    def release(self) -> None:
-        if self._saved:
-            self._saved = RELEASED
-
-    def name(self) -> str:
-        return type(self).__name__
+    def _tl_release(self) -> None:
+        if self._tl_saved:
+            self._tl_saved = RELEASED
 
 
 def _device_name(device: Any) -> str:
@@ -257,7 +253,7 @@ def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
-    return wrap(node._make_zeros(shape, dtype))
+    return wrap(node._tl_make_zeros(shape, dtype))
 
 
 def as_kind(tensor: Any, kind: type) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .node import RELEASED, AccumulateGrad, GradientEdge, Node, Packed, edge_of
+from .node import RELEASED, AccumulateGrad, GradientEdge, Node, Packed, edge_of, name_of
 from .tensor_base import TensorBase
 
 __all__ = ["GraphMemory", "MemoryRow", "Saved", "graph_nodes", "memory", "saved_by", "shown_bytes"]
@@ -53,11 +53,11 @@ def saved_by(node: Node) -> list[Saved]:
         for slot in (slots,) if isinstance(slots, str) else slots:
             if slot.startswith("_saved_") and hasattr(node, slot):
                 found += _one(slot.removeprefix("_saved_"), getattr(node, slot))
-    function = getattr(node, "function", None)
+    function = getattr(node, "_tl_function", None)
     if isinstance(function, Node):  # An in-place operation through a view stands inside the node of its base.
         found += saved_by(function)
-    if not node.materializes:
-        items = getattr(node, "_saved", ())
+    if not node._tl_materializes:
+        items = getattr(node, "_tl_saved", ())
         for index, item in enumerate(() if items is RELEASED else items):
             if item is not None:
                 if item.packed is not None:
@@ -67,7 +67,7 @@ def saved_by(node: Node) -> list[Saved]:
         if items is RELEASED:
             found.append(Saved("saved_tensors", (), "freed"))
         for name, value in node.__dict__.items():
-            arrays = () if name.startswith("_") else tuple(_arrays(value))
+            arrays = () if name.startswith("_tl_") else tuple(_arrays(value))
             if arrays:
                 found.append(Saved(f"ctx.{name}", arrays))
     return found
@@ -104,8 +104,8 @@ def graph_nodes(output: Any, called: str) -> tuple[list[tuple[Node, int]], list[
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            stack.extend(edge[0] for edge in node.edges if edge is not None)
-    return roots, sorted(seen, key=lambda node: node.sequence_number)
+            stack.extend(edge[0] for edge in node._tl_edges if edge is not None)
+    return roots, sorted(seen, key=lambda node: node._tl_sequence_number)
 
 
 def shown_bytes(count: int) -> str:
@@ -192,7 +192,7 @@ def memory(output: Any) -> GraphMemory:
     for node in nodes:
         if isinstance(node, AccumulateGrad):
             continue
-        total = totals.setdefault(node.name(), [0, 0, 0])
+        total = totals.setdefault(name_of(node), [0, 0, 0])
         total[0] += 1
         for saved in saved_by(node):
             total[1] += bool(saved.arrays)

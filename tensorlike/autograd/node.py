@@ -37,6 +37,8 @@ __all__ = [
     "get_gradient_edge",
     "leads_nowhere",
     "leaf_edge",
+    "like_edge",
+    "name_of",
     "next_sequence_number",
     "reshaped_leaf",
     "unpack",
@@ -91,71 +93,74 @@ _FREED = (
 
 
 class Node:
-    """One recorded operation. `edges` holds, for each input, the node and output number its gradient goes to."""
+    """One recorded operation. The node of a custom Function is the context of its methods, where users store attributes
+    of any name, so that ours begin with `_tl_` but for PyTorch's own (`name_of` calls one that may be hidden by such).
+    """
 
-    __slots__ = ("__dict__", "__weakref__", "dtype", "edges", "sequence_number", "shape")
+    __slots__ = ("__dict__", "__weakref__", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape")
 
-    #: Nodes with several outputs keep tuples in `shape` and `dtype`.
-    outputs: int | None = 1
-    edges: tuple[Edge | None, ...]
-    sequence_number: int
-    shape: Any
-    dtype: Any
+    #: Nodes with several outputs keep tuples as their shape and dtype.
+    _tl_outputs: int | None = 1
+    #: For each input, the node and output number that its gradient goes to.
+    _tl_edges: tuple[Edge | None, ...]
+    _tl_sequence_number: int
+    _tl_shape: Any
+    _tl_dtype: Any
     #: output number -> hooks of the tensor that is this output.
-    tensor_hooks: Any = None
+    _tl_tensor_hooks: Any = None
     #: output number -> weak reference to the tensor that retains its gradient.
-    retained: Any = None
-    post_hooks: Any = None
-    pre_hooks: Any = None
+    _tl_retained: Any = None
+    _tl_post_hooks: Any = None
+    _tl_pre_hooks: Any = None
     #: Whether the engine runs the node by `_visit`: it has hooks, several outputs or the like.
-    special: bool = False
+    _tl_special: bool = False
     #: Whether the node handles missing gradients itself, as a custom Function does.
-    materializes: ClassVar[bool] = True
+    _tl_materializes: ClassVar[bool] = True
 
     def name(self) -> str:
         """Return the name of the node, such as `MulBackward0`."""
-        return type(self).__name__
+        return self.__class__.__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to, each with the number of the output it came from."""
-        return tuple((None, 0) if e is None else e for e in self.edges)
+        return tuple((None, 0) if e is None or leads_nowhere(e) else e for e in self._tl_edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict of the user's own, kept with the node."""
-        found: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        found: dict[Any, Any] = self.__dict__.setdefault("_tl_metadata", {})
         return found
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; a result other than None replaces `grad_inputs`.
         """
         _check_hook(hook, "register_hook")
-        if self.post_hooks is None:
-            self.post_hooks = OrderedDict()
-            self.special = True
-        return register_hook(hook, self.post_hooks)
+        if self._tl_post_hooks is None:
+            self._tl_post_hooks = OrderedDict()
+            self._tl_special = True
+        return register_hook(hook, self._tl_post_hooks)
 
     def _sequence_nr(self) -> int:
-        return self.sequence_number
+        return self._tl_sequence_number
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the node runs; a result other than None replaces `grad_outputs`."""
         _check_hook(hook, "register_prehook")
-        if self.pre_hooks is None:
-            self.pre_hooks = OrderedDict()
-            self.special = True
-        return register_hook(hook, self.pre_hooks)
+        if self._tl_pre_hooks is None:
+            self._tl_pre_hooks = OrderedDict()
+            self._tl_special = True
+        return register_hook(hook, self._tl_pre_hooks)
 
-    def apply(self, grad: Any) -> Any:
+    def _tl_apply(self, grad: Any) -> Any:
         """Return the gradients of the inputs, one per edge, None where there is none."""
-        raise RuntimeError(f"{self.name()} has no derivative")
+        raise RuntimeError(f"{name_of(self)} has no derivative")
 
-    def release(self) -> None:
+    def _tl_release(self) -> None:
         """Free the saved values."""
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{name_of(self)} object at {id(self):#x}>"
 
 
 # Note [Long chains] A graph without references is freed by reference counting, a node freeing the next. CPython does so
@@ -167,9 +172,9 @@ _dismantling = threading.local()
 
 
 def _dismantle(self: Node) -> None:
-    held: Any = getattr(self, "edges", ())
-    self.edges = ()
-    if not self.materializes:  # The context of a custom Function, which may hold any object.
+    held: Any = getattr(self, "_tl_edges", ())
+    self._tl_edges = ()
+    if not self._tl_materializes:  # The context of a custom Function, which may hold any object.
         held = (held, dict(self.__dict__))
         self.__dict__.clear()
     waiting = getattr(_dismantling, "waiting", None)
@@ -187,6 +192,18 @@ def _dismantle(self: Node) -> None:
 
 if sys.version_info[:2] == (3, 13):
     Node.__del__ = _dismantle  # type: ignore[attr-defined]
+
+
+def name_of(node: Node) -> str:
+    """Return the name of a node, which the context of a custom Function may have an attribute of the user under."""
+    return node.__class__.name(node)  # Not `type(node)`: saved values hold their node as a weak proxy.
+
+
+def like_edge(node: Node, number: int) -> tuple[Any, Any]:
+    """Return the shape and the dtype of the gradients at an edge."""
+    if node._tl_outputs == 1:
+        return node._tl_shape, node._tl_dtype
+    return node._tl_shape[number], node._tl_dtype[number]
 
 
 def as_caller(call: Callable[..., Any], *args: Any) -> Any:
@@ -208,10 +225,10 @@ def _check_hook(hook: Any, method: str) -> None:
 
 def add_tensor_hooks(node: Node, number: int, hooks: dict[int, Any]) -> None:
     """Make the gradient of output `number` pass through `hooks`."""
-    if node.tensor_hooks is None:
-        node.tensor_hooks = {}
-        node.special = True
-    node.tensor_hooks[number] = hooks
+    if node._tl_tensor_hooks is None:
+        node._tl_tensor_hooks = {}
+        node._tl_special = True
+    node._tl_tensor_hooks[number] = hooks
 
 
 class AccumulateGrad(Node):
@@ -226,7 +243,7 @@ class AccumulateGrad(Node):
         """The leaf; None when it was freed, and its gradient cannot be read."""
         return self._leaf()
 
-    def apply(self, grad: Any) -> tuple[()]:
+    def _tl_apply(self, grad: Any) -> tuple[()]:
         variable = self._leaf()
         if variable is None:
             return ()
@@ -235,10 +252,13 @@ class AccumulateGrad(Node):
         with accumulating:
             before = meta.grad_value
             if before is None:
-                if recording or _stealable(grad):
-                    meta.grad_value = grad if recording else _detached(grad)
+                if recording:
+                    meta.grad_value = grad
+                elif grad._tl_data.strides == variable._tl_data.strides and _stealable(grad):
+                    meta.grad_value = _detached(grad)
                 else:
-                    meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data))
+                    # In the order of the leaf's elements, which optimizers go through together with the gradient's.
+                    meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data, variable._tl_data))
             elif recording:
                 meta.grad_value = before + grad
             elif before._tl_data.dtype is grad._tl_data.dtype and before._tl_edge is None and not is_view(before):
@@ -296,13 +316,13 @@ def _calibrate() -> tuple[int, int]:
         return _counts(grad)
 
     class Applies:
-        def apply(self, grad: Any) -> Any:
+        def _tl_apply(self, grad: Any) -> Any:
             return through(grad)
 
     probe = _Probe()
     probe._tl_data = object()
     node = Applies()
-    found: tuple[int, int] = node.apply(probe)
+    found: tuple[int, int] = node._tl_apply(probe)
     return found
 
 
@@ -324,11 +344,11 @@ def leaf_edge(leaf: Any) -> Edge:
     if edge is None:
         node = AccumulateGrad()
         node._leaf = weakref.ref(leaf)
-        node.edges = ()
-        node.sequence_number = _next_accumulator()
-        node.shape, node.dtype = leaf._tl_data.shape, meta.grad_dtype or leaf._tl_data.dtype
+        node._tl_edges = ()
+        node._tl_sequence_number = _next_accumulator()
+        node._tl_shape, node._tl_dtype = leaf._tl_data.shape, meta.grad_dtype or leaf._tl_data.dtype
         if meta.grad_dtype is None:  # Any dtype.
-            node.dtype = None
+            node._tl_dtype = None
         if meta.hooks is not None:
             add_tensor_hooks(node, 0, meta.hooks)
         # Two threads that first use the leaf at once both continue with the edge of one of them.
@@ -341,7 +361,7 @@ def leaf_edge(leaf: Any) -> Edge:
 def reshaped_leaf(leaf: Any) -> None:
     """Take the accumulator of another shape away from a leaf whose shape has changed."""
     edge = leaf._tl_leaf_edge
-    if edge is not None and edge[0].shape != leaf._tl_data.shape:
+    if edge is not None and edge[0]._tl_shape != leaf._tl_data.shape:
         edge[0]._leaf = _refuse_gradient
         leaf._tl_leaf_edge = None
 
@@ -362,9 +382,9 @@ def _nowhere(tensor: Any) -> Edge:
     """
     node = AccumulateGrad()
     node._leaf = _no_leaf  # type: ignore[assignment]
-    node.edges = ()
-    node.sequence_number = _next_accumulator()
-    node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+    node._tl_edges = ()
+    node._tl_sequence_number = _next_accumulator()
+    node._tl_shape, node._tl_dtype = tensor._tl_data.shape, tensor._tl_data.dtype
     return (node, 0)
 
 
@@ -419,7 +439,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     found = edge_of(tensor) if tensor._tl_tracked else None
-    if found is None:
+    if found is None or leads_nowhere(found):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients: "
             "call requires_grad_() on it first"
@@ -437,7 +457,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
     if counter[0] != version:
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{_described(array)}], saved for {node.name()}, is at version {counter[0]}; expected version {version} "
+            f"[{_described(array)}], saved for {name_of(node)}, is at version {counter[0]}; expected version {version} "
             "instead. Hint: the in-place operation came after the value was saved; use its out-of-place form, or "
             "clone() the value first."
         )

@@ -44,10 +44,10 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
         seen: set[Node] = set()
         while stack:
             edge = stack.pop()
-            if edge is None or edge[0].sequence_number < start or edge[0] in seen:
+            if edge is None or edge[0]._tl_sequence_number < start or edge[0] in seen:
                 continue
             seen.add(edge[0])
-            stack.extend(edge[0].edges)
-        for node in sorted(seen, key=lambda n: n.sequence_number):
+            stack.extend(edge[0]._tl_edges)
+        for node in sorted(seen, key=lambda n: n._tl_sequence_number):
             self.saw(node)
         return result

@@ -54,14 +54,14 @@ class saved_tensors_hooks(NodeObserver):
         return super()._among_observers(state, activation)
 
     def saw(self, node: Node) -> None:
-        if innermost_hooks() is not self or node.__dict__.get("_packed"):
+        if innermost_hooks() is not self or node.__dict__.get("_tl_packed"):
             return
-        node.__dict__["_packed"] = True
+        node.__dict__["_tl_packed"] = True
         slots = getattr(type(node), "__slots__", ())
         for name in slots:
             if name.startswith("_saved_") and hasattr(node, name):
                 setattr(node, name, self._packed(getattr(node, name), node))
-        for item in getattr(node, "_saved", None) or ():
+        for item in getattr(node, "_tl_saved", None) or ():
             # The edge of a value saved by a custom Function stays with it.
             if item is not None and item.packed is None:
                 item.packed = self.pack(item.array, item.counter, item.version, node)

@@ -199,8 +199,8 @@ class ProvidedToGraph(Provided):
 
     #: `add_arrays(a, b, out)` adds raw arrays without a floating-point warning, into the third if it is given.
     add_arrays: Callable[..., Any]
-    #: `copy_array(a)` copies a raw array on the device that it is on.
-    copy_array: Callable[[Any], Any]
+    #: `copy_array(a, like=None)` copies a raw array on the device that it is on, in the order of elements of `like`.
+    copy_array: Callable[..., Any]
     #: `array_guard(a)` is the context in which `a` is computed with: its device is the current one there.
     array_guard: Callable[[Any], AbstractContextManager[Any]]
     #: `root_edge(tensor)` checks a root of backward.

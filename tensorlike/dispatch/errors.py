@@ -165,9 +165,9 @@ def _unsupported(reflected: str, left: Any, right: Any) -> str:
     # Of `a < b` it is the `>` of b, which is an operator itself.
     name = name.translate(str.maketrans("gl", "lg")) if hasattr(operator, reflected) else name[1:]
     try:
-        getattr(operator, f"__{name}__")(*(type(type(value).__name__, (), {})() for value in (left, right)))
+        getattr(operator, f"__{name}__")(object(), object())
     except TypeError as error:
-        return str(error)
+        return str(error).replace("'object'", "'{}'").format(type(left).__name__, type(right).__name__)
     raise AssertionError(f"objects without methods have the operator {name}")
 
 

@@ -140,6 +140,7 @@ class Operation:
         "linear_in",
         "name",
         "namespace",
+        "number_order",
         "parameters",
         "random",
         "raw_vjp",
@@ -172,6 +173,8 @@ class Operation:
         self.differentiable = True
         #: Orders of all its parameters as positional arguments that PyTorch deprecates and still takes.
         self.deprecated_orders: tuple[tuple[str, ...], ...] = ()
+        #: The order of all its parameters as positional arguments if all but the first are numbers; none is usual.
+        self.number_order: tuple[str, ...] = ()
         #: True when the result shares memory with the first operand, "maybe" when it may.
         self.view: bool | str = False
         #: The formula of the gradient of each operand that has one, by public operations.

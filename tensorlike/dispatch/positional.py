@@ -1,4 +1,4 @@
-"""Calls with more positional arguments than a function takes: the orders that PyTorch deprecates, or Python's error."""
+"""Calls with more positional arguments than a function takes: orders that PyTorch has too, or Python's error."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core import MISSING, PLAIN, dispatch
 from .signature import POSITIONAL
+from .state import TENSOR_TYPES
 
 if TYPE_CHECKING:
     from .operation import Form
@@ -25,19 +26,25 @@ _METHODS = ("method", "inplace", "operator")
 def excess(form: Form, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Answer a call with more positional arguments than `form` has parameters.
 
-    They are those of a deprecated order, such as `add(input, alpha, other)`, or raise a TypeError. Modes and types see
-    them as they were passed.
+    They are those of a deprecated order, such as `add(input, alpha, other)`, or all numbers but the first, such as
+    `subtract(input, 2, 3)`; others raise a TypeError. Modes and types see them as they were passed.
     """
     order = _deprecated_order(form, args, keywords)
+    if order is not None:
+        _warn(form, order)
+    else:
+        order = _number_order(form, args, keywords)
     if order is None:
         raise TypeError(_too_many(form, len(args)))
 
     def run(*values: Any, **more: Any) -> Any:
         given = dict(zip(order, values, strict=True))
+        for p in form.parameters:
+            if p.kind != POSITIONAL and type(given.get(p.name)) in TENSOR_TYPES:
+                given[p.name] = given[p.name].item()
         positional = [given.pop(p.name) for p in form.parameters if p.name in given and p.kind == POSITIONAL]
         return form.implementation(*positional, **given, **more)
 
-    _warn(form, order)
     operands = tuple(a for a in args if not isinstance(a, numbers.Number))
     types = tuple(map(type, operands))
     if PLAIN.issuperset(types):
@@ -60,10 +67,24 @@ def _deprecated_order(form: Form, args: Sequence[Any], keywords: dict[str, Any])
         if (
             len(order) == len(args)
             and keywords.keys() <= {"out"} & options
-            and all(isinstance(a, numbers.Number) for name, a in zip(order, args, strict=True) if name in options)
+            and all(_is_number(a) for name, a in zip(order, args, strict=True) if name in options)
         ):
             return order
     return None
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value may be given for a number: a tensor without dimensions and history may."""
+    if isinstance(value, numbers.Number):
+        return True
+    return type(value) in TENSOR_TYPES and not value.ndim and not value.requires_grad
+
+
+def _number_order(form: Form, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the parameters, in their order, of a call with a tensor and numbers; None if it is no such call."""
+    order = form.operation.number_order
+    fits = not keywords and len(order) == len(args) and all(isinstance(a, numbers.Number) for a in args[1:])
+    return (form.parameters[0].name, *order[1:]) if fits else None
 
 
 def _too_many(form: Form, given: int) -> str:

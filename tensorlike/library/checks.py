@@ -20,9 +20,7 @@ class OpCheckError(Exception):
 
 
 def _copied(value: Any) -> Any:
-    return tree_map(
-        lambda v: v.detach().clone().requires_grad_(v.requires_grad) if _is_tensor(v) else v, value
-    )
+    return tree_map(lambda v: v.detach().clone().requires_grad_(v.requires_grad) if _is_tensor(v) else v, value)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -57,8 +55,8 @@ def _test_autograd_registration(op: OpOverload, args: tuple[Any, ...], kwargs: d
         result = op(*args, **kwargs)
         if any(t.requires_grad for t in tensors_in(tree_leaves(result))):
             raise OpCheckError(
-                f"{op}: an input requires grad, and the operator has neither a formula (register_autograd) nor a kernel "
-                "for Autograd, but its result requires grad"
+                f"{op}: an input requires grad and so does the result, but the operator has neither a formula "
+                "(register_autograd) nor a kernel for Autograd"
             )
 
 

@@ -83,7 +83,7 @@ def make_class(namespace: str, name: str, doc: str) -> type:
     return made
 
 
-def wrap_object(kind: type, capsule: Any) -> Any:
+def wrap_object(kind: Any, capsule: Any) -> Any:
     """Return the object of Python for one of C++."""
     made = kind.__new__(kind)
     made._object = capsule

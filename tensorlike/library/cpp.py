@@ -1,4 +1,4 @@
-"""What the C++ headers call of Python, beside the public functions."""
+"""Functions of Python that the C++ headers call, beside the public ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd import Function
+from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import as_numpy_dtype, dtype
@@ -59,9 +60,10 @@ def from_blob(
 def function_apply(name: str, forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
     """Return `apply` of a new Function whose forward and backward are C++."""
     namespace = {"forward": staticmethod(forward), "backward": staticmethod(backward), "__module__": "torch.cpp"}
-    made = type(Function)(name, (Function,), namespace)
+    made: Any = FunctionMeta(name, (Function,), namespace)
     made._node_class.__name__ = made._node_class.__qualname__ = name
-    return made.apply
+    apply: Callable[..., Any] = made.apply
+    return apply
 
 
 # ---- operators: see Note [Operators of C++] in library.h -------------------------------------------------------------
@@ -99,9 +101,7 @@ def _check_signature(overload: OpOverload, inferred: Schema) -> None:
     declared = overload._schema
     problem = ""
     if len(declared.arguments) != len(inferred.arguments):
-        problem = (
-            f"The number of arguments is different. {len(declared.arguments)} vs {len(inferred.arguments)}."
-        )
+        problem = f"The number of arguments is different. {len(declared.arguments)} vs {len(inferred.arguments)}."
     elif len(declared.returns) != len(inferred.returns):
         problem = f"The number of returns is different. {len(declared.returns)} vs {len(inferred.returns)}."
     else:

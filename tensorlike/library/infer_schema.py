@@ -116,7 +116,7 @@ def infer_schema(
                 f"Parameter {name} has unsupported type {hints[name]}. The valid types are Tensor, int, float, bool, "
                 "complex, str, the union int | float | bool, dtype, device, and lists and optionals of them."
             )
-        if unknown and "Tensor" in kind or name in written:
+        if (unknown and "Tensor" in kind) or name in written:
             if not kind.startswith("Tensor"):
                 fail(f"Parameter {name} is in mutates_args but only Tensors or collections of Tensors can be mutated.")
             kind = kind.replace("Tensor", f"Tensor(a{number}!)", 1)

@@ -8,8 +8,8 @@ packet, or the overload if that was called. Then the first of these answers:
 2. the kernel of the device, `CPU` or `CUDA`;
 3. `CompositeExplicitAutograd`, `CompositeImplicitAutograd`, and the kernel without a key.
 
-A kernel of the user's autograd runs with recording on, and reaches the kernels of 2 and 3 by `below_autograd`, which the
-guards of C++ (`AutoDispatchBelowAutograd`) and `redispatch` enter too.
+A kernel for `Autograd` runs with recording on, and reaches the kernels of 2 and 3 by `below_autograd`, which the guards
+of C++ (`AutoDispatchBelowAutograd`) and `redispatch` enter too.
 
 Source: `torch.ops`, `torch.library` and the dispatcher of PyTorch.
 """
@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd import Function, is_grad_enabled, no_grad
+from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase, version_counter
-from tensorlike.dispatch.core import PLAIN, dispatch, elements
+from tensorlike.dispatch.core import MISSING, PLAIN, dispatch, elements
 from tensorlike.dispatch.operation import Form, Operation
-from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.registry import register, unregister
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, Parameter
 from tensorlike.tensor.device import device
@@ -38,15 +38,64 @@ from tensorlike.utils._pytree import tree_flatten, tree_unflatten
 
 from .schema import Argument, Schema, Type, parse_schema
 
-__all__ = ["NAMESPACES", "OpOverload", "OpOverloadPacket", "below_autograd", "define", "find", "find_packet", "forget", "implement", "ops"]
+__all__ = [
+    "NAMESPACES",
+    "OpOverload",
+    "OpOverloadPacket",
+    "below_autograd",
+    "define",
+    "find",
+    "find_packet",
+    "forget",
+    "implement",
+    "ops",
+]
 
 #: The keys that a kernel may be registered for. Kernels for keys of PyTorch that nothing here asks for are kept.
 KEYS = frozenset(
-    "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA CompositeImplicitAutograd CompositeExplicitAutograd "
-    "CompositeExplicitAutogradNonFunctional ADInplaceOrView CatchAll BackendSelect Autocast AutocastCPU AutocastCUDA "
-    "AutogradMeta AutogradOther Batched FuncTorchBatched Python QuantizedCPU QuantizedCUDA SparseCPU SparseCUDA "
-    "SparseCsrCPU SparseCsrCUDA MkldnnCPU MPS XPU HIP XLA HPU PrivateUse1 AutogradPrivateUse1 AutocastMPS AutocastXPU "
-    "NestedTensorCPU NestedTensorCUDA ZeroTensor Functionalize Tracer".split()
+    [
+        "CPU",
+        "CUDA",
+        "Meta",
+        "Autograd",
+        "AutogradCPU",
+        "AutogradCUDA",
+        "CompositeImplicitAutograd",
+        "CompositeExplicitAutograd",
+        "CompositeExplicitAutogradNonFunctional",
+        "ADInplaceOrView",
+        "CatchAll",
+        "BackendSelect",
+        "Autocast",
+        "AutocastCPU",
+        "AutocastCUDA",
+        "AutogradMeta",
+        "AutogradOther",
+        "Batched",
+        "FuncTorchBatched",
+        "Python",
+        "QuantizedCPU",
+        "QuantizedCUDA",
+        "SparseCPU",
+        "SparseCUDA",
+        "SparseCsrCPU",
+        "SparseCsrCUDA",
+        "MkldnnCPU",
+        "MPS",
+        "XPU",
+        "HIP",
+        "XLA",
+        "HPU",
+        "PrivateUse1",
+        "AutogradPrivateUse1",
+        "AutocastMPS",
+        "AutocastXPU",
+        "NestedTensorCPU",
+        "NestedTensorCUDA",
+        "ZeroTensor",
+        "Functionalize",
+        "Tracer",
+    ]
 )
 
 _below: ContextVar[bool] = ContextVar("below_autograd", default=False)
@@ -285,7 +334,8 @@ class OpOverload:
         listed = ", ".join(self.kernels) or "none"
         raise NotImplementedError(
             f"Could not run '{self.name()}' with arguments from the '{place}' backend. This could be because the "
-            f"operator doesn't exist for this backend. '{self.name()}' is only available for these backends: [{listed}]."
+            f"operator doesn't exist for this backend. '{self.name()}' is only available for these backends: "
+            f"[{listed}]."
         )
 
     def _run_backend(self, values: Sequence[Any], place: str) -> Any:
@@ -301,7 +351,9 @@ class OpOverload:
         expected = len(self._schema.returns)
         if expected == 0:
             if result is not None and result != ():
-                raise RuntimeError(f"{self.name()}: expected the kernel to return None, but it returned {result!r:.200}")
+                raise RuntimeError(
+                    f"{self.name()}: expected the kernel to return None, but it returned {result!r:.200}"
+                )
             return None
         if expected > 1:
             if not isinstance(result, (tuple, list)) or len(result) != expected:
@@ -466,8 +518,7 @@ def formula_of(
 
     name = f"GeneratedBackwardFor_{overload.namespace}_{overload._opname}_{overload._overloadname}"
     members = {"forward": staticmethod(forward), "backward": staticmethod(flat_backward)}
-    made: type[Function] = type(Function)(name, (Function,), members)
-    return made
+    return FunctionMeta(name, (Function,), members)  # type: ignore[return-value]
 
 
 class _Context:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from tensorlike.transforms.custom_functions import by_rule
+from tensorlike.utils._pytree import tree_leaves
 
 from .infer_schema import infer_schema
 from .operators import (
+    KEYS,
     NAMESPACES,
     Kernel,
     OpOverload,
     OpOverloadPacket,
-    define as define_operator,
     find,
     find_packet,
     forget,
     formula_of,
     implement,
+    tensors_in,
 )
+from .operators import define as define_operator
 
 __all__ = [
     "CustomOpDef",
@@ -123,6 +127,8 @@ class Library:
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        if key not in KEYS:
+            raise RuntimeError(f"could not parse dispatch key: {key}")
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         overload = _overload(name if "::" in name else f"{self.ns}::{name}")
         if fn is fallthrough_kernel:
@@ -194,7 +200,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
         raise ValueError(f"define(): the name of an operator has a namespace, as in ns::name, not {qualname!r}")
     if not schema.lstrip().startswith("("):
         raise ValueError(
-            f"define(qualname, schema, ...): expected schema to look like e.g. \"(Tensor x) -> Tensor\" but got "
+            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
             f'"{schema}"'
         )
     (lib or _own(namespace)).define(name + schema, tags=tags)
@@ -204,7 +210,11 @@ _KEYS_OF_TYPES = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "default": "Comp
 
 
 def impl(
-    qualname: Any, types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, *, lib: Library | None = None
+    qualname: Any,
+    types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None,
+    *,
+    lib: Library | None = None,
 ) -> Any:
     """Give an operator a kernel for device types ("cpu", "cuda", "default") or dispatch keys; also a decorator.
 
@@ -227,7 +237,10 @@ def impl(
             (lib or _own(overload.namespace)).impl(overload, function, _KEYS_OF_TYPES.get(one, one))
         return function
 
-    return register if func is None else register(func) and None
+    if func is None:
+        return register
+    register(func)
+    return None
 
 
 def register_kernel(
@@ -257,7 +270,9 @@ def register_fake(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if "Meta" in overload.kernels and not allow_override:
-            raise RuntimeError(f"register_fake(...): the operator {overload.name()} already has an fake impl registered")
+            raise RuntimeError(
+                f"register_fake(...): the operator {overload.name()} already has an fake impl registered"
+            )
         overload.kernels["Meta"] = Kernel(function, _caller(), by_position=False)
         return function
 
@@ -273,7 +288,7 @@ def register_autograd(
     inputs, output)` saves what it needs. The kernels then run below autograd.
 
     >>> tl.library.define("doc_autograd::square", "(Tensor x) -> Tensor")
-    >>> tl.library.impl("doc_autograd::square", "CPU", lambda x: tl.tensor(x.numpy() ** 2))
+    >>> tl.library.impl("doc_autograd::square", "CPU", lambda x: tl.tensor(x.detach().numpy() ** 2))
     >>> def setup_context(ctx, inputs, output):
     ...     ctx.save_for_backward(*inputs)
     >>> def backward(ctx, grad):
@@ -404,7 +419,8 @@ class CustomOpDef:
             for one in wanted:
                 key = _KEYS_OF_TYPES.get(one, one)
                 overload.kernels.pop(key, None)
-                implement(overload, key, Kernel(_without_aliases(overload, function), _caller(), by_position=False, below=True))
+                kernel = Kernel(_without_aliases(overload, function), _caller(), by_position=False, below=True)
+                implement(overload, key, kernel)
             return function
 
         return register if fn is None else register(fn)
@@ -435,11 +451,6 @@ def _exists(qualified_name: str) -> bool:
 
 def _without_aliases(overload: OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel that raises where a result shares memory with an argument or another result."""
-    import functools
-
-    from tensorlike.utils._pytree import tree_leaves
-
-    from .operators import tensors_in
 
     @functools.wraps(function)
     def kernel(*args: Any, **kwargs: Any) -> Any:

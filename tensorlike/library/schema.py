@@ -16,8 +16,32 @@ __all__ = ["NO_DEFAULT", "Alias", "Argument", "Schema", "Type", "parse_schema"]
 
 #: The types that a schema can name.
 BASE_TYPES: Final = frozenset(
-    "Tensor int SymInt float complex bool SymBool SymFloat str Scalar number Device ScalarType Layout MemoryFormat "
-    "Generator Dimname Storage Stream QScheme Any t AnyEnumType NoneType".split()
+    [
+        "Tensor",
+        "int",
+        "SymInt",
+        "float",
+        "complex",
+        "bool",
+        "SymBool",
+        "SymFloat",
+        "str",
+        "Scalar",
+        "number",
+        "Device",
+        "ScalarType",
+        "Layout",
+        "MemoryFormat",
+        "Generator",
+        "Dimname",
+        "Storage",
+        "Stream",
+        "QScheme",
+        "Any",
+        "t",
+        "AnyEnumType",
+        "NoneType",
+    ]
 )
 
 #: Types that are written in two ways.
@@ -121,7 +145,7 @@ class Schema:
             written.append("...")
         overload = f".{self.overload_name}" if self.overload_name else ""
         returns = ", ".join(map(str, self.returns))
-        if len(self.returns) != 1 or self.returns[0].name:
+        if len(self.returns) != 1:
             returns = f"({returns})"
         return f"{self.name}{overload}({', '.join(written)}) -> {returns}"
 
@@ -226,8 +250,8 @@ class _Parser:
         found: list[Argument] = []
         keyword_only = vararg = False
         while not self.accept(")"):
-            if found or keyword_only:
-                self.expect(",")
+            if (found or keyword_only) and not self.accept(","):
+                self.expect(")")
             if self.accept("*"):
                 keyword_only = True
                 continue
@@ -339,8 +363,8 @@ class _Parser:
             return float(value) if inner.base == "float" else value
         if self.kind == "name" and self.value in ("True", "False", "true", "false"):
             return self.advance().lower() == "true"
-        if self.kind == "name" and inner.name in ("ScalarType", "Layout", "MemoryFormat", "int", "Device", "str"):
-            # Constants of PyTorch's own schemas: `long`, `strided`, `contiguous_format`, `Mean`.
+        if self.kind == "name" and (self.value == "Mean" or inner.name in ("ScalarType", "Layout", "MemoryFormat")):
+            # Constants of PyTorch's own schemas: `long`, `strided`, `contiguous_format`, a reduction.
             return self.advance()
         self.fail("invalid numeric default value")
 

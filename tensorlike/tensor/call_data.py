@@ -167,6 +167,8 @@ def _saved(d: Declaration) -> tuple[Saved, ...]:
             kind = name
         elif name in recorded.outputs:
             kind, source = "output", recorded.outputs[name]
+        elif name == "others":
+            kind, source = "operand", recorded.many.name  # type: ignore[union-attr]
         elif name in recorded.by_name:
             kind, source = ("operand" if recorded.by_name[name].operand in (ONE, MANY) else "option"), name
         else:

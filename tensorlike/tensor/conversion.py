@@ -17,7 +17,7 @@ from .device import as_device
 from .device import device as Device
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
-from .layouts import format_name, is_arranged
+from .layouts import format_name, format_of
 from .runtime import dtype_name
 from .tensor import Tensor as TensorType
 from .types import DtypeLike, Tensor
@@ -44,7 +44,10 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
 @primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
 def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another dtype."""
-    return input.real.astype(dtype) if input.dtype.kind == "c" and dtype.kind not in "cb" else input.astype(dtype)
+    if input.dtype.kind == "c" and dtype.kind not in "cb":
+        input = input.real
+    # In the order of the input's elements: those of an expanded tensor have none.
+    return input.astype(dtype, "C" if 0 in input.strides else "K")
 
 
 derivatives(_cast, input=lambda grad: grad)
@@ -83,7 +86,8 @@ def _converted(
         if result._tl_data.dtype != wanted:
             result = result._tl_cast(wanted)
     order = format_name(memory_format, name)
-    if order not in (None, "preserve_format") and not is_arranged(result._tl_data, order):
+    # As in PyTorch, any order that is none of the others counts as contiguous here.
+    if order not in (None, "preserve_format", format_of(result._tl_data) or "contiguous_format"):
         return result.clone(memory_format=memory_format)  # type: ignore[no-any-return]
     if copy and result is self:
         result = self.clone()

@@ -12,6 +12,7 @@ from tensorlike.autograd.grad_mode import get_state, grad_enabled
 from tensorlike.autograd.node import (
     RELEASED,
     Node,
+    Packed,
     edge_of,
     leaf_edge,
     next_sequence_number,
@@ -23,6 +24,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.deferred import build
 from tensorlike.dispatch.operation import Operation
 from tensorlike.dispatch.signature import (
+    MANY,
     parameters_of,
 )
 
@@ -83,7 +85,7 @@ class ConstantNode(Node):
 
     inputs: tuple[tuple[tuple[int, ...], Any] | None, ...]
 
-    def apply(self, grad: Any) -> tuple[Any, ...]:
+    def _tl_apply(self, grad: Any) -> tuple[Any, ...]:
         return tuple(None if i is None else grad._tl_zeros(*i) for i in self.inputs)
 
 
@@ -207,12 +209,18 @@ class Declaration(Operation):
         except KeyError:
             raise self.error(self.kernel, unknown_word("promotion", promotion, (p.value for p in Promotion))) from None
 
+    def fields(self) -> Sequence[str]:
+        """Return the names by which formulas ask for single results: `result0`, `result1`, ... in a plain tuple."""
+        if isinstance(self.several, bool):
+            return [f"result{number}" for number in range(9)] if self.several else ()
+        return self.several
+
     def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
         """Raise TypeError for formulas of parameters that are no operands, or with names that a node does not have."""
         names = {p.name for p in self.parameters}
         operands = {p.name for p in self.parameters if p.operand}
-        outputs = () if isinstance(self.several, bool) else self.several
-        known = {"grad", "grads", "result", "results", *names, *outputs, *(f"{name}_shape" for name in names)}
+        known = {"grad", "grads", "result", "results", *names, *self.fields(), *(f"{name}_shape" for name in names)}
+        known |= {"others"} if any(p.operand == MANY for p in self.parameters) else set()
         for name, formula in formulas.items():
             if name not in operands:
                 raise self.error(formula, f"derivatives(): {unknown_word('operand', name, operands)}")
@@ -267,7 +275,7 @@ class Declaration(Operation):
         if not self.several and self.view is not True:
             recording.append(self.recording())
         assert self.node is not None
-        return (*recording, self.node.apply, self.node.release)
+        return (*recording, self.node._tl_apply, self.node._tl_release)
 
     def recorded(self) -> Recorded:
         """Return the names that the formulas use."""
@@ -304,22 +312,23 @@ class Declaration(Operation):
         recorded = self.recorded()
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
         values |= {f"raw_{n}": f for n, f in self.raw_vjp.items()}
-        values |= {"unpack": unpack, "unpack_many": unpack_many, "RELEASED": RELEASED, "check": _check_freed}
+        values |= {"unpack": unpack, "unpack_many": unpack_many, "check": _check_freed}
+        values |= {"RELEASED": RELEASED, "Packed": Packed}
         values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
         values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}
         values["as_array"] = runtime.as_array
-        apply, release = build(node_source(self, recorded), f"node of {self.full_name}", values, "apply", "release")
+        methods = ("_tl_apply", "_tl_release")
+        built = build(node_source(self, recorded), f"node of {self.full_name}", values, *methods)
         full = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
         title = "".join(part.capitalize() for part in full.split("_"))
         body = {
             "__slots__": recorded.slots(),
             "__module__": "tensorlike.autograd",
             "__doc__": f"The node of {self.full_name}.",
-            "apply": apply,
-            "release": release,
+            **dict(zip(methods, built, strict=True)),
         }
         if self.several:
-            body |= {"outputs": None, "special": True}
+            body |= {"_tl_outputs": None, "_tl_special": True}
         self.node = type(f"{title}Backward0", (Node,), body)
         return self.node
 
@@ -334,6 +343,7 @@ class Declaration(Operation):
             "leaf_edge": leaf_edge,
             "next_sequence_number": next_sequence_number,
             "save": _save,
+            "save_others": _save_others,
             "DIFFERENTIABLE": _DIFFERENTIABLE,
             "refuse_dtype": _refuse_dtype,
         }
@@ -359,8 +369,8 @@ class Declaration(Operation):
         tensors = [wrap(r) for r in results]
         node = self.making()(*operands) if grad_enabled() else None
         if node is not None:
-            node.shape = tuple(r.shape for r in results)
-            node.dtype = tuple(r.dtype for r in results)
+            node._tl_shape = tuple(r.shape for r in results)
+            node._tl_dtype = tuple(r.dtype for r in results)
             for index, tensor in enumerate(tensors):
                 if tensor._tl_data.dtype.kind in _DIFFERENTIABLE:
                     tensor._tl_edge = (node, index)
@@ -384,10 +394,10 @@ class Declaration(Operation):
             node = self.making()(source, *rest)
             if node is not None:
                 if self.several:
-                    node.shape = tuple(r.shape for r in result)
-                    node.dtype = tuple(r.dtype for r in result)
+                    node._tl_shape = tuple(r.shape for r in result)
+                    node._tl_dtype = tuple(r.dtype for r in result)
                 else:
-                    node.shape, node.dtype = result.shape, result.dtype
+                    node._tl_shape, node._tl_dtype = result.shape, result.dtype
                 for index, tensor in enumerate(tensors):
                     if tensor._tl_data.dtype.kind in _DIFFERENTIABLE:
                         tensor._tl_edge = (node, index)
@@ -411,8 +421,8 @@ class Declaration(Operation):
         if node is not None:
             if tensor._tl_view_refuses is not None and tensor._tl_view_base is not None:
                 refuse(tensor, "is being modified inplace")
-            node.shape = tensor._tl_data.shape
-            node.dtype = tensor._tl_data.dtype
+            node._tl_shape = tensor._tl_data.shape
+            node._tl_dtype = tensor._tl_data.dtype
         return node
 
     def make_constant(self, tensor: Any, *rest: Any) -> Any:
@@ -426,9 +436,9 @@ class Declaration(Operation):
         if self.node is None:
             self.node = type(f"{self.name.capitalize()}Backward0", (ConstantNode,), {"__slots__": ()})
         node: Any = self.node()
-        node.edges = edges
-        node.sequence_number = next_sequence_number()
-        node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+        node._tl_edges = edges
+        node._tl_sequence_number = next_sequence_number()
+        node._tl_shape, node._tl_dtype = tensor._tl_data.shape, tensor._tl_data.dtype
         node.inputs = tuple(
             None if e is None else (o._tl_data.shape, o._tl_data.dtype) for o, e in zip(operands, edges, strict=True)
         )
@@ -511,6 +521,15 @@ def _save(tensor: Any) -> Any:
     if counter is None:
         counter = tensor._tl_counter = [0]
     return (tensor._tl_data, counter, counter[0])
+
+
+def _save_others(tensors: Sequence[Any], edges: Sequence[Any]) -> list[Any]:
+    """Save the tensors of a list that the gradients of others in it need; None stands for one that is not saved.
+
+    That is the only one with an edge, if there is only one.
+    """
+    tracked = [i for i, edge in enumerate(edges) if edge is not None]
+    return [None if tracked == [i] else _save(t) for i, t in enumerate(tensors)]
 
 
 def _check_freed(saved: Any) -> Any:

@@ -47,6 +47,7 @@ __all__ = [
     "inplace_form",
     "internal",
     "internal_pointwise",
+    "number_order",
     "pointwise",
     "primitive",
     "raw_derivatives",
@@ -221,6 +222,9 @@ def inplace_form(function: Any) -> Any:
 def derivatives(function: Any, **formulas: Callable[..., Any]) -> None:
     """Give an operation its derivative: one formula for each input that has one.
 
+    A formula of a list of operands may ask for `others` in their place: the gradient of each needs the others alone,
+    and one that no gradient needs is None there.
+
     Raises TypeError, which names the formula's line, for parameters that are no operands, and for a formula that uses
     other names than gradients, parameters, results and shapes.
     """
@@ -245,6 +249,11 @@ def deprecated_orders(function: Any, *orders: str) -> None:
     An order is the names of the parameters, between spaces: "input alpha other".
     """
     function.operation.deprecated_orders = tuple(tuple(order.split()) for order in orders)
+
+
+def number_order(function: Any, order: str) -> None:
+    """Say in which order an operation takes all its parameters by position if all but the first are numbers."""
+    function.operation.number_order = tuple(order.split())
 
 
 def raw_derivatives(function: Any, **formulas: Callable[..., Any]) -> None:

@@ -69,7 +69,7 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
             )
         result._tl_requires_grad = True
         result._tl_tracked = True
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:

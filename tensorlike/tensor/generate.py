@@ -273,7 +273,7 @@ def implementation_source(d: Declaration, parameters: Sequence[Parameter]) -> st
     else:
         lines.append(_AS_ARRAY)
         if not (d.view or d.own_layout):
-            # 50 ns, which matrix products and sums save with `own_layout`: NumPy's are contiguous where PyTorch's are.
+            # 50 ns, which matrix products save with `own_layout`: NumPy's are contiguous where PyTorch's are.
             lines += ["if result.ndim > 1 and not result.flags.c_contiguous:", "    result = result.copy()"]
     if any(p.name == "out" for p in parameters):
         tensors = ", ".join(p.name for p in operands_of(parameters))

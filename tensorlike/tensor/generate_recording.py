@@ -72,10 +72,10 @@ class Recorded:
             name: f.__code__.co_varnames[: f.__code__.co_argcount] for name, f in self.formulas.items()
         }
         #: A formula may name one output of several (`indices`, say), so that the others may be overwritten.
-        self.outputs = {} if isinstance(d.several, bool) else {
-            field: index for index, field in enumerate(d.several) if field not in self.by_name
-        }  # fmt: skip
+        self.outputs = {field: index for index, field in enumerate(d.fields()) if field not in self.by_name}
         self.names = sorted({n for names in self.asked.values() for n in names} - {"grad", "grads"})
+
+        self.many = next((p for p in self.operands if p.operand == MANY), None)
 
     def users(self, name: str) -> list[str]:
         """Return the inputs whose formula uses `name`."""
@@ -87,10 +87,10 @@ class Recorded:
 
 
 def node_source(d: Declaration, recorded: Recorded) -> str:
-    """Return the source of `apply` and `release` of a declaration's node."""
+    """Return the source of `_tl_apply` and `_tl_release` of a declaration's node."""
     many = next((i for i, p in enumerate(recorded.operands) if p.operand == MANY), None)
     count = len(recorded.operands)
-    lines = ["def apply(self, grad):", "    edges = self.edges"]
+    lines = ["def _tl_apply(self, grad):", "    edges = self._tl_edges"]
     if d.several:
         lines.append("    grads = grad")
         lines.append("    grad = grads[0]")
@@ -122,6 +122,8 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
                 arguments.append(f"[unpack(s, (self, i), self) for i, s in enumerate(check({saved}))]")
             elif name in recorded.outputs:
                 arguments.append(f"unpack({saved}, (self, {recorded.outputs[name]}), self)")
+            elif name == "others":
+                arguments.append(f"unpack_many({saved}, {edge_names[recorded.many.name]}, self)")  # type: ignore[union-attr]
             elif name not in recorded.by_name:
                 arguments.append(saved)
             elif recorded.by_name[name].operand == MANY:
@@ -148,12 +150,18 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
     lines.append(f"    return ({', '.join(outputs)},)")
     saved_tensors = [
         n for n in recorded.names
-        if n in ("result", "results") or n in recorded.outputs
+        if n in ("result", "results", "others") or n in recorded.outputs
         or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
     ]  # fmt: skip
-    lines.append("def release(self):")
-    lines += [f"    self._saved_{name} = RELEASED" for name in saved_tensors] or ["    pass"]
-    return "\n".join(lines)
+    lines.append("def _tl_release(self):")
+    for name in saved_tensors:
+        # A number that is not promoted is no tensor in PyTorch either, and need not be freed.
+        kept = d.promotion is None and name in recorded.by_name and allows_number(recorded.by_name[name])
+        test = f"if isinstance(self._saved_{name}, (tuple, Packed)): " if kept else ""
+        if name == "others":  # A single operand is not saved.
+            test = "if self._saved_others != [None]: "
+        lines.append(f"    {test}self._saved_{name} = RELEASED")
+    return "\n".join(lines if saved_tensors else [*lines, "    pass"])
 
 
 def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
@@ -236,11 +244,18 @@ def _node_lines(recorded: Recorded) -> tuple[list[str], list[str]]:
             tests.append(f"any([e is not None for e in {edge}])" if p.operand == MANY else f"{edge} is not None")
         edges.append(f"*{edge}" if p.operand == MANY else edge)
     find.append(f"if not ({' or '.join(tests) or 'False'}):")
-    fill = ["node = new(Node)", f"node.edges = ({', '.join(edges)},)", "node.sequence_number = next_sequence_number()"]
+    fill = [
+        "node = new(Node)",
+        f"node._tl_edges = ({', '.join(edges)},)",
+        "node._tl_sequence_number = next_sequence_number()",
+    ]
     for name in recorded.names:
         slot = f"node._saved_{name}"
         users = recorded.users(name)
         if name in ("result", "results") or name in recorded.outputs:
+            continue
+        if name == "others":
+            fill.append(f"{slot} = save_others({recorded.many.name}, {edge_names[recorded.many.name]})")  # type: ignore[union-attr]
             continue
         if name not in recorded.by_name:
             source = recorded.by_name[name.removesuffix("_shape")]
@@ -289,8 +304,8 @@ def record_source(d: Declaration, recorded: Recorded) -> str:
         "    return made",
         *(["if made_dtype.kind not in DIFFERENTIABLE:", f"    refuse_dtype({d.name!r}, made_dtype)"] if asked else []),
         *fill,
-        "node.shape = result.shape",
-        "node.dtype = made_dtype",
+        "node._tl_shape = result.shape",
+        "node._tl_dtype = made_dtype",
     ]
     if "result" in recorded.names:
         lines += ["counter = made._tl_counter = [0]", "node._saved_result = (result, counter, 0)"]

@@ -11,7 +11,7 @@ import numpy as np
 from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
-from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of, leads_nowhere
+from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of, leads_nowhere, like_edge
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 
 from .dtypes import as_numpy_dtype, dtype_of
@@ -99,7 +99,7 @@ def set_gradient_dtype(self: Any, value: Any) -> None:
         )
     self._tl_grad_dtype = wanted
     if self._tl_leaf_edge is not None:
-        self._tl_leaf_edge[0].dtype = wanted
+        self._tl_leaf_edge[0]._tl_dtype = wanted
 
 
 def hooks_of(self: Any) -> Any:
@@ -107,7 +107,7 @@ def hooks_of(self: Any) -> Any:
     if self._tl_edge is None:
         return self._tl_hooks
     edge = edge_of(self)
-    return None if edge is None else (edge[0].tensor_hooks or {}).get(edge[1])
+    return None if edge is None else (edge[0]._tl_tensor_hooks or {}).get(edge[1])
 
 
 def set_hooks(self: Any, value: Any) -> None:
@@ -191,8 +191,7 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
 
 def _like_edge(edge: GradientEdge) -> Any:
     """Return a tensor of the shape and dtype that gradients have at an edge; it takes no memory."""
-    node, number = edge[:2]
-    shape, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
+    shape, dtype = like_edge(*edge[:2])
     return wrap(np.broadcast_to(np.zeros((), np.float32 if dtype is None else dtype), shape))
 
 
@@ -308,7 +307,7 @@ def install(method: Decorator) -> None:
                 self._tl_hooks = OrderedDict()
                 add_tensor_hooks(node, 0, self._tl_hooks)
             return register_hook(hook, self._tl_hooks)
-        hooks = (node.tensor_hooks or {}).get(number)
+        hooks = (node._tl_tensor_hooks or {}).get(number)
         if hooks is None:
             hooks = OrderedDict()
             add_tensor_hooks(node, number, hooks)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.node import edge_of
+from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch import core
 
@@ -35,7 +35,7 @@ def describe(self: Any) -> str:
     array = self._tl_data
     try:
         edge = edge_of(self) if self._tl_tracked else None
-        grad_fn_name = None if edge is None or self._tl_edge is None else edge[0].name()
+        grad_fn_name = None if edge is None or self._tl_edge is None else name_of(edge[0])
     except RuntimeError:
         # A view whose history could not follow an in-place modification of its base.
         edge, grad_fn_name = None, "Invalid"

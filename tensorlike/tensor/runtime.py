@@ -44,6 +44,7 @@ from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
+from .layouts import is_dense, strided_array
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 from .views import check_overlap, check_shared
 
@@ -162,12 +163,16 @@ def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
         return namespace_of(a).add(a, b, out=out)
 
 
-def copied(array: Any) -> Any:
-    """Return a copy of a raw array, on its device."""
-    if type(array) is ndarray:
-        return array.copy()
-    with device_guard(array):
-        return array.copy()
+def copied(array: Any, like: Any = None) -> Any:
+    """Return a copy of a raw array, on its device: in the order of `like` if that has its shape and no gaps."""
+    with _NO_GUARD if type(array) is ndarray else device_guard(array):
+        result = array.copy()
+        if like is None or result.strides == like.strides or result.shape != like.shape or not is_dense(like):
+            return result
+        steps = tuple(step // like.itemsize for step in like.strides)
+        result = strided_array(namespace_of(array), array.shape, steps, array.dtype)
+        result[...] = array
+        return result
 
 
 def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
@@ -519,7 +524,7 @@ def write_out(
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
     By `rule` the result is cast, if it can be ("cast", or "joined", which raises TypeError) or always ("any"), or `out`
-    must be of its dtype ("exact"), booleans also of uint8 ("truth"). Without `recorded` the operation has no
+    must be of its dtype ("exact") or of booleans or uint8 ("truth"). Without `recorded` the operation has no
     derivative, so that operands may require grad. A `pointwise` operation does not resize its operands; those that are
     `apart` must not share memory with `out`.
     """
@@ -542,13 +547,9 @@ def write_out(
         check_same_device([target, result], name)
     if result.dtype is target.dtype:
         pass
-    elif rule == "any":
+    elif rule == "any" or (rule == "truth" and target.dtype.char in "?B"):
         result = result.astype(target.dtype)
-    elif (
-        rule not in ("cast", "joined")
-        and result.dtype != target.dtype
-        and not (rule == "truth" and target.dtype == np.uint8)
-    ):
+    elif rule not in ("cast", "joined") and result.dtype != target.dtype:
         raise RuntimeError(
             f"{name}(): Expected out tensor to have dtype {dtype_name(result.dtype)}, but got "
             f"{dtype_name(target.dtype)} instead"

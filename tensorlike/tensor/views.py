@@ -20,11 +20,7 @@ import numpy as np
 from tensorlike.autograd.engine import unbroadcast_and_cast
 from tensorlike.autograd.grad_mode import get_state, grad_enabled, inference_enabled
 from tensorlike.autograd.inference import refuse_write
-from tensorlike.autograd.node import (
-    Node,
-    edge_of,
-    next_sequence_number,
-)
+from tensorlike.autograd.node import RELEASED, Node, edge_of, name_of, next_sequence_number, unpack
 from tensorlike.autograd.tensor_base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
 
@@ -199,7 +195,7 @@ class AsStridedBackward0(Node):
     layout: Layout
     geometry: Geometry
 
-    def apply(self, grad: Any) -> tuple[Any]:
+    def _tl_apply(self, grad: Any) -> tuple[Any]:
         from .ops.memory.inplace import scatter_strided
 
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
@@ -208,27 +204,30 @@ class AsStridedBackward0(Node):
 class CopySlices(Node):
     """The node of a base after an in-place operation on a view of it."""
 
-    __slots__ = ("function", "geometry", "layout")
+    __slots__ = ("_tl_function", "geometry", "layout")
 
-    function: Node
+    #: The node of the operation; None when backward has freed it.
+    _tl_function: Any
     layout: Layout
     geometry: Geometry
 
-    def apply(self, grad: Any) -> tuple[Any, ...]:
+    def _tl_apply(self, grad: Any) -> tuple[Any, ...]:
         from .ops.memory.inplace import read_strided, write_strided
 
+        if self._tl_function is None:
+            unpack(RELEASED, None, self)
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
-        grads = tuple(self.function.apply(part))
+        grads = tuple(self._tl_function._tl_apply(part))
         inner = grads[0]
         if inner is None:
             inner = part._tl_zeros(self.geometry.shape, self.geometry.dtype)
         else:
-            inner = unbroadcast_and_cast(inner, self.geometry.shape, self.geometry.dtype, self.function)
+            inner = unbroadcast_and_cast(inner, self.geometry.shape, self.geometry.dtype, self._tl_function)
         whole = undispatched(write_strided)(grad, inner, self.layout, self.geometry)
         return (whole, *grads[1:])
 
-    def release(self) -> None:
-        self.function.release()
+    def _tl_release(self) -> None:
+        self._tl_function = None
 
 
 def _refresh(tensor: Any) -> Any:
@@ -241,10 +240,10 @@ def _refresh(tensor: Any) -> Any:
 def _follow(tensor: Any) -> Any:
     base = tensor._tl_view_base
     node = AsStridedBackward0()
-    node.edges = (edge_of(base),)
-    node.sequence_number = next_sequence_number()
-    node.shape = tensor._tl_data.shape
-    node.dtype = tensor._tl_data.dtype
+    node._tl_edges = (edge_of(base),)
+    node._tl_sequence_number = next_sequence_number()
+    node._tl_shape = tensor._tl_data.shape
+    node._tl_dtype = tensor._tl_data.dtype
     node.layout = layout_of(base._tl_data)
     node.geometry = geometry_of(tensor._tl_data, base._tl_data)
     former = tensor._tl_edge
@@ -273,14 +272,14 @@ def refuse(tensor: Any, what: str) -> NoReturn:
         )
     if refuses == OF_MANY:
         edge = tensor._tl_edge
-        name = "the output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward0')}"
+        name = "the output" if edge is None else f"Output {edge[1]} of {name_of(edge[0]).removesuffix('Backward0')}"
         raise RuntimeError(
             f"{name} is a view and {what}. This view is the output of a function that returns multiple views. Such "
             "functions do not allow the output views to be modified inplace. You should replace the inplace operation "
             "by an out-of-place one."
         )
     edge = tensor._tl_edge
-    name = "An output" if edge is None else f"Output {edge[1]} of {edge[0].name().removesuffix('Backward')}"
+    name = "An output" if edge is None else f"Output {edge[1]} of {name_of(edge[0]).removesuffix('Backward')}"
     raise RuntimeError(
         f"{name} is a view and {what}. This view was created inside a custom Function (or because an input was "
         "returned as-is), and its backward would not see the modification. Return a clone() from forward, or use the "
@@ -340,7 +339,7 @@ def _refuse_shared(name: str) -> Any:
 def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> None:
     """Raise for writing to `tensor` while reading tensors that overlap with it; with `apart`, that share any memory.
 
-    Shared memory has one version counter.
+    Shared memory has one version counter, but for that of `x.data`, which is looked for with `apart` alone.
     """
     counter = tensor._tl_counter
     if counter is None and not apart:
@@ -350,7 +349,7 @@ def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> No
             if value is tensor:
                 if apart:
                     _refuse_shared(name)
-            elif counter is not None and value._tl_counter is counter:
+            elif apart or (counter is not None and value._tl_counter is counter):
                 check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
         elif apart and isinstance(value, (list, tuple)) and (tensor._tl_data.size or name[-1] == "_"):
             check_shared(tensor, value, name, apart)  # Nothing is read from empty tensors that are joined.
@@ -413,11 +412,11 @@ def rebase(tensor: Any, node: Node) -> None:
         return
     former = base._tl_edge
     copy = CopySlices()
-    copy.edges = (edge_of(base), *node.edges[1:])
-    copy.sequence_number = next_sequence_number()
-    copy.shape = base._tl_data.shape
-    copy.dtype = base._tl_data.dtype
-    copy.function = node
+    copy._tl_edges = (edge_of(base), *node._tl_edges[1:])
+    copy._tl_sequence_number = next_sequence_number()
+    copy._tl_shape = base._tl_data.shape
+    copy._tl_dtype = base._tl_data.dtype
+    copy._tl_function = node
     copy.layout = layout_of(base._tl_data)
     copy.geometry = geometry_of(tensor._tl_data, base._tl_data)
     base._tl_edge = (copy, 0)
@@ -430,17 +429,17 @@ def rebase(tensor: Any, node: Node) -> None:
 def retain(tensor: Any) -> None:
     """Make the node of a non-leaf store its gradient in `tensor.grad`."""
     node, number = edge_of(tensor)  # type: ignore[misc]
-    retained = node.retained
+    retained = node._tl_retained
     if retained is None:
-        retained = node.retained = {}
-        node.special = True
+        retained = node._tl_retained = {}
+        node._tl_special = True
     retained[number] = weakref.ref(tensor)
 
 
 def _retain_anew(tensor: Any, former: Any) -> None:
     """Retain the gradient of the present value of `tensor`, in place of that of its `former` edge."""
-    if former is not None and former[0].retained:
-        former[0].retained.pop(former[1], None)
+    if former is not None and former[0]._tl_retained:
+        former[0]._tl_retained.pop(former[1], None)
     retain(tensor)
 
 
@@ -458,7 +457,7 @@ class AliasBackward0(Node):
 
     __slots__ = ()
 
-    def apply(self, grad: Any) -> tuple[Any]:
+    def _tl_apply(self, grad: Any) -> tuple[Any]:
         return (grad,)
 
 
@@ -469,9 +468,9 @@ def alias_of(tensor: Any) -> Tensor:
         edge = edge_of(tensor)
         if edge is not None:
             node = AliasBackward0()
-            node.edges = (edge,)
-            node.sequence_number = next_sequence_number()
-            node.shape, node.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+            node._tl_edges = (edge,)
+            node._tl_sequence_number = next_sequence_number()
+            node._tl_shape, node._tl_dtype = tensor._tl_data.shape, tensor._tl_data.dtype
             result._tl_edge = (node, 0)
     return result
 
@@ -492,17 +491,17 @@ class _ViewOfFunction(Node):
     #: The index of the Function's edge to the former history of the view.
     position: int
 
-    def apply(self, grad: Any) -> tuple[Any, ...]:
-        given = [None] * len(self.node.shape)
+    def _tl_apply(self, grad: Any) -> tuple[Any, ...]:
+        given = [None] * len(self.node._tl_shape)
         given[self.number] = grad
-        grads = list(self.node.apply(given))
+        grads = list(self.node._tl_apply(given))
         return (grads.pop(self.position), *grads)
 
-    def release(self) -> None:
-        self.node.release()
+    def _tl_release(self) -> None:
+        self.node._tl_release()
 
     def name(self) -> str:
-        return self.node.name()
+        return name_of(self.node)
 
 
 def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
@@ -521,9 +520,9 @@ def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
         return None
     function = _ViewOfFunction()
     function.node, function.number, function.position = node, number, position
-    edges = list(node.edges)
-    function.edges = (edges.pop(position), *edges)
-    function.shape, function.dtype = tensor._tl_data.shape, tensor._tl_data.dtype
+    edges = list(node._tl_edges)
+    function._tl_edges = (edges.pop(position), *edges)
+    function._tl_shape, function._tl_dtype = tensor._tl_data.shape, tensor._tl_data.dtype
     rebase(tensor, function)
     reference = weakref.ref(tensor._tl_view_base._tl_edge[0])
 
@@ -537,8 +536,8 @@ def rebase_function(tensor: Any, node: Node, number: int, position: int) -> Any:
 def _part_of(base: Node, layout: Layout, geometry: Geometry) -> Node:
     """Return the node of a view of the result of the node `base`."""
     node = AsStridedBackward0()
-    node.edges = ((base, 0),)
-    node.sequence_number = next_sequence_number()
-    node.shape, node.dtype = geometry.shape, geometry.dtype
+    node._tl_edges = ((base, 0),)
+    node._tl_sequence_number = next_sequence_number()
+    node._tl_shape, node._tl_dtype = geometry.shape, geometry.dtype
     node.layout, node.geometry = layout, geometry
     return node

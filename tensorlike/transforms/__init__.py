@@ -4,3 +4,4 @@ from __future__ import annotations
 
 from . import batching as batching
 from . import custom_functions as custom_functions
+from . import restructuring as restructuring

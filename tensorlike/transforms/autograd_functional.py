@@ -291,9 +291,9 @@ def _rows_together(output: Any, inputs: Sequence[Any]) -> int:
         return 1
     largest = 1
     for node in reached_from([output._tl_edge[0]]):
-        if node.special or not node.materializes:
+        if node._tl_special or not node._tl_materializes:
             return 1
-        largest = max(largest, math.prod(node.shape))
+        largest = max(largest, math.prod(node._tl_shape))
     rows: int = min(output.numel(), _TOGETHER // largest)
     return max(1, rows)
 

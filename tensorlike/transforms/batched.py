@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tensorlike.autograd.node import Node
+from tensorlike.autograd.node import Node, name_of
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
@@ -71,11 +71,9 @@ class BatchedTensor(TransformTensor):
     """
 
     words: ClassVar[str] = "a tensor inside vmap"
+    holds: ClassVar[tuple[str, ...]] = ("_value",)
     batch_dimensions: ClassVar[int] = 1
     _value: Any
-
-    def held(self) -> tuple[Any, ...]:
-        return (self._value,)
 
     def held_as(self, cls: type) -> Any:
         return batched(self._value.as_subclass(cls), self._level)
@@ -274,14 +272,14 @@ def _stacked(name: str, results: list[Any]) -> Any:
 def apply_node(node: Node, grad: Any) -> Any:
     """Run a node of the graph with gradients of which some are batched."""
     try:
-        return node.apply(grad)
+        return node._tl_apply(grad)
     except NoArray:
         pass
     level = max((v._level for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v.depth)
     if level.kind is not BatchedTensor:
         return _apply_to_dual(node, grad, level)
     rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
-    return tuple(None if c[0] is None else batched(_stacked(node.name(), list(c)), level) for c in zip(*rows))
+    return tuple(None if c[0] is None else batched(_stacked(name_of(node), list(c)), level) for c in zip(*rows))
 
 
 def _apply_to_dual(node: Node, grad: Any, level: Level) -> Any:

@@ -133,10 +133,10 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
             f"{cls.__name__}: reverse mode through forward mode of forward mode is not supported for custom Functions"
         )
     output, context = cls._recorded(values, cls.setup_context is not Function.setup_context)
-    if context._materialize:
+    if context._tl_materialize:
         tangents = tuple(_or_zeros(t, v) for t, v in zip(tangents, values, strict=True))
     moved = cls.jvp(context, *tangents)
-    context._saved_for_forward = None
+    context._tl_saved_for_forward = None
     return output, moved
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
+from tensorlike.tensor.layouts import steps_of
+
 __all__ = ["Described", "NoArray"]
 
 
@@ -49,6 +51,11 @@ class Described:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Those of a contiguous array: where the elements lie makes no difference to results."""
+        return tuple(step * self.itemsize for step in steps_of(self.shape, None))
 
     @property
     def itemsize(self) -> int:

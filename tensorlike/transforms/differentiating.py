@@ -40,7 +40,7 @@ def _leads_outside(outputs: Any, own: Sequence[Any]) -> bool:
             if id(node.variable) not in mine:
                 return True
             continue
-        stack.extend(e[0] for e in node.edges if e is not None)
+        stack.extend(e[0] for e in node._tl_edges if e is not None)
     return False
 
 

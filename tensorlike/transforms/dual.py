@@ -65,11 +65,9 @@ class DualTensor(TransformTensor):
     """A tensor with a tangent: both of the same shape and dtype."""
 
     words: ClassVar[str] = "a dual tensor"
+    holds: ClassVar[tuple[str, ...]] = ("_primal", "_tangent")
     _primal: Any
     _tangent: Any
-
-    def held(self) -> tuple[Any, ...]:
-        return (self._primal, self._tangent)
 
     def held_as(self, cls: type) -> Any:
         return dual(self._primal.as_subclass(cls), self._tangent.as_subclass(cls), self._level)

@@ -136,6 +136,8 @@ class TransformTensor(Tensor):
     _value: Any
     _primal: Any
     _tangent: Any
+    #: The attributes with the tensors that this one is made of.
+    holds: ClassVar[tuple[str, ...]] = ()
     #: The name of the type in messages.
     words: ClassVar[str] = "a transform"
     #: The number of hidden dimensions of the tensor inside.
@@ -178,7 +180,12 @@ class TransformTensor(Tensor):
 
     def held(self) -> tuple[Any, ...]:
         """Return the tensors that this one is made of."""
-        raise NotImplementedError(f"{type(self).__name__} has no held()")
+        return tuple([getattr(self, name) for name in type(self).holds])
+
+    def take_over(self, other: Any) -> None:
+        """Hold what `other`, a tensor of the same level, is made of."""
+        for name in type(self).holds:
+            setattr(self, name, getattr(other, name))
 
     def held_as(self, cls: type) -> Any:
         """Return this tensor made of tensors of the type `cls`: what `as_subclass` does inside a transform."""

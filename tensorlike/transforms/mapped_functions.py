@@ -97,18 +97,18 @@ class Mapped(Function):
             def raw(tensors: Any) -> tuple[Any, ...]:
                 return tuple(unbatched(t, level) for t in tensors or ())
 
-            saved, saved_for_forward = context._to_save, context._saved_for_forward
+            saved, saved_for_forward = context._tl_to_save, context._tl_saved_for_forward
             ctx.save_for_backward(*raw(saved))
             ctx.saved_marks = tuple(is_batched(t, level) for t in saved or ())
             ctx.forward_marks = None
             if saved_for_forward is not None:
                 ctx.save_for_forward(*raw(saved_for_forward))
                 ctx.forward_marks = tuple(is_batched(t, level) for t in saved_for_forward)
-            ctx.mark_dirty(*raw(context._dirty))
-            ctx.mark_non_differentiable(*raw(context._non_differentiable))
-            ctx.set_materialize_grads(context._materialize)
-            context._to_save = context._saved_for_forward = None
-            context._dirty = context._non_differentiable = ()
+            ctx.mark_dirty(*raw(context._tl_dirty))
+            ctx.mark_non_differentiable(*raw(context._tl_non_differentiable))
+            ctx.set_materialize_grads(context._tl_materialize)
+            context._tl_to_save = context._tl_saved_for_forward = None
+            context._tl_dirty = context._tl_non_differentiable = ()
             ctx.attributes = {name: _kept(value, level) for name, value in context.__dict__.items()}
             ctx.shapes = tuple(tuple(v.shape) if isinstance(v, Tensor) else None for v in shown)
             ctx.plan, ctx.marks = plan, marks

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tensorlike.autograd.graph_memory import graph_nodes, saved_by, shown_bytes
-from tensorlike.autograd.node import AccumulateGrad, Node
+from tensorlike.autograd.node import AccumulateGrad, Node, like_edge, name_of
 from tensorlike.autograd.tensor_base import TensorBase
 
 from ._layered import Box, Link, svg_of
@@ -99,9 +99,9 @@ def draw(
     boxes = [_box(node, names, shapes, saved) for node in nodes]
     links = []
     for node in nodes:
-        for edge in node.edges:
+        for edge in node._tl_edges:
             if edge is not None:
-                several = edge[0].outputs != 1 and len(edge[0].shape) > 1
+                several = edge[0]._tl_outputs != 1 and len(edge[0]._tl_shape) > 1
                 links.append(Link(numbers[edge[0]], numbers[node], f"output {edge[1]}" if several else ""))
     for index, (node, number) in enumerate(roots):
         title = "output" if len(roots) == 1 else f"output {index}"
@@ -129,7 +129,7 @@ def _names(parameters: Any) -> dict[int, str]:
 
 
 def _described(node: Node, number: int = 0) -> str:
-    shape, dtype = (node.shape, node.dtype) if node.outputs == 1 else (node.shape[number], node.dtype[number])
+    shape, dtype = like_edge(node, number)
     return f"{'' if dtype is None else f'{dtype} '}{list(shape)}"
 
 
@@ -138,10 +138,10 @@ def _box(node: Node, names: dict[int, str], shapes: bool, saved: bool) -> Box:
         variable = node.variable
         title = "leaf" if variable is None else names.get(id(variable), "leaf")
         return Box("leaf", [title, *([_described(node)] if shapes else [])])
-    lines = [node.name().removesuffix("Backward0")]
+    lines = [name_of(node).removesuffix("Backward0")]
     if shapes:
-        single = node.outputs == 1
-        described = [_described(node, i) for i in range(1 if single else len(node.shape))]
+        single = node._tl_outputs == 1
+        described = [_described(node, i) for i in range(1 if single else len(node._tl_shape))]
         lines += described if len(described) <= 4 else [*described[:3], f"... {len(described)} outputs"]
     if saved:
         for item in saved_by(node):

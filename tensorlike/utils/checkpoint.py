@@ -13,6 +13,7 @@ from typing import Any
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
 from tensorlike.autograd.engine import current_run
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.autograd.node import name_of
 from tensorlike.autograd.saved import innermost_hooks, saved_tensors_hooks
 from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
@@ -370,7 +371,7 @@ class _Frame:
 def _line(node: Any) -> str:
     frames = [f for f in traceback.extract_stack() if "tensorlike" not in f.filename]
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
-    return f"  {node.name().removesuffix('Backward0')}  {where}\n"
+    return f"  {name_of(node).removesuffix('Backward0')}  {where}\n"
 
 
 class _Saving(saved_tensors_hooks):

@@ -1,13 +1,13 @@
 """Extensions in C++ and CUDA, written for PyTorch's headers: build them and load them.
 
 `load` and `load_inline` compile when they are called; `CppExtension`, `CUDAExtension` and `BuildExtension` are for a
-`setup.py`, which `tensorlike run setup.py ...` runs unchanged. The headers come with the
-package; a compiler and the extra `tensorlike[cpp]` are needed.
+`setup.py`, which `tensorlike run setup.py ...` runs unchanged. The headers come with the package; a compiler and the
+extra `tensorlike[cpp]` are needed.
 
 # Note [What is built again]
 Each object file has a record beside it: its command, and a hash of the content of every file that went into it, as the
-compiler lists them, but for those of the system. It is compiled again when any of them differs. Times of files do not matter, so that a checkout or a
-restored cache is as good as the first build.
+compiler lists them, but for those of the system. It is compiled again when any of them differs. Times of files do not
+matter, so that a checkout or a restored cache is as good as the first build.
 
 Source: PyTorch's `torch.utils.cpp_extension`.
 """
@@ -27,14 +27,13 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = [
     "CUDA_HOME",
-    "BuildExtension",
+    "BuildExtension",  # noqa: F822 - made on first use
     "CUDAExtension",
     "CppExtension",
     "get_compiler_abi_compatibility_and_version",
@@ -432,7 +431,8 @@ def _build_library(
         libraries += ["-lcudart"] if uses_cuda else []
         embedded = _embedding_flags() if is_standalone else []
         command = [
-            *shlex.split(get_cxx_compiler()), *map(str, objects), *link, *ldflags, *libraries, *embedded, "-o", str(target)
+            *shlex.split(get_cxx_compiler()), *map(str, objects), *link, *ldflags, *libraries, *embedded,
+            "-o", str(target),
         ]  # fmt: skip
         _build(name, [_Step(command, target, None, tuple(objects))], folder, verbose)
     return target
@@ -471,7 +471,8 @@ def _loaded(name: str, path: Path, is_python_module: bool) -> Any:
         ops.load_library(path)
         return str(path)
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     raise_kept_error()
@@ -505,11 +506,7 @@ def load_inline(
     Raises RuntimeError as `load` does.
     """
     cpp, cuda = _as_list(cpp_sources), _as_list(cuda_sources)
-    exported = (
-        dict.fromkeys(_as_list(functions), None)  # type: ignore[arg-type]
-        if not isinstance(functions, Mapping)
-        else dict(functions)
-    )
+    exported = dict(functions) if isinstance(functions, Mapping) else dict.fromkeys(_as_list(functions))
     folder = Path(build_directory) if build_directory is not None else _default_folder(name)
     folder.mkdir(parents=True, exist_ok=True)
     head = "" if no_implicit_headers else "#include <torch/extension.h>\n"
@@ -556,12 +553,12 @@ def _extension(name: str, sources: Sequence[str], kwargs: dict[str, Any], device
     return setuptools.Extension(name, list(sources), **kwargs)
 
 
-def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """Return a `setuptools.Extension` of C++ sources; the arguments are setuptools'."""
     return _extension(name, sources, kwargs, "cpu")
 
 
-def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """Return a `setuptools.Extension` of C++ and CUDA sources. Raises OSError where there is no CUDA toolkit."""
     return _extension(name, sources, kwargs, "cuda")
 

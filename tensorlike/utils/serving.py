@@ -43,7 +43,7 @@ def _jit() -> dict[str, Any]:
 
     # Without a compiler, scripted code is the code itself.
     names = ("script", "export", "ignore", "unused", "script_method", "interface", "script_if_tracing")
-    return {name: unchanged for name in names} | {
+    return dict.fromkeys(names, unchanged) | {
         "is_scripting": lambda: False,
         "is_tracing": lambda: False,
         "annotate": lambda kind, value: value,
@@ -116,11 +116,7 @@ def serve_torch() -> Iterator[None]:
 
     Raises RuntimeError where PyTorch is imported already.
 
-    >>> from tensorlike.utils.serving import serve_torch
-    >>> with serve_torch():
-    ...     import torch
-    >>> torch.ones(2) + 1
-    tensor([2., 2.])
+    Inside `with serve_torch():`, `import torch` and `from torch.nn import functional` find tensorlike.
     """
     if "torch" in sys.modules and not isinstance(sys.modules["torch"], _Torch):
         raise RuntimeError("serve_torch(): PyTorch is imported already; serve tensorlike in a process without it")

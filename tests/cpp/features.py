@@ -67,7 +67,7 @@ def feature_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
         "accessed floats": lambda: m.accessed(x),
         "parallel error": m.parallel_fails,
         "blob": m.blob,
-        "owned blob": lambda: (m.owned_blob(4) + 1, m.freed()),
+        "owned blob": lambda: owned_blob(m),
         "optional parts": lambda: m.optional_parts(x, None, None, [3, 2], lib.float64, 2, [], "ab"),
         "optional parts given": lambda: m.optional_parts(x, x, 3, (6,), lib.float32, 0.5, [x, x], ""),
         "optional parts wrong": lambda: m.optional_parts(x, x, "3", (6,), lib.float32, 0.5, [], ""),
@@ -88,10 +88,19 @@ def feature_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
         calls[f"dispatched {kind}"] = lambda kind=kind: m.dispatched(lib.tensor([1, 2, 3]).to(getattr(lib, kind)))
     for kind in ("bool", "complex64"):
         calls[f"dispatched {kind}"] = lambda kind=kind: m.dispatched(lib.ones(2).to(getattr(lib, kind)))
-    for kind in ("check", "bare", "index", "value", "type", "not implemented", "runtime", "out of range", "invalid",
-                 "python", "undefined", "undefined device", "pointer", "accessor", "dimension", "backward"):  # fmt: skip
+    kinds = (
+        "check, bare, index, value, type, not implemented, runtime, out of range, invalid, python, undefined, "
+        "undefined device, pointer, accessor, dimension, backward"
+    )
+    for kind in kinds.split(", "):
         calls[f"raises {kind}"] = lambda kind=kind: m.raises(kind)
     return calls
+
+
+def owned_blob(m: Any) -> Any:
+    """Return a tensor on memory of C++, and how often such memory was freed meanwhile."""
+    before = m.freed()
+    return [m.owned_blob(4) + 1, m.freed() - before]
 
 
 def changed_before_backward(m: Any, a: Any) -> Any:

@@ -109,7 +109,7 @@ class TestCommandLine:
         )
         for part in (
             "wrapper of tensorlike.neg", "implementation of tensorlike.Tensor.neg_", "recording of tensorlike.neg",
-            "node of tensorlike.neg", "def wrapper(", "def implementation(", "def apply(",
+            "node of tensorlike.neg", "def wrapper(", "def implementation(", "def _tl_apply(",
         ):  # fmt: skip
             assert part in run.stdout, part
         assert run.stderr == ""

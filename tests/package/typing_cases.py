@@ -222,6 +222,10 @@ reveal_type(tl.max(x, 0).values)  # R: Tensor
 reveal_type(tl.max(x, 0)[1])  # R: Tensor
 reveal_type(x.max())  # R: Tensor
 reveal_type(x.max(dim=0).indices)  # R: Tensor
+reveal_type(tl.nn.functional.max_pool2d(x, 2))  # R: Tensor
+reveal_type(tl.nn.functional.max_pool2d(x, 2, return_indices=True))  # R: tuple[Tensor, Tensor]
+reveal_type(tl.nn.functional.adaptive_max_pool1d(x, 2, return_indices=False))  # R: Tensor
+reveal_type(tl.nn.functional.max_pool2d_with_indices(x, 2)[1])  # R: Tensor
 reveal_type(x.min(0))  # R: tensorlike.return_types.min
 reveal_type(tl.median(x))  # R: Tensor
 reveal_type(tl.median(x, 0))  # R: tensorlike.return_types.median

@@ -143,7 +143,6 @@ PROGRAMS: dict[str, str] = {
     "x.t": "a bound method, whose text names its owner",
     "x[np.bool_(True)]": MORE,
     "m.index_reduce(0,t([0,3]),torch.ones(2,3)*3,'amin')": "an index out of range: RuntimeError, as elsewhere",
-    "m.index_put((t([0,1]),),t([[[5.,6.,7.]]]))": MORE,
     "y=a.index_fill(1,t([0,-1]),z)": MORE,
     "y=a.scatter(0,t([],dtype=torch.int64),w)": MORE,
     "y=a.index_reduce(0,t([0,0]),w,'prod')": "PyTorch's second gradient fails",

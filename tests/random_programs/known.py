@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Collection
 from typing import NamedTuple
 
-from .statements import ACTIVATIONS, BINARY, OPERATORS, UNARY
+from .statements import ACTIVATIONS, BINARY, OPERATORS, TEMPLATES, UNARY
 
 __all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "documented", "reason_of"]
 
@@ -24,22 +25,21 @@ WRITE_BEFORE_THEY_FAIL = frozenset((
 class Known(NamedTuple):
     """A difference: where its statement and its description match, it has a reason."""
 
+    #: A pattern of the last statement, or of a whole program if it has line ends in it.
     statement: str
     difference: str
     reason: str
     #: A program that shows it.
     program: tuple[str, ...]
-    #: Whether it is met only with tensors without elements or dimensions.
-    nothing_to_look_at: bool = False
-    #: Whether it is met only where several operands share memory.
-    shared: bool = False
+    #: What must be so besides, one of `Run.facts`, if anything.
+    needs: str = ""
 
-    def explains(self, statement: str, difference: str, nothing_to_look_at: bool, shared: bool = True) -> bool:
-        """Return whether it is the reason of a difference."""
+    def explains(self, program: str, difference: str, facts: Collection[str]) -> bool:
+        """Return whether it is the reason of a difference that the last line of a program makes."""
+        text = program if r"\n" in self.statement else program.rpartition("\n")[2]
         return bool(
-            (nothing_to_look_at or not self.nothing_to_look_at)
-            and (shared or not self.shared)
-            and re.search(self.statement, statement)
+            (not self.needs or self.needs in facts)
+            and re.search(self.statement, text)
             and re.search(self.difference, difference)
         )
 
@@ -54,8 +54,10 @@ _ELEMENTWISE = (
     *(name for name in UNARY if name not in ("real", "imag", "conj", "resolve_conj", "positive")),
     *BINARY, *ACTIVATIONS, "flip", "fliplr", "rot90", "sort", "argsort", "topk", "index_fill", "index_put",
     "index_add", "index_copy", "scatter", "masked_fill", "masked_scatter", "where", "clamp", "clip", "lerp", "addcmul",
-    "addcdiv", "kron", "normalize", "polygamma", "xlog1py", "entr", "ndtr", "full_like", "zeros_like", "ones_like",
+    "addcdiv", "kron", "normalize", "polygamma", "polar", "complex", "select_scatter",
+    "diagonal_scatter", "xlog1py", "entr", "ndtr", "full_like", "zeros_like", "ones_like",
 )  # fmt: skip
+_VIEWS = "|".join(TEMPLATES["views"])
 _OPERATORS = "|".join(map(re.escape, OPERATORS))
 
 KNOWN: tuple[Known, ...] = (
@@ -67,12 +69,12 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "", "^(raises: NotImplementedError|error: NotImplementedError.*PyTorch raises (IndexError|RuntimeError))",
         "PyTorch looks at the dtype element by element: not in tensors without elements or dimensions",
-        ("v1 = lib.tensor([], dtype=lib.int64)", "v2 = v1.softmax(0)"), True,
+        ("v1 = lib.tensor([], dtype=lib.int64)", "v2 = v1.softmax(0)"), "empty",
     ),
     Known(
         "", "Dimension specified as 0 but tensor has no dimensions",
         "a tensor without dimensions counts as one of one element here, as in most functions of PyTorch",
-        ("v1 = lib.tensor(2.5)", "v2 = v1.unflatten(0, (-1, 1))"), True,
+        ("v1 = lib.tensor(2.5)", "v2 = v1.unflatten(0, (-1, 1))"), "empty",
     ),
     Known(
         "out=",
@@ -92,6 +94,16 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.ones(2, 2)", "v2 = lib.mm(v1, v1.t(), out=v1)"),
     ),
     Known(
+        "out=", "^works: .*some elements of the input tensor and the written-to tensor",
+        "PyTorch resizes `out=` in its memory, which then overlaps with an operand; ours gets new memory",
+        ("v1 = lib.arange(6).reshape(2, 3)", "v2 = v1.t()", "v3 = lib.neg(v2, out=v1)"), "views",
+    ),
+    Known(
+        "", "^works: .*some elements of the input tensor and the written-to tensor",
+        "tensors that share memory by `x.data` are not compared before most writes, as looking for that takes long",
+        ("v1 = lib.ones(3, 2)", "v2 = v1.data", "v3 = lib.neg(v1[1:], out=v2[:2])"), "data",
+    ),
+    Known(
         r"matmul\(.*out=", "^version",
         "PyTorch counts a version when it resizes `out=`, and one when it writes",
         ("v1 = lib.ones(1)", "v2 = lib.matmul(v1, lib.ones(1, 3), out=v1)"),
@@ -99,7 +111,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         r"(cat|hstack|vstack)\(.*out=", "^works: .*some elements of the input tensor and the written-to tensor",
         "tensors without elements share no memory with `out=`; PyTorch compares the objects",
-        ("v1 = lib.ones(2, 0)", "v2 = lib.cat([v1, v1], out=v1)"), True,
+        ("v1 = lib.ones(2, 0)", "v2 = lib.cat([v1, v1], out=v1)"), "empty",
     ),
     Known(
         r"nonzero\(.*out=", "^strides",
@@ -112,8 +124,8 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.tensor([1j])", "v2 = lib.abs(v1, out=v1)"),
     ),
     Known(
-        r"logsumexp\(.*out=", "^raises.*Complex(Float|Double) can't be cast to the desired output type",
-        "logsumexp() of complex numbers is complex; PyTorch's drops the imaginary part for `out=`",
+        r"(logsumexp|mean)\(.*out=", "^raises.*Complex(Float|Double) can't be cast to the desired output type",
+        "logsumexp() and mean() of complex numbers are complex; PyTorch's drop the imaginary part for `out=`",
         ("v1 = lib.tensor([1j])", "v2 = lib.logsumexp(v1, 0, out=lib.zeros(1))"),
     ),
     Known(
@@ -152,7 +164,8 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "backward|grad",
-        "^works: .*(Expected isFloatingType|can't be cast to the desired output type (Bool|Long|Int|Byte|Char|Short))",
+        "^works: .*(Expected isFloatingType|can't be cast to the desired output type (Bool|Long|Int|Byte|Char|Short)|"
+        "must have the same dtype)",
         "PyTorch's derivative fails for operands of two kinds, such as real with complex; ours converts the gradient",
         (
             "v1 = lib.ones(1, requires_grad=True)", "v2 = lib.where(lib.tensor([True]), v1, lib.tensor([1j]))",
@@ -168,7 +181,7 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "ldexp(.|\n)*backward", "^gradient",
+        r"ldexp(.|\n)*backward", "^gradient",
         "PyTorch's gradient of ldexp() is 0 for negative exponents of integers",
         (
             "v1 = lib.ones(2, requires_grad=True)",
@@ -176,7 +189,7 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "kron(.|\n)*backward", "^raises.*modified by an inplace",
+        r"kron(.|\n)*backward", "^raises.*modified by an inplace",
         "kron() saves an operand of another dtype as it is; PyTorch's converted one",
         (
             "v1 = lib.ones(1, requires_grad=True)", "v2 = lib.tensor([2])", "v3 = lib.kron(v1, v2)", "v2 += 1",
@@ -215,11 +228,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "index_put_", "^works.*too many indices",
         "index_put_() takes a mask without dimensions for a tensor without dimensions, as x[mask] does",
-        ("v1 = lib.tensor(3)", "v1.index_put_((v1 > 0,), lib.tensor(-2))"), True,
-    ),
-    Known(
-        "pad", "^(works|error)", "pad() of a tensor without elements or dimensions",
-        ("v1 = lib.ones(0)", "v2 = lib.nn.functional.pad(v1, (-1, 1))"), True,
+        ("v1 = lib.tensor(3)", "v1.index_put_((v1 > 0,), lib.tensor(-2))"), "empty",
     ),
     Known(
         "as_strided", "^raises.*out of bounds for storage",
@@ -229,10 +238,18 @@ KNOWN: tuple[Known, ...] = (
     Known(
         r"_\(|\] [-+*/]?= | [-+*/]= ", "^values",
         "PyTorch writes into a tensor while it reads another one with gaps in the same memory; ours computes first",
-        ("v1 = lib.zeros((3, 3))", "v2 = v1.diagonal()", "v1.eq_(v2)"), shared=True,
+        ("v1 = lib.zeros((3, 3))", "v2 = v1.diagonal()", "v1.eq_(v2)"), "views",
     ),
     Known(
-        "out=(.|\n)*backward", "^works.*returned an invalid gradient",
+        r"out=(.|\n)*backward", "^raises.*a leaf whose shape was changed in place",
+        "a gradient of the shape that a leaf had before `out=` resized it is refused; PyTorch expands it if it can",
+        (
+            "v1 = lib.ones(3, requires_grad=True)", "v2 = v1 * 2",
+            "with lib.no_grad(): v3 = lib.neg(lib.ones(1, 3), out=v1)", "v2.sum().backward()",
+        ),
+    ),
+    Known(
+        r"out=(.|\n)*backward", "^works.*returned an invalid gradient",
         "a leaf that `out=` has resized gets a gradient of its shape; PyTorch's has the former one while a graph lives",
         (
             "v1 = lib.ones((3, 2), requires_grad=True)", "v2 = v1 * 2",
@@ -240,7 +257,8 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "no_grad(.|\n)*backward", "^raises.*modified by an inplace operation",
+        rf"no_grad\(\): (v\d+) = (.*\b({_VIEWS}|view_as|expand_as)\b|v\d+\[)(.|\n)*\b\1\b(.|\n)*backward",
+        "^raises.*(modified by an inplace operation|the derivative for .* is not implemented)",
         "a view that was made under no_grad() requires grad, and its gradient is computed, though it leads nowhere",
         (
             "v1 = lib.ones(2, requires_grad=True) * 2", "with lib.no_grad(): v2 = v1.view_as(v1)", "v1.fmod_(v2)",
@@ -248,7 +266,7 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "(einsum|tensordot|inner)(.|\n)*backward", "^raises.*saved for EinsumBackward0",
+        r"(einsum|tensordot|inner)(.|\n)*backward", "^raises.*saved for EinsumBackward0",
         "einsum() saves all operands, PyTorch those that a gradient needs",
         (
             "v1 = lib.ones(2, requires_grad=True) * 1", "v2 = lib.einsum('i,i', v1, lib.ones(2))", "v1 += 1",
@@ -264,9 +282,9 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        r"scatter_", "^raises.*without overflow",
+        r"scatter", "^raises.*without overflow",
         "a number that the dtype cannot hold is refused, also where nothing is written",
-        ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), True,
+        ("v1 = lib.ones(2, 0)", "v1.scatter_(1, lib.full((2, 0), -1), 1j)"), "empty",
     ),
     Known(
         r"(eq_|ne_|l[et]_|g[et]_|lerp_?\()(.|\n)*backward", "^raises.*through the graph a second time",
@@ -281,8 +299,40 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.full((64,), inf)", "v2 = lib.nn.functional.gelu(v1)"),
     ),
     Known(
-        r"\.data =", "^is_view", "with `x.data = y` x is no view of what it was one of",
+        r"\.data =(.|\n)*", "^(is_view|works.*a view of a leaf Variable that requires grad)",
+        "with `x.data = y` x is no view of what it was one of",
         ("v1 = lib.ones(2)", "v2 = v1.view_as(v1)", "v2.data = v1"),
+    ),
+    Known(
+        r"\.data =(.|\n)*backward", "^works.*doesn't match the broadcast shape",
+        "with `x.data = y` of another shape a leaf gets a gradient of the shape that it had; PyTorch's fails",
+        (
+            "v1 = lib.ones(2, 2, requires_grad=True)", "v2 = v1.adjoint()",
+            "with lib.no_grad(): v1.data = lib.tensor(1.0)", "v2.backward(lib.ones(2, 2))",
+        ),
+    ),
+    Known(
+        r"sgn\((.|\n)*\.data\.(.|\n)*backward", "^gradient",
+        "PyTorch's gradient of sgn() reads its result, with what was written to that by `x.data` since; ours does not",
+        (
+            "v1 = lib.tensor([1 + 1j], requires_grad=True)", "v2 = v1.sgn()", "v2.data.mul_(2)",
+            "v2.backward(lib.ones_like(v2))",
+        ),
+    ),
+    Known(
+        r"\.stride\(\)", "^value", "the strides of a tensor without elements are those of a contiguous one",
+        ("v1 = (lib.ones(2, 0) / 3).T", "v2 = v1.stride()"), "empty",
+    ),
+    Known(
+        "resize_", "^(version|is_view)",
+        "a tensor that is resized to more elements than its memory holds gets new memory; in PyTorch that of its base "
+        "grows",
+        ("v1 = lib.ones(1)", "v2 = v1.expand(2, 2)", "v2.resize_(4)"),
+    ),
+    Known(
+        "norm|dist", "^values.*nan.*PyTorch has.*inf",
+        "the 2-norm of complex numbers is that of their parts, nan for inf + nan j; PyTorch's is that of their abs()",
+        ("v1 = lib.tensor([complex(inf, nan)])", "v2 = v1.norm()"),
     ),
     Known(
         r"\.data =(.|\n)*backward", "^gradient",
@@ -295,24 +345,25 @@ KNOWN: tuple[Known, ...] = (
     Known(
         r"cummax|cummin|roll|cat", "^raises: IndexError.*Dimension out of range",
         "PyTorch does not look at the dimension where there are no elements",
-        ("v1 = lib.ones(2, 0)", "v2 = lib.roll(v1, 1, 5)"), True,
+        ("v1 = lib.ones(2, 0)", "v2 = lib.roll(v1, 1, 5)"), "empty",
     ),
     Known(
         r"\[|index_put", "^raises: IndexError.*is out of bounds for dimension",
         "PyTorch does not look at an index of a tensor where the result has no elements",
-        ("v1 = lib.ones(1, 2)", "v2 = v1[1:, [5, 7]]"), True,
+        ("v1 = lib.ones(1, 2)", "v2 = v1[1:, [5, 7]]"), "empty",
     ),
     Known(
         r"pow|\*\*", "^works.*negative integer powers",
         "integers to a negative power are refused where there are integers",
-        ("v1 = lib.tensor([], dtype=lib.int64)", "v2 = v1 ** -1"), True,
+        ("v1 = lib.tensor([], dtype=lib.int64)", "v2 = v1 ** -1"), "empty",
     ),
     Known(
-        "(hardtanh|relu6)(.|\n)*backward", "^gradient",
+        r"(hardtanh|relu6)(.|\n)*backward", "^gradient",
         "the gradient of hardtanh() at nan passes; PyTorch's vectorised kernel gives 0, its other one passes it",
         (
             "v1 = lib.full((64,), nan, requires_grad=True)", "lib.nn.functional.hardtanh(v1).sum().backward()",
         ),
+        "nan",
     ),
     Known(
         "(std|var)_mean", "^values.*inf",
@@ -343,7 +394,7 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.ones(2, requires_grad=True)", "v2 = True ** v1", "v2.sum().backward()"),
     ),
     Known(
-        "scatter_add(.|\n)*backward", "^works.*ScatterAddBackward0 returned an invalid gradient",
+        r"scatter_add(.|\n)*backward", "^works.*ScatterAddBackward0 returned an invalid gradient",
         "PyTorch has no gradient of scatter_add() for an index smaller than what it adds",
         (
             "v1 = lib.ones(3, requires_grad=True)", "v2 = lib.zeros(3).scatter_add(0, lib.tensor([0]), v1)",
@@ -351,16 +402,18 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "(kthvalue|median|mode)(.|\n)*backward", "^gradient",
+        r"(kthvalue|median|mode|topk)(.|\n)*backward", "^gradient",
         "of equal elements PyTorch gives the index of any, which gets the gradient",
         (
             "v1 = lib.tensor([[-1.25, -0.25, -1.25]], requires_grad=True)", "v2 = v1.kthvalue(2, -1)[0]",
             "v2.sum().backward()",
         ),
+        "ties",
     ),
     _two_faults(
         r"\bout=", "out of range|non-zero size|same number of dimensions|must match|tried to take from an empty",
-        "don't support automatic|for out's dtype|only supports bool|can't be cast|same scalar type|single memory",
+        "don't support automatic|for out's dtype|only supports bool|can't be cast|same scalar type|single memory|"
+        "expected to have the same dtype",
         "PyTorch looks at `out=` first, ours at the operands",
         "v1 = lib.ones(2, requires_grad=True)", "v2 = lib.sum(v1, 5, out=lib.zeros(2))",
     ),
@@ -386,7 +439,8 @@ KNOWN: tuple[Known, ...] = (
         "v1 = lib.ones(2, 2)", "v2 = v1.scatter_add(1, lib.zeros(2, 2, dtype=lib.int64), lib.ones(2))",
     ),
     _two_faults(
-        "index_copy", "Number of indices", "same slice shapes", "PyTorch looks at the slices first",
+        "index_copy", "Number of indices", "same slice shapes|single memory location",
+        "PyTorch looks at the slices, or the memory, first",
         "v1 = lib.ones(2, 2)", "v2 = v1.index_copy(0, lib.tensor([0]), lib.ones(2, 3))",
     ),
     _two_faults(
@@ -394,16 +448,26 @@ KNOWN: tuple[Known, ...] = (
         "PyTorch looks at the index first",
         "v1 = lib.ones(3, 3)", "v1[[0, 1], [0, 1, 2]] = lib.ones(2, dtype=lib.int64)",
     ),
+    _two_faults(
+        r"\] = ", "out of bounds", "shape mismatch|without overflow", "PyTorch looks at what is written first",
+        "v1 = lib.ones(2, 1)", "v1[..., [0, 1]] = lib.ones(3)",
+    ),
+    _two_faults(
+        "scatter_", "without overflow", "out of range", "PyTorch looks at the dimension first, ours at the number",
+        "v1 = lib.ones(2)", "v1.scatter_(5, lib.tensor([0]), 1j)",
+    ),
+    _two_faults(
+        "scatter_reduce", "complex numbers have no order", "out of range",
+        "PyTorch looks at the dimension first, ours at the dtype",
+        "v1 = lib.ones(2, dtype=lib.complex64)", "v2 = v1.scatter_reduce(5, lib.tensor([0, 1]), v1, 'amax')",
+    ),
 )  # fmt: skip
 
 
-def reason_of(statement: str, difference: str, nothing_to_look_at: bool, shared: bool) -> str | None:
-    """Return why a difference is there, None for one that should not be.
-
-    `statement` is the last one of a program, or all of it when that is a backward pass.
-    """
+def reason_of(program: str, difference: str, facts: Collection[str]) -> str | None:
+    """Return why the last line of a program makes a difference, None for one that should not be."""
     for known in KNOWN:
-        if known.explains(statement, difference, nothing_to_look_at, shared):
+        if known.explains(program, difference, facts):
             return known.reason
     return None
 

@@ -14,6 +14,7 @@ import torch.func
 import tensorlike as tl
 import tensorlike.func
 from tests.helpers import (
+    function_attribute_programs,
     function_backward_programs,
     function_memory_programs,
     function_output_programs,
@@ -23,6 +24,7 @@ from tests.helpers import (
 )
 
 TABLES = (
+    function_attribute_programs,
     function_programs,
     function_output_programs,
     function_memory_programs,

@@ -214,7 +214,6 @@ KNOWN: dict[str, tuple[str, str]] = {
     "off(lambda: k.set_(a))": ("a._version", COUNTER),
     "k.set_(w.detach())": ("w._version", COUNTER),
     "x = a * 1; v = x[0]; v.set_(k)": ("k._version v._base v._is_view v.grad_fn x._version x.grad_fn", PLACED),
-    "x = a * 1; v = x[0]; x.data = k; x.add_(1); y = x": ("v._version v.grad_fn", PLACED),
     "x = a * 1; q = k * 1; p = x * q; q.set_(k + 1); y = p": ("a.grad backward_raised", REPLACED),
     "x = a * 1; q = k * 1; p = x * q; q.resize_(7); y = p": ("a.grad backward_raised", REPLACED),
     "x = a * 1; q = k * 1; p = x * q; q.data = k + 1; y = p": ("a.grad", REPLACED),

@@ -15,8 +15,8 @@ from tests.helpers.oracle import outcome
 from tests.helpers.parity import quietly
 from tests.helpers.values import array
 
-#: The tensors that the calls below name: a vector, a matrix, a batch.
-SHAPES = {"v": (2,), "m": (2, 2), "b": (2, 2, 2)}
+#: The tensors that the calls below name: one without dimensions, one of a single element, a vector, a matrix, a batch.
+SHAPES = {"s": (), "o": (1,), "v": (2,), "m": (2, 2), "b": (2, 2, 2)}
 
 SUMS = (("addmm", "m", "m", "m"), ("addmv", "v", "m", "v"), ("addr", "m", "v", "v"), ("baddbmm", "b", "b", "b"),
         ("addbmm", "m", "b", "b"))  # fmt: skip
@@ -26,7 +26,20 @@ CALLS = [
     for name in ("add", "sub", "subtract", "mul", "div", "rsub")
     for start, end in (("lib.", "(m, 2, m)"), ("m.", "(2, m)"), ("m.", "_(2, m)"), ("lib.", "(m, m, 2)"),
                        ("m.", "(m, 2)"), ("lib.", "(m, 2, m, out=m.clone())"))
-] + ["lib.add(m, 2, 3)", "lib.sub(m, 2, 3)"] + [
+] + [
+    "lib.add(m, 2, 3)", "lib.sub(m, 2, 3)", "m.add(2, 3)", "m.sub_(2, 3)", "lib.subtract(m, 2, 3)", "m.subtract(2, 3)",
+    "m.subtract_(2, 3)", "lib.rsub(m, 2, 3)", "lib.rsub(m, m, 3)", "lib.subtract(m, 2, 3, 4)", "lib.rsub(m, 2, 3.5)",
+    "lib.subtract(m, 2, 3, out=m.clone())", "lib.rsub(m, 2, None)", "lib.subtract(m, m, 3)", "lib.rsub(2, m, 3)",
+    "lib.subtract(m, 2, 3, alpha=4)",
+] + [
+    "m.add(s, m)", "m.add_(s, m)", "lib.addmm(s, m, s, m, m)",
+    "lib.addmm(s, m, m, m)", "m.addcmul_(s, m, m)",
+] + [
+    f"lib.{name}({rest})"
+    for name in ("add", "sub")
+    for rest in ("m, s, m", "m, s, 3", "m, s, o", "m, o, m", "m, m, s", "s, s, s", "m, 3, s",
+                 "m, s.requires_grad_(), m")
+] + [
     f"{start}{name}{end}"
     for name in ("addcmul", "addcdiv")
     for start, end in (("lib.", "(m, 2, m, m)"), ("m.", "(2, m, m)"), ("m.", "_(0.5, m, m)"), ("lib.", "(m, m, m, 2)"))

@@ -8,6 +8,77 @@ from tests.random_programs.running import Run, compare_program
 from tests.random_programs.statements import Statement
 
 PROGRAMS = {
+    "einsum saves what gradients need": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1 * 1
+        v3 = lib.einsum("i,i->", v2, lib.ones(3))
+        v2.zero_()
+        v3.backward()
+        v4 = lib.einsum("i->", v1)
+        v4.backward()
+        v4.backward()
+        v5 = lib.einsum("ij,jk,kl->il", lib.ones(2, 2), lib.ones(2, 2, requires_grad=True) * 1, lib.ones(2, 2))
+        v6 = lib.einsum("ii->i", lib.ones(2, 2, requires_grad=True)) * 1
+        (v5.sum() * v6.sum()).backward()
+    """,
+    "einsum saves operands for each other": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1 * 1
+        v3 = lib.einsum("i,i->", v2, v1)
+        v2.zero_()
+        v3.backward()
+    """,
+    "einsum frees what it saved": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.einsum("i,i->", v1, lib.ones(3))
+        v2.backward()
+        v2.backward()
+    """,
+    "a number that lerp saved is not freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.lerp(v1, lib.ones(3), 0.3).sum() + lib.lerp(lib.ones(3), v1, 0.7).sum()
+        v2.backward()
+        v2.backward()
+        v3 = v1.clone().lerp_(lib.ones(3), 0.25).sum()
+        v3.backward()
+        v3.backward()
+    """,
+    "a tensor that lerp saved is freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = lib.lerp(v1, lib.ones(3), lib.ones(3)).sum()
+        v2.backward()
+        v2.backward()
+    """,
+    "an in-place comparison runs backward twice": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1.clone().lt_(v1).sum()
+        v2.backward()
+        v2.backward()
+    """,
+    "an in-place comparison through a view is freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1.clone()
+        v2[1:].lt_(v1[1:])
+        v3 = v2.sum()
+        v3.backward(retain_graph=True)
+        v3.backward()
+        v3.backward()
+    """,
+    "an operation through a view that saves nothing is freed": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        v2 = v1.clone()
+        v2[1:].add_(1)
+        v3 = v2.sum()
+        v3.backward()
+        v3.backward()
+    """,
+    "a view made under no_grad has no node": """
+        v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1
+        with lib.no_grad(): v2 = v1[:2]
+        v3 = v2 * 2
+        v4 = lib.tensor([node is None for node, _ in v3.grad_fn.next_functions])
+        (v3.sum() + v1.sum()).backward()
+    """,
     "an in-place comparison cuts the history": """
         v1 = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
         v2 = lib.tensor([2.0, 2.0, 2.0], requires_grad=True)
@@ -210,6 +281,37 @@ PROGRAMS = {
         v1 = lib.arange(3, dtype=lib.float64)
         v2 = lib.nn.functional.cosine_similarity(v1, lib.tensor([2.25, -2.25, 0.5]), 0)
     """,
+    "cosine_similarity with integers": """
+        v1 = lib.tensor([-2.0, -1.75, 1.25], dtype=lib.float64, requires_grad=True)
+        v2 = lib.nn.functional.cosine_similarity(v1, lib.tensor([5, 2, 4]), -1)
+        v3 = lib.nn.functional.cosine_similarity(lib.tensor([False, True, True]), v1, -1)
+        (v2 + v3).backward()
+    """,
+    "results that are contiguous": """
+        v1 = lib.arange(12).reshape(2, 2, 3).permute(1, 2, 0)
+        v2 = v1.double().sum(0, keepdim=True)
+        v3 = v1.float().mean((0,))
+        v4 = lib.trapezoid(v1, dim=0)
+        v5 = lib.nn.functional.one_hot(v1[0])
+        v6 = v1[0].mvlgamma(1)
+        v7 = lib.ones(3, 2).expand(2, 3, 2).double()
+    """,
+    "truth of bytes as booleans": """
+        v1 = lib.tensor([[1, 0], [2, 3]], dtype=lib.uint8)
+        v2 = lib.all(v1, -1, out=lib.zeros(2, dtype=lib.bool))
+        v3 = lib.any(v1, 0, out=lib.zeros(0, dtype=lib.bool))
+    """,
+    "numbers in tensors wrap around": """
+        v1 = lib.zeros(2, 3, dtype=lib.uint8)
+        v1.fill_(lib.tensor(-1.75))
+        v1[0] = lib.tensor(300)
+        v1[lib.tensor([True, False])] = lib.tensor(-1)
+        v1.expand(2, 2, 3).fill_(7)
+    """,
+    "padding of tensors without elements": """
+        v1 = lib.nn.functional.pad(lib.ones(0, 2), (-2, 1, 0, 0))
+        v2 = lib.nn.functional.pad(lib.ones(0, 2), (1, 0, 2, 0), value=3.0)
+    """,
     "writing to an empty view": """
         v1 = lib.zeros((2, 0), requires_grad=True)
         v2 = v1 * 2
@@ -222,6 +324,11 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("line", [
     "v2 = v1.sum(dtype=lib.int64)", "v2 = v1.cumsum(0, dtype=lib.int32)", "v2 = v1.prod(0, dtype=lib.bool)",
+    "v1.detach().masked_fill_(v1 > 0, lib.tensor(1e60, dtype=lib.float64))",
+    "v1.detach().to(lib.uint8).index_fill_(0, lib.tensor([0]), lib.tensor(-1.75))",
+    "v1.detach().to(lib.uint8)[v1 > 0] = lib.tensor(300)", "v1.bool().index_fill_(5, lib.tensor([0]), 1j)",
+    "v1.detach()[:1].expand(3).fill_(lib.tensor(2.0))", "lib.nn.functional.pad(v1, (1, -4))",
+    "lib.nn.functional.pad(v1, (-4, 4))", "lib.index_select(v1.detach(), 0, lib.tensor([0, 1, 2]), out=v1.data)",
     "v1.detach().float_power_(2)", "v2 = lib.threshold(v1.detach(), 1j, 0)", "v2 = lib.threshold(v1.long(), inf, 0)",
 ])  # fmt: skip
 def test_both_refuse(line):

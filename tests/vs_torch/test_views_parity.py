@@ -84,23 +84,18 @@ def turned_torch(value):
 
 #: Where a result is not contiguous and PyTorch's is, with the reason; there may be more reasons than names.
 GAPS = {
-    "tensorlike.nonzero": "the coordinates lie one dimension after the other",
     "tensorlike.svd": "composed of transposed factors",
     "tensorlike.renorm": "elementwise, and so in the order of its input",
-    "tensorlike.nn.functional.one_hot": "a comparison, in the order of its input",
     "tensorlike.nn.functional.logsigmoid": "elementwise, and so in the order of its input",
     "tensorlike.nn.functional.rrelu": "elementwise, and so in the order of its input",
     "tensorlike.rrelu": "elementwise, and so in the order of its input",
     "tensorlike.rms_norm": "elementwise, and so in the order of its input",
     "tensorlike.nn.functional.rms_norm": "elementwise, and so in the order of its input",
-    "tensorlike.pixel_shuffle": "a view where the memory allows it",
-    "tensorlike.nn.functional.pixel_shuffle": "a view where the memory allows it",
     "tensorlike.matrix_power": "the power of 1 is a copy in the order of its input",
     "tensorlike.conv_tbc": "a view of a convolution of another order",
     "tensorlike.nn.functional.conv_tbc": "a view of a convolution of another order",
     "tensorlike.pca_lowrank": "composed of transposed factors",
     "tensorlike.svd_lowrank": "composed of transposed factors",
-    "tensorlike.mvlgamma": "elementwise, and so in the order of its input",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import tensorlike as tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.layouts import format_name
 from tensorlike.tensor.parameter import Parameter
 
 __all__ = ["ConversionMethods"]
@@ -60,11 +61,14 @@ class ConversionMethods:
         """Move the parameters and buffers to a device, or convert those of floating point to a dtype, and return self.
 
         Takes `(device=None, dtype=None, non_blocking=False)`, `(dtype, non_blocking=False)` or
-        `(tensor, non_blocking=False)`, whose device and dtype are taken. Raises TypeError for an integer dtype.
+        `(tensor, non_blocking=False)`, whose device and dtype are taken. `memory_format` is for tensors of four or five
+        dimensions. Raises TypeError for an integer dtype.
 
         >>> tl.nn.Linear(2, 3).to(tl.float64).weight.dtype == tl.float64
         True
         """
+        memory_format = kwargs.pop("memory_format", None)
+        format_name(memory_format, "Module.to")
         device, dtype, non_blocking = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
@@ -73,7 +77,10 @@ class ConversionMethods:
 
         def convert(tensor: Tensor) -> Tensor:
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            return tensor.to(device=device or tensor.device, dtype=target or tensor.dtype, non_blocking=non_blocking)
+            return tensor.to(
+                device=device or tensor.device, dtype=target or tensor.dtype, non_blocking=non_blocking,
+                memory_format=memory_format if tensor.dim() in (4, 5) else None,
+            )  # fmt: skip
 
         return self._apply(convert)
 

@@ -74,6 +74,7 @@ import tensorlike.tensor.ops.nn.recurrent
 import tensorlike.tensor.ops.nn.recurrent_kernels
 import tensorlike.tensor.ops.nn.recurrent_steps
 import tensorlike.tensor.ops.nn.resampling
+import tensorlike.tensor.ops.nn.separable
 import tensorlike.tensor.ops.nn.sequence_loss
 import tensorlike.tensor.ops.nn.sliding_windows
 import tensorlike.tensor.ops.nn.toplevel

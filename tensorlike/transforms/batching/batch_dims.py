@@ -77,7 +77,9 @@ def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict
     args, kwargs = tree_map(lambda v: unbatched(v, level), (args, kwargs))
     result = form.function(*args, **kwargs)
     # `plain.to(batch)` asks the batch for its dtype alone.
-    return wrapped(result, level) if is_batched(first, level) else result
+    if not is_batched(first, level):
+        return result
+    return first if form.inplace else wrapped(result, level)
 
 
 def rank_of(value: Any) -> int:

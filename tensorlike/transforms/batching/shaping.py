@@ -14,7 +14,7 @@ from tensorlike.tensor.ops.reductions import sums
 from tensorlike.tensor.ops.shape import expanding, joining, rearranging, reshaping, view_copies
 from tensorlike.tensor.tensor import Tensor
 
-from ..batched import example, rule, stacked_results, written
+from ..batched import example, rule, stacked_results
 from ..levels import Level, Method, leaves
 from .batch_dims import (
     arguments,
@@ -157,22 +157,6 @@ rule(
 rule(rearranging.flip, rearranging.roll)(_with_dims("dims"))
 rule(diagonals.diagonal)(_with_dims("dim1", "dim2"))
 rule(reshaping.movedim)(_with_dims("source", "destination"))
-
-
-def _in_place_of(function: Any) -> Any:
-    """Make a rule for methods that give a tensor another shape: a batch keeps its shape, and may get other values."""
-
-    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return written(level, form, function, args, kwargs)
-
-    return answer
-
-
-rule(Method.squeeze_)(_in_place_of(reshaping.squeeze))
-rule(Method.unsqueeze_)(_in_place_of(reshaping.unsqueeze))
-rule(Method.t_)(_in_place_of(reshaping.t))
-rule(Method.transpose_, Method.swapaxes_, Method.swapdims_)(_in_place_of(reshaping.transpose))
-rule(Method.as_strided_)(_in_place_of(rearranging.as_strided))
 
 
 @rule(reshaping.squeeze)

@@ -10,6 +10,7 @@ from tensorlike.tensor.declare import (
     composite,
     deprecated_orders,
     derivatives,
+    number_order,
     pointwise,
     raw_derivatives,
     tensor_method,
@@ -64,6 +65,7 @@ def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
 
 
 deprecated_orders(sub, "input alpha other")
+number_order(sub, "input other alpha")
 derivatives(
     sub,
     input=lambda grad: grad,
@@ -88,6 +90,7 @@ def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -
     return xp.subtract(other, scaled(xp, input, alpha))
 
 
+number_order(rsub, "input other alpha")
 derivatives(
     rsub,
     input=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),

@@ -346,8 +346,7 @@ def _put_value(array: Any, parts: Sequence[Any], dims: Sequence[int], value: Any
     mask = indices[0] if len(indices) == 1 and indices[0].dtype.kind == "b" and not accumulate else None
     if given.size == 1 and mask is not None and (mask.ndim or not given.ndim):
         # As `masked_fill_` does, which PyTorch calls then.
-        if given.dtype.kind == "c" and array.dtype.kind != "c":
-            converted_number(given.item(), array.dtype)
+        converted_number(given.item(), array.dtype)  # It must fit.
         value = undispatched(reshape)(value, ())._tl_cast(array.dtype)
     elif given.dtype != array.dtype:
         raise RuntimeError(

@@ -226,7 +226,7 @@ def _one_hot(array: Any, num_classes: int) -> Any:
     elif largest >= num_classes:
         raise RuntimeError(f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}.")
     xp = namespace_of(array)
-    return (array[..., None] == xp.arange(num_classes)).astype(np.int64)
+    return (array[..., None] == xp.arange(num_classes)).astype(np.int64, order="C")
 
 
 @composite(method=True, differentiable=False)

@@ -124,13 +124,13 @@ def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | 
     >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
     tensor([7., 0., 7.])
     """
+    if np.iscomplexobj(value) and not np.iscomplexobj(input):
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     where = one_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtype_name(index.dtype)}.")
     if index.ndim > 1:
         raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of shape {list(index.shape)}")
-    if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind != "c":
-        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     number = single_value(
         value,
         input.dtype,

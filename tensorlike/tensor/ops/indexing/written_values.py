@@ -71,11 +71,14 @@ def as_written(value: Any, dtype: Any) -> Any:
 
 
 def single_value(value: Any, dtype: Any, message: str) -> Any:
-    """Convert a number or zero-dimensional array for writing; raise `message` for an array with dimensions."""
+    """Convert a number or zero-dimensional array for writing; raise `message` for an array with dimensions.
+
+    Both must fit: a zero-dimensional array counts as a number where PyTorch reads its element.
+    """
     if hasattr(value, "ndim") and not isinstance(value, np.generic):
         if value.ndim:
             raise RuntimeError(message.format(ndim=value.ndim))
-        return as_written(value, dtype)
+        return value if value.dtype == dtype else converted_number(value.item(), dtype)
     if isinstance(value, complex) and dtype.kind not in "bc" and value.imag:
         raise RuntimeError(
             f"value cannot be converted to type {_C_NAMES.get(str(dtype), str(dtype))} without overflow: {value!r}, "

@@ -222,27 +222,26 @@ def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> s
 
 
 def _operand_gradient(
-    grad: Any, position: int, operands: Sequence[Any], inputs: tuple[Labels, ...], output: Labels
+    grad: Any, shape: Sequence[int], position: int, operands: Sequence[Any], inputs: tuple[Labels, ...], output: Labels
 ) -> Any:
-    """Return the gradient of one operand: see Note [Labels]."""
-    me = operands[position]
+    """Return the gradient of one operand, of the shape `shape`: see Note [Labels]."""
     others = [conj(o) for i, o in enumerate(operands) if i != position]
     others_labels = [x for i, x in enumerate(inputs) if i != position]
     fresh = builtins.max((x for labels in inputs for x in labels), default=0) + 1
     wanted: list[int] = []
     dtype = grad._tl_data.dtype
-    for label, size in zip(inputs[position], me._tl_data.shape):
+    for label, size in zip(inputs[position], shape):
         if label in wanted:
             # Off the diagonal the gradient is zero.
             wanted.append(fresh)
-            others.append(_like(me, np.eye(size, dtype=dtype)))
+            others.append(_like(grad, np.eye(size, dtype=dtype)))
             others_labels.append((label, fresh))
             fresh += 1
             continue
         wanted.append(label)
         # No other operand has this label in this size: the gradient is constant along it.
         if label not in output and size not in _sizes_of(label, others, others_labels):
-            others.append(_like(me, np.ones(size, dtype=dtype)))
+            others.append(_like(grad, np.ones(size, dtype=dtype)))
             others_labels.append((label,))
     # Operands that are only multiplied may differ in dtype.
     others = [o if o._tl_data.dtype == dtype else o.to(grad.dtype) for o in others]
@@ -251,8 +250,9 @@ def _operand_gradient(
 
 derivatives(
     _einsum,
-    operands=lambda grad, operands, inputs, output: [
-        _operand_gradient(grad, i, operands, inputs, output) if o._tl_tracked else None for i, o in enumerate(operands)
+    operands=lambda grad, others, operands_shape, inputs, output: [
+        _operand_gradient(grad, operands_shape[i], i, others, inputs, output) if o is None or o._tl_tracked else None
+        for i, o in enumerate(others)
     ],
 )
 

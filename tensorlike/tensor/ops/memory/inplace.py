@@ -27,7 +27,16 @@ from tensorlike.tensor.layouts import (
 from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
 from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
 from tensorlike.tensor.types import Number, Tensor
-from tensorlike.tensor.views import Geometry, Layout, bump, check_inplace, read_view, scatter_view, write_view
+from tensorlike.tensor.views import (
+    Geometry,
+    Layout,
+    bump,
+    check_inplace,
+    check_overlap,
+    read_view,
+    scatter_view,
+    write_view,
+)
 
 from ..indexing.basic import declared
 from ..indexing.written_values import as_written, single_value
@@ -92,6 +101,10 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     >>> x.fill_(7)
     tensor([7., 7.])
     """
+    if not is_number(value) and not value.ndim:
+        # Tensors are copied, as in PyTorch: not to expanded tensors, and what does not fit wraps around.
+        check_overlap(input, "fill_")
+        value = as_written(value, input.dtype).astype(input.dtype)
     input[...] = single_value(
         value, input.dtype, "fill_ only supports 0-dimension value tensor but got tensor with {ndim} dimensions."
     )
@@ -281,7 +294,7 @@ def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
     bump(self)
     reshaped_leaf(self)
     if node is not None:
-        node.shape, node.dtype = result.shape, result.dtype
+        node._tl_shape, node._tl_dtype = result.shape, result.dtype
         # The new layout of a view in its base is computed when its edge is next needed.
         if self._tl_view_base is None:
             self._tl_edge = (node, 0)

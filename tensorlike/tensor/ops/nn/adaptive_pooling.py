@@ -10,44 +10,17 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declare import undispatched
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.ops.reductions.sums import mean
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .average_pooling import average_pool
-from .declaring import array_of, functional, narrowed, need_float, widened
+from .declaring import array_of, functional, need_float
 from .pooling import pool_windows
+from .separable import apply_along_dims, in_formats
 from .sliding_windows import Sizes
-
-Matrices = tuple[Any, ...]
-
-
-@internal()
-def along_dims(xp: Any, input: Tensor, matrices: Matrices) -> Tensor:
-    """Return `input` with each of its last dimensions multiplied by its matrix of shape (out, in); None leaves one."""
-    result = widened(input)
-    first = input.ndim - len(matrices)
-    for axis, matrix in enumerate(matrices, first):
-        if matrix is None:
-            continue
-        map_ = xp.asarray(matrix, dtype=result.dtype)
-        if axis == input.ndim - 1:
-            result = xp.matmul(result, map_.T)
-        else:
-            shape = result.shape
-            flat = result.reshape((*shape[: axis + 1], int(np.prod(shape[axis + 1 :]))))
-            result = xp.matmul(map_, flat).reshape((*shape[:axis], map_.shape[0], *shape[axis + 1 :]))
-    return narrowed(result.copy() if result is input else result, input)
-
-
-def _transposed(matrices: Matrices) -> Matrices:
-    return tuple(None if m is None else m.T for m in matrices)
-
-
-derivatives(along_dims, input=lambda grad, matrices: along_dims(grad, _transposed(matrices)))
-
-apply_along_dims = undispatched(along_dims)
 
 _average_pool, _mean = undispatched(average_pool), undispatched(mean)
 
@@ -96,11 +69,15 @@ def adaptive_average(function: str, count: int, input: Any, output_size: Any) ->
     wanted = _wanted(function, count, output_size, array.shape)
     spatial = array.shape[-count:]
     if count > 1 and set(wanted) == {1}:  # The mean itself, to the last digit.
-        return _mean(input, tuple(range(-count, 0)), True)
+        result, kept = _mean(input, tuple(range(-count, 0)), True), format_of(array)
+        return result if kept is None else in_formats(result, (kept, None))
+    # As in PyTorch, not of volumes.
+    found = format_of(array) if count == 2 else None
     if all(n and s % n == 0 for s, n in zip(spatial, wanted)):
         kernel = tuple(s // n for s, n in zip(spatial, wanted))
-        return _average_pool(input, pool_windows(function, count, spatial, kernel, None, 0, 1, False, ()), True, None)
-    return apply_along_dims(input, tuple(_averaging(s, n) for s, n in zip(spatial, wanted)))
+        windows = pool_windows(function, count, array, kernel, None, 0, 1, False)
+        return _average_pool(input, windows._replace(format=found), True, None)
+    return apply_along_dims(input, tuple(_averaging(s, n) for s, n in zip(spatial, wanted)), (found, found))
 
 
 @functional
@@ -170,8 +147,14 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
         last = undefined.shape[-1] - 1 - undefined[..., ::-1].argmax(axis=-1)
         best = xp.where(undefined.any(axis=-1), last, best)
     found = wrap(flat[xp.arange(flat.shape[0]), best])
+    kept = format_of(array) if count == 2 else None
+    if kept is not None:
+        input = in_formats(input, (None, kept))
     values = input.reshape((*lead, math.prod(spatial))).gather(-1, found).reshape((*lead, *wanted))
-    return (values, found.reshape((*lead, *wanted))) if return_indices else values
+    found = found.reshape((*lead, *wanted))
+    if kept is not None:
+        values, found = in_formats(values, (kept, None)), in_formats(found, (kept, None))
+    return (values, found) if return_indices else values
 
 
 @functional(guard=True)
@@ -213,8 +196,8 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 def _with_indices(count: int) -> None:
     name = f"adaptive_max_pool{count}d"
 
-    def pool_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        return _maximum(name, count, input, output_size, True)
+    def pool_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+        return _maximum(name, count, input, output_size, True)  # type: ignore[no-any-return]
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 

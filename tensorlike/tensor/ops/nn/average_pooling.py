@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declare import derivatives, internal, undispatched
+from tensorlike.tensor.layouts import laid_out
 from tensorlike.tensor.types import Tensor
 
-from .declaring import array_of, formatted, functional, narrowed, need_float, widened, written_out
+from .declaring import array_of, functional, narrowed, need_float, widened, written_out
 from .pooling import Windows, check_pool_input, pool_windows
 from .sliding_windows import Sizes, crop, padded, places, positions, sizes
 
@@ -44,15 +45,11 @@ def average_pool(xp: Any, input: Tensor, windows: Windows, count_include_pad: bo
         result = part.copy() if result is None else xp.add(result, part, out=result)
     assert result is not None
     divisor = _divisors(xp, result.dtype, windows, count_include_pad, override)
-    if input.dtype.kind in "iu":
-        found = narrowed(xp.trunc(result / divisor), input)
-    else:
-        found = narrowed(result / divisor, input)
-    # As in PyTorch, not in three dimensions.
-    return formatted(found, input) if input.ndim == 4 else found
+    result = result / divisor
+    return laid_out(narrowed(xp.trunc(result) if input.dtype.kind in "iu" else result, input), windows.format)
 
 
-@internal()
+@internal(own_layout=True)
 def average_pool_backward(
     xp: Any, upstream: Tensor, windows: Windows, count_include_pad: bool, override: int | None
 ) -> Tensor:
@@ -64,9 +61,8 @@ def average_pool_backward(
     result = xp.zeros((*g.shape[: g.ndim - count], *shape), g.dtype)
     for position in positions(windows.kernel):
         result[places(position, windows.stride, windows.dilation, windows.out)] += g
-    if any(p != (0, 0) for p in windows.pads):
-        result = xp.ascontiguousarray(crop(result, windows.pads, windows.spatial))
-    return narrowed(result, upstream)
+    result = crop(result, windows.pads, windows.spatial)
+    return laid_out(narrowed(result, upstream), windows.format)
 
 
 derivatives(
@@ -94,8 +90,9 @@ def _pool(
         need_float(function, array)
     if divisor_override == 0:
         raise RuntimeError(f"{function}(): divisor must be not zero")
-    spatial, channels = array.shape[-count:], array.shape[-count - 1 : -count]
-    windows = pool_windows(function, count, spatial, kernel_size, stride, padding, 1, ceil_mode, channels)
+    windows = pool_windows(function, count, array, kernel_size, stride, padding, 1, ceil_mode)
+    if count == 3:  # As in PyTorch.
+        windows = windows._replace(format=None)
     return _average_pool(input, windows, count_include_pad, divisor_override)
 
 

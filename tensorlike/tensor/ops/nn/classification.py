@@ -405,7 +405,7 @@ class _InPieces(Function):
     def forward(
         ctx: Any, input: Any, matrix: Any, bias: Any, target: Any, rows: int, wide: Any, options: dict[str, Any]
     ) -> Any:
-        needed = ctx.needs_input_grad if ctx._recorded else (False,) * 3
+        needed = ctx.needs_input_grad if ctx._tl_recorded else (False,) * 3
         operands: list[Any] = [None if t is None else t.detach() for t in (input, matrix, bias)]
         sums: list[Any] = [None, None, None]
         for position in (1, 2):

@@ -15,21 +15,26 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.formulas import conj
+from tensorlike.tensor.layouts import laid_out
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .declaring import array_of, formatted, functional, narrowed, widened
+from .declaring import array_of, functional, narrowed, shared_format, widened
 from .sliding_windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
 
 
 class Geometry(NamedTuple):
-    """The geometry of a convolution's windows: `out` is their number along each dimension."""
+    """The geometry of a convolution's windows: `out` is their number along each dimension.
+
+    `format` is the memory format of its result and its gradients.
+    """
 
     stride: Sizes
     pads: Pads
     dilation: Sizes
     groups: int
     out: Sizes
+    format: str | None = None
 
 
 def _columns(xp: Any, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
@@ -51,11 +56,12 @@ def _convolve(xp: Any, input: Any, weight: Any, bias: Any, geometry: Geometry) -
     result = xp.matmul(w, columns).reshape((x.shape[0], channels, *geometry.out))
     if bias is not None:
         result += widened(bias).reshape((channels, *(1 for _ in geometry.out)))
-    return narrowed(result if batched else result[0], input)
+    result = laid_out(narrowed(result, input), geometry.format)
+    return result if batched else result[0]
 
 
-def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry) -> Any:
-    """Return the gradient of a convolution's input: every window adds `upstream` times the weight."""
+def _spread(xp: Any, upstream: Any, weight: Any, bias: Any, size: Sizes, geometry: Geometry) -> Any:
+    """Return the gradient of a convolution's input: every window adds `upstream` times the weight; and the bias."""
     groups = geometry.groups
     batched = upstream.ndim == weight.ndim
     g = widened(upstream if batched else upstream[None])
@@ -70,21 +76,23 @@ def _spread(xp: Any, upstream: Any, weight: Any, size: Sizes, geometry: Geometry
     spatial = size[-len(kernel) :]
     shape = [n + b + a for n, (b, a) in zip(spatial, geometry.pads)]
     result = accumulate_windows(xp, columns, shape, kernel, geometry.stride, geometry.dilation, geometry.out)
-    if any(p != (0, 0) for p in geometry.pads):
-        result = xp.ascontiguousarray(crop(result, geometry.pads, spatial))
-    return narrowed(result if batched else result[0], upstream)
+    result = narrowed(crop(result, geometry.pads, spatial), upstream)
+    if bias is not None:
+        result += bias.reshape((-1, *(1 for _ in geometry.out)))
+    result = laid_out(result, geometry.format)
+    return result if batched else result[0]
 
 
 @internal(name="convolution", own_layout=True)
 def convolve(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
     """Return the convolution of `input`, with or without a batch, with `weight`."""
-    return formatted(_convolve(xp, input, weight, bias, geometry), input, weight)
+    return _convolve(xp, input, weight, bias, geometry)
 
 
-@internal()
+@internal(own_layout=True)
 def conv_input_grad(xp: Any, upstream: Tensor, weight: Tensor, size: Sizes, geometry: Geometry) -> Tensor:
     """Return the gradient of a convolution's input, of shape `size`."""
-    return _spread(xp, upstream, weight, size, geometry)
+    return _spread(xp, upstream, weight, None, size, geometry)
 
 
 @internal(own_layout=True)
@@ -92,13 +100,10 @@ def conv_transpose(
     xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, size: Sizes, geometry: Geometry
 ) -> Tensor:
     """Return the gradient of a convolution's input, as an operation of its own, and with a bias."""
-    result = _spread(xp, input, weight, size, geometry)
-    if bias is not None:
-        result += bias.reshape((-1, *(1 for _ in geometry.out)))
-    return formatted(result, input, weight)
+    return _spread(xp, input, weight, bias, size, geometry)
 
 
-@internal()
+@internal(own_layout=True)
 def conv_weight_grad(xp: Any, upstream: Tensor, input: Tensor, size: Sizes, geometry: Geometry) -> Tensor:
     """Return the gradient of a convolution's weight, of shape `size`."""
     groups = geometry.groups
@@ -116,7 +121,7 @@ def conv_weight_grad(xp: Any, upstream: Tensor, input: Tensor, size: Sizes, geom
         g = g.transpose(1, 2, 0, 3).reshape((groups, channels, count * places))
         columns = columns.transpose(1, 2, 0, 3).reshape((groups, rows, count * places))
         result = xp.matmul(g, columns.swapaxes(1, 2))
-    return narrowed(result.reshape(size), input)
+    return laid_out(narrowed(result.reshape(size), input), geometry.format)
 
 
 def _channel_sum(grad: Any, spatial: int) -> Any:
@@ -266,7 +271,8 @@ def plain_convolution(
         output_size(n, k, s, b, a, d, False)
         for n, k, s, (b, a), d in zip(size[-count:], kernel, stride, pads, dilation)
     )
-    return _convolution(input, weight, bias, Geometry(stride, pads, dilation, groups, out))
+    found = shared_format(input._tl_data, weight._tl_data)
+    return _convolution(input, weight, bias, Geometry(stride, pads, dilation, groups, out, found))
 
 
 def transposed_convolution(
@@ -313,7 +319,8 @@ def transposed_convolution(
             f"{_times(spatial)}. Output size is too small"
         )
     result = (*size[: -count - 1], shape[1] * groups, *spatial)
-    geometry = Geometry(stride, pads, dilation, groups, tuple(size[-count:]))
+    found = shared_format(input._tl_data, weight._tl_data)
+    geometry = Geometry(stride, pads, dilation, groups, tuple(size[-count:]), found)
     return _conv_transpose(input, weight, bias, result, geometry)
 
 

@@ -14,7 +14,7 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declare import composite
-from tensorlike.tensor.layouts import arranged, is_arranged
+from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
@@ -49,17 +49,16 @@ def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = 
 
 
 def formatted(result: Any, *operands: Any) -> Any:
-    """Return `result` in the memory format of images, `channels_last`, if an operand has it, and else contiguous.
+    """Return `result` in the memory format of images that an operand has, `channels_last`, and else contiguous.
 
-    For operations declared with `own_layout`. An operand that is contiguous in both formats does not count. Takes 110
-    ns for a contiguous one.
+    For operations declared with `own_layout`.
     """
-    for operand in operands:
-        if not operand.flags.c_contiguous and operand.ndim in (4, 5):
-            name = "channels_last" if operand.ndim == 4 else "channels_last_3d"
-            if is_arranged(operand, name):
-                return arranged(result, name)
-    return result if result.flags.c_contiguous else result.copy()
+    return laid_out(result, shared_format(*operands))
+
+
+def shared_format(*operands: Any) -> str | None:
+    """Return the name of the first format of images that an operand has; None where they are in other orders."""
+    return next((name for operand in operands if (name := format_of(operand)) is not None), None)
 
 
 def warn(message: str) -> None:

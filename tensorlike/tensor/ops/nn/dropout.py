@@ -11,6 +11,7 @@ from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.declare import undispatched
 from tensorlike.tensor.generator import default_generator_of
+from tensorlike.tensor.layouts import empty_array
 from tensorlike.tensor.ops.elementwise.arithmetic import add, mul
 from tensorlike.tensor.runtime import dtype_name, guarded
 from tensorlike.tensor.tensor import Tensor as TensorType
@@ -36,8 +37,10 @@ def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
     """Draw the mask of kept elements, each with probability `1 - p`."""
     generator = default_generator_of(device_of(array))
     with generator.drawing():
-        source = generator.source()
-        return source.random(shape, dtype=np.float32) >= p
+        drawn = generator.source().random(shape, dtype=np.float32)
+    # In the order of the elements of `array`, which that of a product with it follows.
+    xp = namespace_of(array)
+    return xp.greater_equal(drawn, p, out=empty_array(xp, shape, bool, None, array if array.shape == shape else None))
 
 
 def check_dtype(array: Any, *, complex: bool = False) -> None:

@@ -151,8 +151,8 @@ def _with_indices(count: int) -> None:
     def pool_with_indices(
         input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
         return_indices: bool = False, _random_samples: Tensor | None = None,
-    ) -> Any:  # fmt: skip
-        return _pool(name, count, input, kernel_size, output_size, output_ratio, _random_samples)
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        return _pool(name, count, input, kernel_size, output_size, output_ratio, _random_samples)  # type: ignore[no-any-return]
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 

@@ -21,6 +21,7 @@ from tensorlike.tensor.views import bump
 from ..shared import require_tensor
 from .declaring import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
 from .padding import pad_with
+from .separable import keeping_format
 
 # Note [Two formulas for a gradient] The gradient of a normalization is one fused kernel where it is not to be
 # differentiated itself, and written with public operations where it is (`create_graph`). The tests compare the two. The
@@ -223,7 +224,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = float(np.finfo(wide._tl_data.real.dtype).eps)
     dims = tuple(range(-len(shape), 0))
-    result = wide * ((wide * wide).mean(dims, keepdim=True) + eps).rsqrt()
+    result = keeping_format(lambda x: x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt(), wide)
     if weight is not None:
         result = result * weight
     return result if result._tl_data.dtype == array.dtype else result.type_as(input)
@@ -271,7 +272,7 @@ def _channel_dot(xp: Any, a: Any, b: Any) -> Any:
     return xp.vecdot(a, b).sum(axis=0) if shape[2] >= 16 else xp.einsum("ijk,ijk->j", a, b)
 
 
-@internal(differentiable=False)
+@internal(differentiable=False, own_layout=True)
 def batch_norm_input_grad(
     xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, training: bool
 ) -> Tensor:
@@ -279,7 +280,7 @@ def batch_norm_input_grad(
     g = widened(upstream)
     scale = inverse if weight is None else inverse * _along_channels(widened(weight), input.ndim)
     if not training:
-        return narrowed(g * scale, input)
+        return formatted(narrowed(g * scale, input), input)
     count = input.size // max(input.shape[1], 1)
     x = widened(input)
     # (g - level - standard * slope) * scale, with the factors of a channel combined.
@@ -288,7 +289,7 @@ def batch_norm_input_grad(
     result = g * scale
     result -= x * slope
     result += mean * slope - level * scale
-    return narrowed(result, input)
+    return formatted(narrowed(result, input), input)
 
 
 @internal(differentiable=False)
@@ -473,9 +474,12 @@ def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
     shape = array_of("group_norm", "input", 1, input).shape
     check_groups(input, num_groups, weight, bias)
     per_group = shape[1] // num_groups * math.prod(shape[2:])
-    grouped = input.reshape((shape[0], num_groups, per_group))
-    result = _layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape)
-    scaled = scaled_channels(result, weight, bias)
+
+    def computed(input: Any) -> Any:
+        grouped = input.reshape((shape[0], num_groups, per_group))
+        return scaled_channels(_layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape), weight, bias)
+
+    scaled = keeping_format(computed, input)
     return scaled if scaled._tl_data.dtype == input._tl_data.dtype else scaled.type_as(input)
 
 

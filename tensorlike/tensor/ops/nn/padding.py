@@ -9,20 +9,21 @@ import numpy as np
 
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
-from .declaring import array_of, functional
+from .declaring import array_of, formatted, functional
+from .separable import take
 from .sliding_windows import Pads, padded
 
 
-@internal()
+@internal(own_layout=True)
 def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
     """Pad the last dimensions of `input` with `value`, or cut them off where amounts are negative."""
     result = padded(xp, input, pads, value)
-    return result.copy() if xp.may_share_memory(result, input) else result
+    return formatted(result.copy() if xp.may_share_memory(result, input) else result, input)
 
 
 derivatives(
@@ -33,7 +34,9 @@ pad_with = constant_pad
 
 
 def _sources(mode: str, size: int, before: int, after: int) -> Any:
-    """Return for each index of the padded dimension the index of the element copied there."""
+    """Return for each index of the padded dimension the index of the element copied there; None for all in order."""
+    if not before and not after:
+        return None
     index = np.arange(-before, size + after)
     if mode == "replicate":
         return index.clip(0, size - 1)
@@ -42,37 +45,6 @@ def _sources(mode: str, size: int, before: int, after: int) -> Any:
     # Reflected at the first and last elements, which are not repeated.
     index = np.abs(index)
     return np.where(index >= size, 2 * (size - 1) - index, index)
-
-
-@internal()
-def pad_from(xp: Any, input: Tensor, pads: Pads, mode: str) -> Tensor:
-    """Pad the last dimensions of `input` with its own elements."""
-    result = input
-    for axis, (before, after) in enumerate(pads, input.ndim - len(pads)):
-        if before or after:
-            index = _sources(mode, input.shape[axis], before, after)
-            result = xp.take(result, xp.asarray(index), axis=axis)
-    return result.copy() if result is input else result
-
-
-@internal()
-def pad_from_backward(xp: Any, upstream: Tensor, pads: Pads, mode: str) -> Tensor:
-    """Sum `upstream` over all copies of each element."""
-    result = upstream
-    for axis, (before, after) in enumerate(pads, upstream.ndim - len(pads)):
-        if not before and not after:
-            continue
-        size = upstream.shape[axis] - before - after
-        moved = xp.moveaxis(result, axis, 0)
-        total = xp.zeros((size, *moved.shape[1:]), result.dtype)
-        scatter_add(total, xp.asarray(_sources(mode, size, before, after)), moved)
-        result = xp.moveaxis(total, 0, axis)
-    return xp.ascontiguousarray(result) if result is not upstream else upstream.copy()
-
-
-derivatives(pad_from, input=lambda grad, pads, mode: pad_from_backward(grad, pads, mode))
-derivatives(pad_from_backward, upstream=lambda grad, pads, mode: pad_from(grad, pads, mode))
-_from = undispatched(pad_from)
 
 
 def _pairs(pad: Any) -> Pads:
@@ -134,7 +106,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
                 f"Padding value causes wrapping around more than once: padding ({before}, {after}) at dimension {axis} "
                 f"of input {list(shape)}"
             )
-        if n + before + after <= 0 or n == 0:
+        if n + min(before, 0) + min(after, 0) <= 0:
             raise RuntimeError(
                 f"pad(): input {list(shape)} is too small for the padding ({before}, {after}) at dimension {axis}"
             )
@@ -142,15 +114,17 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         # Cut off first: only the remaining elements are reflected.
         input = _constant(input, tuple((min(b, 0), min(a, 0)) for b, a in pads), 0)
         pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
-    return _from(input, pads, mode)
+    spatial = input._tl_data.shape[len(shape) - len(pads) :]
+    indices = tuple(_sources(mode, n, before, after) for n, (before, after) in zip(spatial, pads))
+    # As in PyTorch, whose circular padding copies piece by piece.
+    found = None if mode == "circular" else format_of(input._tl_data)
+    return take(input, indices, spatial, (found, found))
 
 
 def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
     for (before, after), n in zip(pads, spatial):
-        if n + before + after < 0:
-            raise RuntimeError(
-                f"The input size {n}, plus negative padding {before} and {after}, resulted in a negative output size"
-            )
+        if n + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError(f"pad(): {before} and {after} cut off more than the {n} elements of a dimension")
     return _constant(input, pads, 0 if value is None else value)
 
 

@@ -9,15 +9,20 @@ import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives, internal, undispatched
+from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.runtime import device_guard, dtype_name
 from tensorlike.tensor.types import Tensor
 
-from .declaring import array_of, formatted, functional, masked, need_float, written
+from .declaring import array_of, functional, masked, need_float, written
+from .separable import in_formats
 from .sliding_windows import Pads, Sizes, crop, output_size, padded, places, positions, sizes
 
 
 class Windows(NamedTuple):
-    """The geometry of a pooling's windows: `pads` extends to the end of the last window."""
+    """The geometry of a pooling's windows: `pads` extends to the end of the last window.
+
+    `format` is the memory format of the input, and so of the results and the gradient.
+    """
 
     kernel: Sizes
     stride: Sizes
@@ -26,6 +31,7 @@ class Windows(NamedTuple):
     pads: Pads
     out: Sizes
     spatial: Sizes
+    format: str | None
 
 
 def _least(dtype: Any) -> Any:
@@ -40,7 +46,7 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     for position in positions(windows.kernel):
         part = x[places(position, windows.stride, windows.dilation, windows.out)]
         result = part.copy() if result is None else xp.maximum(result, part, out=result)
-    return formatted(result, input)
+    return laid_out(result, windows.format)
 
 
 @internal(differentiable=False)
@@ -66,7 +72,7 @@ def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     return where
 
 
-@internal()
+@internal(own_layout=True)
 def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows) -> Tensor:
     """Return zeros of the input's size with `upstream` added at the positions `where`."""
     count = len(windows.kernel)
@@ -79,12 +85,10 @@ def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows)
             written(xp, part, upstream, where == number)
         else:
             part += masked(xp, upstream, where != number)
-    if all(p == (0, 0) for p in windows.pads):
-        return result
-    return xp.ascontiguousarray(crop(result, windows.pads, windows.spatial))
+    return laid_out(crop(result, windows.pads, windows.spatial), windows.format)
 
 
-@internal()
+@internal(own_layout=True)
 def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> Tensor:
     """Return the elements at the positions `where`, one for each window."""
     x = padded(xp, input, windows.pads)
@@ -92,7 +96,7 @@ def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> 
     for number, position in enumerate(positions(windows.kernel)):
         part = x[places(position, windows.stride, windows.dilation, windows.out)]
         xp.copyto(result, part, where=where == number)
-    return result
+    return laid_out(result, windows.format)
 
 
 derivatives(
@@ -106,7 +110,7 @@ derivatives(max_pool_gather, input=lambda grad, where, windows: max_pool_scatter
 _max_pool = undispatched(max_pool)
 
 
-@internal(differentiable=False)
+@internal(differentiable=False, own_layout=True)
 def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
     """Convert positions in windows to indices into the flattened spatial dimensions of the input."""
     index = xp.zeros(where.shape, np.int64)
@@ -123,7 +127,7 @@ def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
         start = start.reshape((-1, *(1 for _ in range(count - axis - 1))))
         index += (start + inside[axis] * windows.dilation[axis]) * factor
         factor *= windows.spatial[axis]
-    return index
+    return laid_out(index, windows.format)
 
 
 _positions = undispatched(max_pool_positions)
@@ -133,10 +137,10 @@ _indices = undispatched(max_pool_indices)
 
 
 def pool_windows(
-    function: str, count: int, spatial: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool, channels: Any,
-) -> Windows:  # fmt: skip
+    function: str, count: int, array: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Windows:
     """Check the arguments of a pooling function and return its windows."""
+    spatial = array.shape[-count:]
     kernel = sizes(kernel_size, count, "kernel_size", function)
     if stride is None or (isinstance(stride, (tuple, list)) and not stride):
         stride = kernel
@@ -161,8 +165,9 @@ def pool_windows(
         output_size(n, k, s, p, p, d, ceil_mode) for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)
     )
     if any(n < 1 for n in out):
-        given = "x".join(str(n) for n in (*channels, *spatial))
-        found = "x".join(str(n) for n in (*channels, *(max(n, 0) for n in out)))
+        channels = array.shape[-count - 1]
+        given = "x".join(str(n) for n in (channels, *spatial))
+        found = "x".join(str(n) for n in (channels, *(max(n, 0) for n in out)))
         raise RuntimeError(
             f"{function}(): Given input size: ({given}). Calculated output size: ({found}). Output size is too small"
         )
@@ -170,7 +175,8 @@ def pool_windows(
         (p, max((n - 1) * s + d * (k - 1) + 1 - size - p, 0))
         for p, n, s, d, k, size in zip(padding, out, stride, dilation, kernel, spatial)
     )
-    return Windows(kernel, stride, padding, dilation, pads, out, tuple(spatial))
+    kept = format_of(array) if array.ndim == count + 2 else None
+    return Windows(kernel, stride, padding, dilation, pads, out, spatial, kept)
 
 
 def check_pool_input(function: str, count: int, shape: Any) -> None:
@@ -188,13 +194,10 @@ def pooled(
 ) -> Any:  # fmt: skip
     """Return the maximum of every window, and its index if asked for."""
     array = array_of(function, "input", 1, input)
-    shape = array.shape
-    check_pool_input(function, count, shape)
+    check_pool_input(function, count, array.shape)
     if array.dtype.kind in "bc" or (count == 1 and not return_indices and array.dtype.kind in "iu"):
         raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': use a real dtype")
-    windows = pool_windows(
-        function, count, shape[-count:], kernel_size, stride, padding, dilation, ceil_mode, shape[-count - 1 : -count]
-    )
+    windows = pool_windows(function, count, array, kernel_size, stride, padding, dilation, ceil_mode)
     result = _max_pool(input, windows)
     if not return_indices:
         return result
@@ -257,8 +260,8 @@ def _with_indices(count: int) -> Any:
     def pool_with_indices(
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
-    ) -> Any:  # fmt: skip
-        return pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        return pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
 
     pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
 
@@ -314,7 +317,9 @@ def _unpool(
             volume = "x".join(map(str, spatial))
             raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {volume})")
     flat = input.new_zeros((*lead, total)).scatter(-1, indices.reshape((*lead, -1)), input.reshape((*lead, -1)))
-    return flat.reshape((*lead, *spatial))
+    result = flat.reshape((*lead, *spatial))
+    kept = format_of(input._tl_data) if count == 2 else None
+    return result if kept is None else in_formats(result, (kept, None))
 
 
 @functional(guard=True)

@@ -33,6 +33,7 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
         # Norms are taken after broadcasting: a vector has its length in the common shape.
         shape = broadcast_shape("cosine_similarity", x1.shape, x2.shape)
         x1, x2 = x1.expand(shape), x2.expand(shape)
+    x1, x2 = (x if x._tl_data.dtype.kind in "fV" else x._tl_cast(common) for x in (x1, x2))
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():  # The gradient is that of a quotient by norms of any size, as PyTorch's.
         for norm in norms:

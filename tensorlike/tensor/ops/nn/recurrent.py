@@ -35,7 +35,7 @@ _STATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 1, "lstm": 2}
 
 
 def _as_operand(results: Sequence[Any], like: Any, count: int) -> tuple[Any, ...]:
-    """Cast results to the operands' dtype; values saved for the gradient stay as they are."""
+    """Cast the first results to the operands' dtype; values saved for the gradient stay as they are."""
     return (*(narrowed(r, like) for r in results[:count]), *results[count:])
 
 
@@ -107,17 +107,18 @@ def rnn_cell(xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, .
 
 @internal(several=True)
 def gated_cell(xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, ...]) -> Any:
-    """Run one step; return the states after it, and the saved values."""
-    return _after_step(xp, operands, kind, names)
+    """Run one step; return two saved values, and the states after it."""
+    found = _after_step(xp, operands, kind, names)
+    return (*found[-2:], *found[:-2])
 
 
 def _cell_arrays(
     xp: Any, operands: list[Any], grads: list[Any], results: list[Any], kind: str, names: tuple[str, ...], first: bool
 ) -> list[Any]:
-    # A layer of one step, whose only state is the last one.
-    if kind == "lstm":
-        results = [results[0], results[2], results[1], results[3]]
     w, upstream = Weights(names, operands), xp.zeros_like(grads[0])
+    if kind != "rnn_tanh" and kind != "rnn_relu":
+        # A layer of one step: of its states those before the step are read alone, and the number of their rows.
+        results = [w.hidden, results[0], *([] if w.cell is None else [w.cell]), results[1]]
     return backward(xp, kind, w, [upstream, *grads], results, [w.input.shape[0]], False, first)
 
 
@@ -133,10 +134,11 @@ _gated_cell = undispatched(gated_cell)
 
 
 def _cell_backward(grads: Any, operands: Any, results: Any, kind: str, names: tuple[str, ...]) -> list[Any]:
+    grads = grads[-_STATES[kind] :]
     if grad_enabled():
         return _by_operations(lambda copies: cell_by_operations(kind, names, copies), operands, grads)
     arrays, first = [operand._tl_data for operand in operands], operands[0]._tl_tracked
-    of_states, saved = [g._tl_data for g in grads[: _STATES[kind]]], [r._tl_data for r in results]
+    of_states, saved = [g._tl_data for g in grads], [r._tl_data for r in results]
     found = [wrap(gradient) for gradient in _cell_gradients(arrays, of_states, saved, kind, names, first)]
     return found if first else [None, *found]
 
@@ -145,7 +147,13 @@ derivatives(
     rnn_cell,
     operands=lambda grad, operands, result, kind, names: _cell_backward([grad], operands, [result], kind, names),
 )
-derivatives(gated_cell, operands=_cell_backward)
+derivatives(
+    gated_cell,
+    # The states are not saved: users may write into them.
+    operands=lambda grads, operands, result0, result1, kind, names: _cell_backward(
+        grads, operands, [result0, result1], kind, names
+    ),
+)
 
 
 # -------------------------------------------------------------------------------------------------------------- checks
@@ -272,8 +280,10 @@ def _run_layers(
             outputs.append(output)
             for found, state in zip(last, after):
                 found.append(state)
-        input = outputs[0] if directions == 1 else cat(outputs, -1)
-    return input, *(found[0].unsqueeze(0) if len(found) == 1 else stack(found) for found in last)
+        # Of the last layer a copy: its own states are saved for the gradient, and users may write into theirs.
+        alone = directions == 1 and not (keep and layer == num_layers - 1)
+        input = outputs[0] if alone else cat(outputs, -1)
+    return input, *(stack(found) if keep or len(found) > 1 else found[0].unsqueeze(0) for found in last)
 
 
 #: The options of both forms, in their order, and the type that each has.
@@ -473,7 +483,7 @@ def _run_cell(kind: str, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any
                 require_tensor(function, value, name, positions.get(name, 2))
     if not _fitting(GATES[kind], [operand._tl_data for operand in operands], count):
         _check_cell(function, kind, names, operands, count)
-    return _gated_cell(operands, kind, names) if kind in ("gru", "lstm") else (_rnn_cell(operands, kind, names),)
+    return _gated_cell(operands, kind, names)[2:] if kind in ("gru", "lstm") else (_rnn_cell(operands, kind, names),)
 
 
 @composite(guard=False)
@@ -537,4 +547,4 @@ def lstm_cell(
     states = _need_tensors("lstm_cell", "hx", 2, hx)
     if len(states) != 2:
         raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(states)}")
-    return tuple(_run_cell("lstm", input, states, w_ih, w_hh, b_ih, b_hh)[:2])
+    return tuple(_run_cell("lstm", input, states, w_ih, w_hh, b_ih, b_hh))

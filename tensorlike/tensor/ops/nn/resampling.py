@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import wrap
-from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite
-from tensorlike.tensor.runtime import guarded
+from tensorlike.tensor.declare import composite, derivatives, internal
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.types import Tensor
 
-from .adaptive_pooling import adaptive_average, along_dims
-from .declaring import array_of, functional, need_float, other_name
+from .adaptive_pooling import adaptive_average
+from .declaring import array_of, formatted, functional, need_float, other_name
+from .separable import along_dims, take_along
 
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
 # The slope of the cubic kernel at distance 1.
@@ -84,19 +83,12 @@ def _smooth_matrix(size: int, out: int, scale: float | None, align_corners: bool
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-@guarded
-def _nearest(input: Any, out: tuple[int, ...], scales: Any, exact: bool) -> Any:
-    result = input
-    xp = namespace_of(input._tl_data)
-    for axis, (n, scale) in enumerate(zip(out, scales), 2):
-        size = input.shape[axis]
-        # In single precision, as the positions are defined.
-        step = np.float32(1 / scale) if scale else np.float32(size) / np.float32(n)
-        place = np.arange(n, dtype=np.float32) + np.float32(0.5 if exact else 0)
-        index = np.minimum(np.floor(place * step).astype(np.int64), size - 1)
-        if n != size or not np.array_equal(index, np.arange(size)):
-            result = result.index_select(axis, wrap(xp.asarray(index)))
-    return result.clone() if result is input else result
+def _nearest_indices(size: int, out: int, scale: float | None, exact: bool) -> Any:
+    """Return the index in the input of each element of the output."""
+    # In single precision, as the positions are defined.
+    step = np.float32(1 / scale) if scale else np.float32(size) / np.float32(out)
+    place = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
+    return np.minimum(np.floor(place * step).astype(np.int64), size - 1)
 
 
 def _bytes(input: Any, matrices: Any) -> Any:
@@ -105,7 +97,7 @@ def _bytes(input: Any, matrices: Any) -> Any:
     for axis in range(len(matrices) - 1, -1, -1):
         if matrices[axis] is not None:
             single = tuple(m if i == axis else None for i, m in enumerate(matrices))
-            result = (along_dims(result.float(), single) + 0.5).floor().clamp(0, 255).type_as(input)
+            result = (along_dims(result.float(), single, None) + 0.5).floor().clamp(0, 255).type_as(input)
     return result.clone() if result is input else result
 
 
@@ -183,7 +175,10 @@ def interpolate(
     if mode == "area":
         return adaptive_average("interpolate", len(out), input, out)
     if plain:
-        return _nearest(input, out, scales, mode == "nearest-exact")
+        exact, spatial = mode == "nearest-exact", array.shape[2:]
+        indices = tuple(_nearest_indices(n, m, s, exact) for n, m, s in zip(spatial, out, scales))
+        # As in PyTorch, whose gradients of volumes and of bicubic interpolation are contiguous.
+        return take_along(input, indices, spatial, (format_of(array), None) if len(out) == 3 else None)
     if mode in _LINEAR:
         if input.dim() != _LINEAR[mode]:
             raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {_LINEAR[mode]}D input")
@@ -196,7 +191,7 @@ def interpolate(
     )
     if array.dtype.kind == "u":
         return _bytes(input, matrices)
-    return along_dims(input, matrices)
+    return along_dims(input, matrices, (format_of(array), None) if mode == "bicubic" else None)
 
 
 @other_name
@@ -240,6 +235,39 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 # -------------------------------------------------------------------------------------------- channels and pixels
 
 
+@internal(own_layout=True, linear_in=("input",))
+def to_pixels(xp: Any, input: Tensor, factor: int) -> Tensor:
+    """Rearrange `factor` * `factor` channels into pixels."""
+    *lead, channels, height, width = input.shape
+    rest, n = channels // (factor * factor), len(lead)
+    split = input.reshape((*lead, rest, factor, factor, height, width))
+    moved = split.transpose((*range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return formatted(moved.reshape((*lead, rest, height * factor, width * factor)), input)
+
+
+@internal(own_layout=True, linear_in=("input",))
+def to_channels(xp: Any, input: Tensor, factor: int) -> Tensor:
+    """Rearrange pixels into `factor` * `factor` channels."""
+    *lead, channels, height, width = input.shape
+    high, wide, n = height // factor, width // factor, len(lead)
+    split = input.reshape((*lead, channels, high, factor, wide, factor))
+    moved = split.transpose((*range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return formatted(moved.reshape((*lead, channels * factor * factor, high, wide)), input)
+
+
+@internal(own_layout=True, linear_in=("input",))
+def regrouped(xp: Any, input: Tensor, groups: int) -> Tensor:
+    """Reorder the channels: the first of every group, then the second of every group, ..."""
+    shape = input.shape
+    split = input.reshape((shape[0], groups, shape[1] // groups, *shape[2:]))
+    return formatted(split.swapaxes(1, 2).reshape(shape), input)
+
+
+derivatives(to_pixels, input=lambda grad, factor: to_channels(grad, factor))
+derivatives(to_channels, input=lambda grad, factor: to_pixels(grad, factor))
+derivatives(regrouped, input=lambda grad, input_shape, groups: regrouped(grad, input_shape[1] // groups))
+
+
 def _shuffled(input: Any, factor: int) -> Any:
     array_of("pixel_shuffle", "input", 1, input)
     if input.dim() < 3:
@@ -248,17 +276,13 @@ def _shuffled(input: Any, factor: int) -> Any:
         )
     if factor <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {factor}")
-    *lead, channels, height, width = input.shape
+    channels = input.shape[-3]
     if channels % (factor * factor):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but input.size(-3)={channels} is not divisible by {factor * factor}"
         )
-    rest = channels // (factor * factor)
-    n = len(lead)
-    split = input.reshape((*lead, rest, factor, factor, height, width))
-    moved = split.permute((*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return moved.reshape((*lead, rest, height * factor, width * factor))
+    return to_pixels(input, factor)
 
 
 def _unshuffled(input: Any, factor: int) -> Any:
@@ -270,17 +294,13 @@ def _unshuffled(input: Any, factor: int) -> Any:
         )
     if factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
-    *lead, channels, height, width = input.shape
-    for name, n, at in (("height", height, -2), ("width", width, -1)):
-        if n % factor:
+    for name, at in (("height", -2), ("width", -1)):
+        if (n := input.shape[at]) % factor:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={n} is not "
                 f"divisible by {factor}"
             )
-    n = len(lead)
-    split = input.reshape((*lead, channels, height // factor, factor, width // factor, factor))
-    moved = split.permute((*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return moved.reshape((*lead, channels * factor * factor, height // factor, width // factor))
+    return to_channels(input, factor)
 
 
 @functional(guard=True)
@@ -358,5 +378,4 @@ def _channels_shuffled(input: Any, groups: int) -> Any:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
         )
-    split = input.reshape((shape[0], groups, shape[1] // groups, *shape[2:]))
-    return split.transpose(1, 2).reshape(shape)
+    return regrouped(input, groups)

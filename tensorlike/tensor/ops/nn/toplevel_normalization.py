@@ -11,6 +11,7 @@ from tensorlike.tensor.types import Tensor
 
 from . import normalization
 from .declaring import array_of, check_parameters, need_float, written_out
+from .separable import keeping_format
 
 
 @composite(guard=False, namesake_of=normalization.layer_norm)
@@ -93,15 +94,21 @@ def native_group_norm(
             )
     check_parameters("native_group_norm", array, weight, bias)
     size = C // group * HxW
-    grouped = input.reshape((N, group, size))
-    wide = grouped.float() if array.dtype.itemsize == 2 else grouped
-    # The mean of no elements is zero, as in PyTorch.
-    mean = wide.sum(-1) / max(size, 1)
-    centered = wide - mean.unsqueeze(-1)
-    rstd = (centered.square().sum(-1) / size + eps).rsqrt() if size else mean / 0.0
-    standard = (centered * rstd.unsqueeze(-1)).reshape((N, C, HxW))
-    output = normalization.scaled_channels(standard, weight, bias).reshape(tuple(array.shape))
-    return output.type_as(input), mean.type_as(input), rstd.type_as(input)
+    statistics: list[Any] = []
+
+    def computed(input: Any) -> Any:
+        grouped = input.reshape((N, group, size))
+        wide = grouped.float() if array.dtype.itemsize == 2 else grouped
+        # The mean of no elements is zero, as in PyTorch.
+        mean = wide.sum(-1) / max(size, 1)
+        centered = wide - mean.unsqueeze(-1)
+        rstd = (centered.square().sum(-1) / size + eps).rsqrt() if size else mean / 0.0
+        statistics.extend((mean, rstd))
+        standard = (centered * rstd.unsqueeze(-1)).reshape((N, C, HxW))
+        return normalization.scaled_channels(standard, weight, bias).reshape(tuple(array.shape))
+
+    output = keeping_format(computed, input)
+    return tuple([found.type_as(input) for found in (output, *statistics)])
 
 
 @composite(guard=False, mutates={"running_mean": "training", "running_var": "training"})

@@ -211,14 +211,13 @@ def std_mean(
     return deviation, converted(xp, mean, input.dtype)
 
 
-def _std_mean_backward(grads: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
-    # Computed again: where both results were saved, none could be written to.
-    deviation = input.std(dim, unbiased, keepdim, correction=correction)
-    deviating = _deviation_backward(grads[0], input, deviation, dim, unbiased, keepdim, correction)
-    return deviating + _mean_backward(grads[1], input, dim, unbiased, keepdim)
-
-
-derivatives(std_mean, input=_std_mean_backward)
+derivatives(
+    std_mean,
+    input=lambda grads, input, result0, dim, unbiased, keepdim, correction: (
+        _deviation_backward(grads[0], input, result0, dim, unbiased, keepdim, correction)
+        + _mean_backward(grads[1], input, dim, unbiased, keepdim)
+    ),
+)
 
 
 # ------------------------------------------------------------------------------------------------- medians and modes

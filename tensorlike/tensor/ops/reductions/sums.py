@@ -58,7 +58,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(hot=SUM, out="dtype", own_layout=True, linear_in=("input",))
+@primitive(hot=SUM, out="dtype", linear_in=("input",))
 def sum(
     xp: Any,
     input: Tensor,
@@ -135,7 +135,7 @@ derivatives(
 )
 
 
-@primitive(hot=MEAN, out="cast", own_layout=True, linear_in=("input",))
+@primitive(hot=MEAN, out="cast", linear_in=("input",))
 def mean(
     xp: Any,
     input: Tensor,

@@ -11,6 +11,7 @@ from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.fast_paths import CAT, STACK
+from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
@@ -32,7 +33,7 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
 
 
 @primitive(
-    hot=CAT, method=False, out="joined", aliases=("concat", "concatenate"), linear_in=("tensors",),
+    hot=CAT, method=False, out="joined", own_layout=True, aliases=("concat", "concatenate"), linear_in=("tensors",),
     apart=("tensors",),
 )  # fmt: skip
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
@@ -46,7 +47,7 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """
     if type(dim) is int and len({a.dtype for a in tensors}) == 1:
         try:
-            return xp.concatenate(tensors, axis=dim)
+            return _laid_out(xp.concatenate(tensors, axis=dim), tensors)
         except ValueError:
             # Neither simple nor certainly wrong: handled below.
             pass
@@ -76,7 +77,13 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                     f"cat(): Sizes of tensors must match except in dimension {where}. Expected size {expected} but got "
                     f"size {size} for tensor number {position} in the list."
                 )
-    return xp.concatenate(kept, axis=where)
+    return _laid_out(xp.concatenate(kept, axis=where), kept)
+
+
+def _laid_out(result: Any, arrays: Sequence[Any]) -> Any:
+    """Return joined images in the memory format that all of them have; contiguous where they differ."""
+    name = format_of(arrays[0])
+    return laid_out(result, name if name is None or all(format_of(a) == name for a in arrays) else None)
 
 
 def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:

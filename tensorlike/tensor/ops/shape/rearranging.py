@@ -12,6 +12,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import dim_tuple, one_dim
+from tensorlike.tensor.layouts import arranged, format_of, laid_out
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.storage import bytes_of, owner_of
 from tensorlike.tensor.types import Tensor
@@ -190,7 +191,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 # --------------------------------------------------------------------------------------------------- reordering
 
 
-@primitive(spread="dims", linear_in=("input",))
+@primitive(spread="dims", own_layout=True, linear_in=("input",))
 def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
@@ -202,7 +203,7 @@ def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
         raise TypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
     where = (dim_tuple(sizes(dims, "flip", "dims"), input.ndim) or ()) if dims else ()
     # A copy: PyTorch has no tensors with negative strides.
-    return xp.flip(input, where).copy(order="C")
+    return arranged(xp.flip(input, where), None)
 
 
 derivatives(flip, input=lambda grad, dims: grad.flip(dims))
@@ -251,7 +252,7 @@ def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
     return by, [one_dim(d, input.ndim) for d in along_dims]
 
 
-@primitive(linear_in=("input",))
+@primitive(own_layout=True, linear_in=("input",))
 def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
     """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
@@ -264,7 +265,7 @@ def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequen
     by, where = _pairs(input, shifts, dims)
     if not where:
         return xp.roll(input, by[0])
-    return xp.roll(input, tuple(by), tuple(where))
+    return laid_out(xp.roll(input, tuple(by), tuple(where)), format_of(input))
 
 
 derivatives(

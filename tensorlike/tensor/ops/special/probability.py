@@ -207,9 +207,10 @@ def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     (input,) = Promotion.REAL_FLOAT.rule("mvlgamma", xp, (input,))
     kind = input.dtype.type
     steps = xp.asarray([index / 2 for index in range(order)], dtype=input.dtype)
-    shifted = xp.subtract(input[..., None], steps)
+    shifted = xp.subtract(input.reshape(-1, 1), steps)
     terms = compute("gammaln", xp.where(xp.isinf(shifted), xp.absolute(shifted), shifted))  # As in lgamma().
-    return xp.add(terms.sum(axis=-1), kind(order * (order - 1) / 4 * math.log(math.pi)))
+    # Contiguous however the input lies in memory, as in PyTorch.
+    return xp.add(terms.sum(axis=-1), kind(order * (order - 1) / 4 * math.log(math.pi))).reshape(input.shape)
 
 
 derivatives(mvlgamma, input=_mvlgamma_backward)

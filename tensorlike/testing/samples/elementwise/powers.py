@@ -27,6 +27,12 @@ def _float_power(make: Make) -> Iterator[SampleInput]:
     yield from with_numbers(make, 2, 0.5, low=0.2)
 
 
+@samples("tensorlike.Tensor.float_power_", dtypes=("float64", "complex128"))
+def _float_power_(make: Make) -> Iterator[SampleInput]:
+    """Give operands of the dtype of the result, which the target must have."""
+    yield from (sample for sample in _float_power(make) if not sample.broadcasts)
+
+
 @samples("tensorlike.square", dtypes=ALL)
 def _square(make: Make) -> Iterator[SampleInput]:
     yield from singles(make)
