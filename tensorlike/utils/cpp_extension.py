@@ -50,13 +50,14 @@ _CUDA_SUFFIXES = (".cu", ".cuh")
 
 def _find_cuda_home() -> str | None:
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
-    if home is None:
-        compiler = shutil.which("nvcc")
-        if compiler is not None:
-            home = str(Path(compiler).resolve().parent.parent)
-        elif Path("/usr/local/cuda").exists():
-            home = "/usr/local/cuda"
-    return home
+    if home is not None:
+        return home
+    compiler = shutil.which("nvcc")
+    for folder in ([] if compiler is None else [Path(compiler).resolve().parent.parent]) + [Path("/usr/local/cuda")]:
+        # An nvcc on the path may be a program that calls the one of the toolkit.
+        if (folder / "bin" / "nvcc").exists() and (folder / "include" / "cuda_runtime.h").exists():
+            return str(folder)
+    return None
 
 
 #: The folder of the CUDA toolkit, None where there is none.
@@ -86,8 +87,12 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
 def library_paths(
     device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
 ) -> list[str]:
-    """Return the folders of libraries that an extension is linked with: none, but those of the CUDA toolkit."""
-    return [os.path.join(_cuda_home(), "lib64")] if device_type == "cuda" else []
+    """Return the folders of libraries that an extension is linked with: none, but that of the CUDA toolkit."""
+    if device_type != "cuda":
+        return []
+    home = Path(_cuda_home())
+    folders = [home / "lib64", *home.glob("targets/*/lib"), home / "lib"]
+    return [str(p) for p in folders if any(p.glob("libcudart.so*"))][:1]
 
 
 def _cuda_home() -> str:
@@ -150,13 +155,23 @@ def _cpp_flags(name: str, extra: Sequence[str], includes: Sequence[str], with_cu
     return [*_definitions(name), *[f"-I{p}" for p in includes], *system, "-fPIC", *unique, *standard, *given]
 
 
+# Numbers of 16 bits are those of the headers, whose operators would otherwise be ambiguous with the toolkit's.
+_NO_CUDA_HALF = [
+    f"-D__CUDA_NO_{part}__"
+    for part in ("HALF_OPERATORS", "HALF_CONVERSIONS", "HALF2_OPERATORS", "BFLOAT16_CONVERSIONS")
+]
+
+
 def _cuda_flags(name: str, extra: Sequence[str], includes: Sequence[str]) -> list[str]:
     system = [f"-isystem={p}" for p in include_paths("cuda")]
     standard = [] if _has_standard(extra) else ["-std=c++20"]
+    wished = os.environ.get("CXX")
     return [
         *_definitions(name),
+        *_NO_CUDA_HALF,
         *[f"-I{p}" for p in includes],
         *system,
+        *(["-ccbin", shlex.split(wished)[0]] if wished else []),
         *["-Xcompiler", "-fPIC,-fno-gnu-unique", "--expt-relaxed-constexpr", "--extended-lambda"],
         *_cuda_architectures(extra),
         *standard,
@@ -165,13 +180,31 @@ def _cuda_flags(name: str, extra: Sequence[str], includes: Sequence[str]) -> lis
 
 
 def _cuda_architectures(extra: Sequence[str]) -> list[str]:
-    if any("arch" in f or "gencode" in f for f in extra):
+    """Return the flags that name the GPUs to compile for.
+
+    They come from TORCH_CUDA_ARCH_LIST, such as "8.0;9.0a+PTX", else from the GPU of this machine. Without either, the
+    compiler's own default runs on every GPU since the oldest one that it knows: the driver compiles the rest.
+    """
+    if any(f.startswith(("-arch", "--gpu-architecture", "-gencode", "--generate-code")) for f in extra):
         return []
     listed = os.environ.get("TORCH_CUDA_ARCH_LIST", "").replace(";", " ").split()
     if not listed:
-        return ["-arch=native"] if shutil.which("nvidia-smi") else []
-    numbers = [re.sub(r"\D", "", a.removesuffix("+PTX")) for a in listed]
-    return [f"-gencode=arch=compute_{n},code=sm_{n}" for n in numbers]
+        return ["-arch=native"] if _has_gpu() else []
+    flags = []
+    for one in listed:
+        found = re.fullmatch(r"(\d+)\.(\d+[af]?)(\+PTX)?", one)
+        if found is None:
+            raise ValueError(f"TORCH_CUDA_ARCH_LIST: {one!r} is no compute capability such as 8.0, 9.0a or 9.0+PTX")
+        number = found[1] + found[2]
+        flags.append(f"-gencode=arch=compute_{number},code=sm_{number}")
+        if found[3]:
+            flags.append(f"-gencode=arch=compute_{number},code=compute_{number}")
+    return flags
+
+
+def _has_gpu() -> bool:
+    program = shutil.which("nvidia-smi")
+    return program is not None and "GPU" in subprocess.run([program, "-L"], capture_output=True, text=True).stdout
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
@@ -393,7 +426,9 @@ def _build_library(
         content = hashlib.sha256("".join(_hash(o) or "" for o in objects).encode() + repr(ldflags).encode()).hexdigest()
         target = folder / (name if is_standalone else f"{name}.{content[:16]}.so")
         link = [] if is_standalone else ["-shared"]
-        libraries = [f"-L{p}" for p in library_paths("cuda")] + ["-lcudart"] if uses_cuda else []
+        # The library of the toolkit is found when the extension is loaded, unless CuPy has loaded its own before.
+        libraries = [f for p in library_paths("cuda") for f in (f"-L{p}", f"-Wl,-rpath,{p}")] if uses_cuda else []
+        libraries += ["-lcudart"] if uses_cuda else []
         embedded = _embedding_flags() if is_standalone else []
         command = [
             *shlex.split(get_cxx_compiler()), *map(str, objects), *link, *ldflags, *libraries, *embedded,

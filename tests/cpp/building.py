@@ -27,12 +27,25 @@ def require_compiler() -> None:
         pytest.skip("there is no compiler of C++")
 
 
-def extension(name: str, **options: Any) -> Any:
+def require_cuda_compiler() -> None:
+    """Skip the test where no extension in CUDA can be built."""
+    require_compiler()
+    from tensorlike.utils import cpp_extension
+
+    if cpp_extension.CUDA_HOME is None:
+        pytest.skip("there is no CUDA toolkit with nvcc")
+
+
+def build_folder(name: str) -> Path:
+    """Return the folder where an extension of the tests is built."""
+    return CACHE / f"{tl.__version__}_{os.environ.get('CXX', '')}".replace("/", "_") / name
+
+
+def extension(name: str, suffix: str = ".cpp", **options: Any) -> Any:
     """Return the extension of `sources/NAME.cpp`, built without optimisation."""
     require_compiler()
     from tensorlike.utils import cpp_extension
 
-    folder = CACHE / f"{tl.__version__}_{os.environ.get('CXX', '')}".replace("/", "_") / name
     return cpp_extension.load(
-        name, [str(SOURCES / f"{name}.cpp")], extra_cflags=["-O0"], build_directory=folder, **options
+        name, [str(SOURCES / f"{name}{suffix}")], extra_cflags=["-O0"], build_directory=build_folder(name), **options
     )

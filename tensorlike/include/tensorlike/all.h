@@ -3,6 +3,7 @@
 
 #include "autocast.h"
 #include "custom_class.h"
+#include "device_guard.h"
 #include "dispatch_macros.h"
 #include "logging.h"
 #include "nn_functional.h"
@@ -58,6 +59,12 @@ inline bool is_available() {
 inline size_t device_count() {
   static at::detail::PythonFunction function("cuda.device_count");
   return at::detail::call<size_t>(function);
+}
+// Wait until all work queued on a device is done, on the current one by default.
+inline void synchronize(int64_t device = -1) {
+  static at::detail::PythonFunction function("cuda.synchronize");
+  if (device < 0) return at::detail::call<void>(function);
+  at::detail::call<void>(function, device);
 }
 }  // namespace cuda
 

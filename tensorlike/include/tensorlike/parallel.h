@@ -33,6 +33,14 @@ inline void set_num_threads(int count) {
 inline int get_thread_num() { return std::max(internal::thread_number, 0); }
 inline bool in_parallel_region() { return internal::thread_number >= 0; }
 inline int64_t divup(int64_t a, int64_t b) { return (a + b - 1) / b; }
+template <class T>
+C10_HOST_DEVICE constexpr T ceil_div(T a, T b) {
+  return (a + b - 1) / b;
+}
+template <class T>
+C10_HOST_DEVICE constexpr T round_up(T a, T b) {
+  return ceil_div(a, b) * b;
+}
 
 namespace detail {
 // Run `part(i)` for each i below `count`, one thread each, the first one here. The first exception is thrown again.

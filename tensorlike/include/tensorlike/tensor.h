@@ -50,6 +50,9 @@ template <class T, size_t N, template <class U> class PtrTraits = DefaultPtrTrai
 using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, PtrTraits, int32_t>;
 template <class T, size_t N, template <class U> class PtrTraits = DefaultPtrTraits>
 using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, PtrTraits, int64_t>;
+// The name of the packed accessor in older sources.
+template <class T, size_t N, template <class U> class PtrTraits = DefaultPtrTraits, class index_t = int64_t>
+using PackedTensorAccessor = GenericPackedTensorAccessor<T, N, PtrTraits, index_t>;
 
 // A handle of a tensor, or of an object of a tensor-like type: see Note [How C++ reads a tensor].
 class Tensor {

@@ -8,12 +8,30 @@
 #include <cstring>
 #include <limits>
 
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda/std/complex>
+#endif
+
 TENSORLIKE_BEGIN(c10)
 
 // ---- numbers ------------------------------------------------------------------------------------------------------
 
+// In CUDA, numbers of 16 bits convert to the toolkit's types and back.
+#if defined(__CUDACC__)
+#define TENSORLIKE_NATIVE_HALF                                                                      \
+  C10_HOST_DEVICE Half(const __half& value) : x(reinterpret_cast<const unsigned short&>(value)) {}  \
+  C10_HOST_DEVICE operator __half() const { return reinterpret_cast<const __half&>(x); }
+#define TENSORLIKE_NATIVE_BFLOAT16                                                                             \
+  C10_HOST_DEVICE BFloat16(const __nv_bfloat16& value) : x(reinterpret_cast<const unsigned short&>(value)) {}  \
+  explicit C10_HOST_DEVICE operator __nv_bfloat16() const { return reinterpret_cast<const __nv_bfloat16&>(x); }
+#else
+#define TENSORLIKE_NATIVE_HALF
+#define TENSORLIKE_NATIVE_BFLOAT16
+#endif
 // A floating-point number of 16 bits, computed with as a float.
-#define TENSORLIKE_SHORT_FLOAT(name)                                                                        \
+#define TENSORLIKE_SHORT_FLOAT(name, native)                                                                \
   struct alignas(2) name {                                                                                  \
     unsigned short x;                                                                                       \
     struct from_bits_t {};                                                                                  \
@@ -22,6 +40,7 @@ TENSORLIKE_BEGIN(c10)
     constexpr C10_HOST_DEVICE name(unsigned short bits, from_bits_t) : x(bits) {}                           \
     inline C10_HOST_DEVICE name(float value);                                                               \
     inline C10_HOST_DEVICE operator float() const;                                                          \
+    native                                                                                                  \
   };                                                                                                        \
   inline C10_HOST_DEVICE name operator+(name a, name b) { return float(a) + float(b); }                     \
   inline C10_HOST_DEVICE name operator-(name a, name b) { return float(a) - float(b); }                     \
@@ -69,9 +88,11 @@ TENSORLIKE_BEGIN(c10)
   inline C10_HOST_DEVICE name operator*(int64_t a, name b) { return float(a) * float(b); }                  \
   inline C10_HOST_DEVICE name operator/(int64_t a, name b) { return float(a) / float(b); }                  \
   inline std::ostream& operator<<(std::ostream& out, name value) { return out << float(value); }
-TENSORLIKE_SHORT_FLOAT(Half)
-TENSORLIKE_SHORT_FLOAT(BFloat16)
+TENSORLIKE_SHORT_FLOAT(Half, TENSORLIKE_NATIVE_HALF)
+TENSORLIKE_SHORT_FLOAT(BFloat16, TENSORLIKE_NATIVE_BFLOAT16)
 #undef TENSORLIKE_SHORT_FLOAT
+#undef TENSORLIKE_NATIVE_HALF
+#undef TENSORLIKE_NATIVE_BFLOAT16
 
 namespace detail {
 inline C10_HOST_DEVICE uint32_t bits_of(float value) {
@@ -109,10 +130,24 @@ inline C10_HOST_DEVICE uint16_t bfloat16_bits(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 }  // namespace detail
+// A GPU converts in one instruction.
+#if defined(__CUDA_ARCH__)
+inline C10_HOST_DEVICE Half::Half(float value) : x(__half_as_ushort(__float2half(value))) {}
+inline C10_HOST_DEVICE Half::operator float() const { return __half2float(__ushort_as_half(x)); }
+inline C10_HOST_DEVICE BFloat16::BFloat16(float value) : x(__bfloat16_as_ushort(__float2bfloat16(value))) {}
+#else
 inline C10_HOST_DEVICE Half::Half(float value) : x(detail::half_bits(value)) {}
 inline C10_HOST_DEVICE Half::operator float() const { return detail::half_value(x); }
 inline C10_HOST_DEVICE BFloat16::BFloat16(float value) : x(detail::bfloat16_bits(value)) {}
+#endif
 inline C10_HOST_DEVICE BFloat16::operator float() const { return detail::float_of(uint32_t(x) << 16); }
+#if defined(__CUDACC__)
+// Load through the cache of memory that no one writes, as the toolkit's function does for its own types.
+inline __device__ Half __ldg(const Half* address) { return __ldg(reinterpret_cast<const __half*>(address)); }
+inline __device__ BFloat16 __ldg(const BFloat16* address) {
+  return __ldg(reinterpret_cast<const __nv_bfloat16*>(address));
+}
+#endif
 
 // A complex number that lies in memory as std::complex does, and works on a device too.
 template <class T>
@@ -132,8 +167,8 @@ struct alignas(sizeof(T) * 2) complex {
 
   C10_HOST_DEVICE constexpr T real() const { return real_; }
   C10_HOST_DEVICE constexpr T imag() const { return imag_; }
-  constexpr void real(T value) { real_ = value; }
-  constexpr void imag(T value) { imag_ = value; }
+  C10_HOST_DEVICE constexpr void real(T value) { real_ = value; }
+  C10_HOST_DEVICE constexpr void imag(T value) { imag_ = value; }
   C10_HOST_DEVICE constexpr complex operator-() const { return {-real_, -imag_}; }
   C10_HOST_DEVICE constexpr complex& operator+=(const complex& o) {
     real_ += o.real_;
@@ -321,12 +356,12 @@ namespace std {
                                                                                                               \
    public:                                                                                                    \
     static constexpr int digits = digits_;                                                                    \
-    static constexpr T min() { return T(min_, T::from_bits()); }                                              \
-    static constexpr T lowest() { return T(lowest_, T::from_bits()); }                                        \
-    static constexpr T max() { return T(max_, T::from_bits()); }                                              \
-    static constexpr T epsilon() { return T(epsilon_, T::from_bits()); }                                      \
-    static constexpr T infinity() { return T(max_ + 1, T::from_bits()); }                                     \
-    static constexpr T quiet_NaN() { return T(max_ + 1 + (1 << (digits_ - 2)), T::from_bits()); }             \
+    static constexpr C10_HOST_DEVICE T min() { return T(min_, T::from_bits()); }                              \
+    static constexpr C10_HOST_DEVICE T lowest() { return T(lowest_, T::from_bits()); }                        \
+    static constexpr C10_HOST_DEVICE T max() { return T(max_, T::from_bits()); }                              \
+    static constexpr C10_HOST_DEVICE T epsilon() { return T(epsilon_, T::from_bits()); }                      \
+    static constexpr C10_HOST_DEVICE T infinity() { return T(max_ + 1, T::from_bits()); }                     \
+    static constexpr C10_HOST_DEVICE T quiet_NaN() { return T(max_ + 1 + (1 << (digits_ - 2)), T::from_bits()); } \
   };
 TENSORLIKE_LIMITS(Half, 0xFBFF, 0x7BFF, 0x0400, 0x1400, 11)
 TENSORLIKE_LIMITS(BFloat16, 0xFF7F, 0x7F7F, 0x0080, 0x3C00, 8)
@@ -349,10 +384,17 @@ TENSORLIKE_LIMITS(BFloat16, 0xFF7F, 0x7F7F, 0x0080, 0x3C00, 8)
 TENSORLIKE_MATH(Half)
 TENSORLIKE_MATH(BFloat16)
 #undef TENSORLIKE_MATH
+// The standard library's functions do not run on a device; those of the toolkit's own do, and on the host too.
+#if defined(__CUDACC__)
+#define TENSORLIKE_COMPLEX_STD ::cuda::std::
+#else
+#define TENSORLIKE_COMPLEX_STD ::std::
+#endif
 #define TENSORLIKE_COMPLEX_MATH(name)                             \
   template <class T>                                              \
-  ::c10::complex<T> name(const ::c10::complex<T>& value) {        \
-    return std::name(static_cast<std::complex<T>>(value));        \
+  C10_HOST_DEVICE ::c10::complex<T> name(const ::c10::complex<T>& value) { \
+    const auto result = TENSORLIKE_COMPLEX_STD name(TENSORLIKE_COMPLEX_STD complex<T>(value.real(), value.imag())); \
+    return {result.real(), result.imag()};                        \
   }
 TENSORLIKE_COMPLEX_MATH(exp)
 TENSORLIKE_COMPLEX_MATH(log)
@@ -365,29 +407,33 @@ TENSORLIKE_COMPLEX_MATH(cosh)
 TENSORLIKE_COMPLEX_MATH(tanh)
 #undef TENSORLIKE_COMPLEX_MATH
 template <class T>
-T abs(const ::c10::complex<T>& value) {
-  return std::abs(static_cast<std::complex<T>>(value));
+C10_HOST_DEVICE T abs(const ::c10::complex<T>& value) {
+  return std::hypot(value.real(), value.imag());
 }
 template <class T>
-T arg(const ::c10::complex<T>& value) {
-  return std::arg(static_cast<std::complex<T>>(value));
+C10_HOST_DEVICE T arg(const ::c10::complex<T>& value) {
+  return std::atan2(value.imag(), value.real());
 }
 template <class T>
-constexpr T real(const ::c10::complex<T>& value) {
+C10_HOST_DEVICE constexpr T real(const ::c10::complex<T>& value) {
   return value.real();
 }
 template <class T>
-constexpr T imag(const ::c10::complex<T>& value) {
+C10_HOST_DEVICE constexpr T imag(const ::c10::complex<T>& value) {
   return value.imag();
 }
 template <class T>
-constexpr ::c10::complex<T> conj(const ::c10::complex<T>& value) {
+C10_HOST_DEVICE constexpr ::c10::complex<T> conj(const ::c10::complex<T>& value) {
   return {value.real(), -value.imag()};
 }
 template <class T>
-::c10::complex<T> pow(const ::c10::complex<T>& a, const ::c10::complex<T>& b) {
-  return std::pow(static_cast<std::complex<T>>(a), static_cast<std::complex<T>>(b));
+C10_HOST_DEVICE ::c10::complex<T> pow(const ::c10::complex<T>& a, const ::c10::complex<T>& b) {
+  using C = TENSORLIKE_COMPLEX_STD complex<T>;
+  const auto result = TENSORLIKE_COMPLEX_STD pow(C(a.real(), a.imag()), C(b.real(), b.imag()));
+  return {result.real(), result.imag()};
 }
+#undef TENSORLIKE_COMPLEX_STD
+
 }  // namespace std
 
 namespace at {
