@@ -22,6 +22,8 @@ import inspect
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from tensorlike.dispatch.operation import form_of
+
 from .foreign import mro_of
 
 if TYPE_CHECKING:
@@ -107,6 +109,9 @@ class Trace:
         self.kind = kind
         self.handlers = handlers
         self.function = function
+        form = form_of(function.key)
+        #: The functions that types may receive: an operator of a plain tensor is reported as its method.
+        self._keys = [function.key] if form is None or form.of_plain is None else [function.key, form.of_plain.key]
         self.arguments = [*args, *kwargs.values()]
         #: Whether the handler of the type was called; some functions of PyTorch overlook an operand.
         self.asked = False
@@ -131,17 +136,15 @@ class Trace:
             self._left(frame, arg)
 
     def _same_function(self, frame: FrameType) -> bool:
-        code, key = frame.f_code, self.function.key
-        values = frame.f_locals
-        for name in code.co_varnames[: min(code.co_argcount, 3)]:
-            value = values.get(name)
-            # Operands are never compared: `==` of a tensor-like type is a call of its own.
-            if type(value) is type(key) and value == key:
-                return True
-        return bool(code.co_flags & _VARARGS) and any(
-            type(value) is type(key) and value == key
-            for value in values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
-        )
+        code, values = frame.f_code, frame.f_locals
+        if any(self._is_key(values.get(name)) for name in code.co_varnames[: min(code.co_argcount, 3)]):
+            return True
+        given = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & _VARARGS else ""
+        return any(map(self._is_key, values.get(given, ())))
+
+    def _is_key(self, value: Any) -> bool:
+        # Operands are never compared: `==` of a tensor-like type is a call of its own.
+        return any(type(value) is type(key) and value == key for key in self._keys)
 
     def _entered(self, frame: FrameType) -> None:
         code = frame.f_code

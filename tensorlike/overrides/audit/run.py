@@ -445,7 +445,9 @@ class Auditor:
     def _failure(self, trace: Trace, error: BaseException) -> Outcome:
         if isinstance(error, RecursionError):
             return Outcome.RECURSED
-        if isinstance(error, TypeError) and text_of_error(error).startswith(self.api.nobody_answered) and (
+        # The error of an operator begins with Python's own words.
+        text = text_of_error(error)
+        if isinstance(error, TypeError) and any(words in text for words in self.api.nobody_answered) and (
             trace.refused or not self.handlers
         ):
             return Outcome.NOT_IMPLEMENTED
