@@ -62,9 +62,9 @@ def _jit_annotations() -> dict[str, Any]:
 def _common_utils() -> dict[str, Any]:
     import unittest
 
-    from tensorlike.testing.test_case import TestCase
-
-    return {"TestCase": TestCase, "run_tests": unittest.main}
+    # By name: the module is above this one.
+    test_case = importlib.import_module("tensorlike.testing.test_case")
+    return {"TestCase": test_case.TestCase, "run_tests": unittest.main}
 
 
 def _optests() -> dict[str, Any]:
