@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd import Function
+from tensorlike.autograd import Function, enable_grad
 from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.device import device
@@ -62,7 +62,14 @@ def function_apply(name: str, forward: Callable[..., Any], backward: Callable[..
     namespace = {"forward": staticmethod(forward), "backward": staticmethod(backward), "__module__": "torch.cpp"}
     made: Any = FunctionMeta(name, (Function,), namespace)
     made._node_class.__name__ = made._node_class.__qualname__ = name
-    apply: Callable[..., Any] = made.apply
+    recorded: Callable[..., Any] = made.apply
+
+    def apply(*args: Any) -> Any:
+        if not operators.records_functions():
+            return recorded(*args)
+        with enable_grad():
+            return recorded(*args)
+
     return apply
 
 

@@ -98,13 +98,20 @@ KEYS = frozenset(
     ]
 )
 
-_below: ContextVar[bool] = ContextVar("below_autograd", default=False)
+#: Below autograd, whether calls were recorded before; None above it.
+_below: ContextVar[bool | None] = ContextVar("below_autograd", default=None)
+
+
+def records_functions() -> bool:
+    """Return whether a custom Function is recorded although operators are not: below autograd it still is."""
+    return _below.get() is True
 
 
 @contextlib.contextmanager
 def below_autograd() -> Iterator[None]:
     """Call operators without recording, and run the kernels of their backend."""
-    token = _below.set(True)
+    before = _below.get()
+    token = _below.set(is_grad_enabled() if before is None else before)
     try:
         with no_grad():
             yield
@@ -304,7 +311,7 @@ class OpOverload:
     def run(self, values: Sequence[Any]) -> Any:
         """Run the operator on the values of all arguments: see Note [Which kernel runs]."""
         place = self._place(values)
-        if _below.get():
+        if _below.get() is not None:
             return self._run_backend(values, place)
         for key in ("AutogradCUDA" if place == "CUDA" else "AutogradCPU", "Autograd"):
             if key in self.kernels:

@@ -83,13 +83,11 @@ def test_the_errors_of_registrations_are_raised_by_the_load(tmp_path):
         "does not parse": 'm.def("broken(Tensor x -> Tensor");',
         "defined twice": 'm.def("twice(Tensor x) -> Tensor"); m.def("twice(Tensor x) -> Tensor");',
         "another signature": 'm.def("other(Tensor x) -> Tensor", [](at::Tensor x, int64_t n) { return x; });',
-        "no such operator": 'm.impl("nowhere", [](at::Tensor x) { return x; });',
     }
     expected = {
         "does not parse": r"expected \) but found '->' here",
         "defined twice": "Tried to register an operator .*multiple times",
         "another signature": r"(?s)doesn't match the expected function schema.*arguments is different. 1 vs 2",
-        "no such operator": "Could not find schema for tests_wrong_3::nowhere",
     }
     for number, (case, body) in enumerate(cases.items()):
         name = f"wrong{number}"
@@ -100,6 +98,19 @@ def test_the_errors_of_registrations_are_raised_by_the_load(tmp_path):
             cpp_extension.load(
                 name, [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / name, is_python_module=False
             )
+
+
+def test_a_kernel_may_be_registered_before_its_operator_is_defined(tmp_path):
+    source = tmp_path / "early.cpp"
+    block = """
+    TORCH_LIBRARY_IMPL(tests_early, CPU, m) { m.impl("next", [](const at::Tensor& x) { return x + 1; }); }
+    TORCH_LIBRARY(tests_early, m) { m.def("next(Tensor x) -> Tensor"); }
+    """
+    source.write_text(SMALL.format(name="early", more=block))
+    cpp_extension.load(
+        "early", [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / "early", is_python_module=False
+    )
+    assert tl.ops.tests_early.next(tl.ones(2)).tolist() == [2.0, 2.0]
 
 
 SETUP = """
@@ -186,6 +197,16 @@ def test_operators_of_cpp_are_mapped_audited_and_overridable():
     assert any(f is muladd for f in listed)
     assert muladd in tl.overrides.get_testing_overrides()
     assert tl.overrides.resolve_name(muladd) == "tensorlike.ops.tests_cpp.muladd"
+
+
+def test_a_function_below_autograd_is_recorded_and_operators_are_not():
+    extension("operators")
+    x = tl.tensor([2.0], requires_grad=True)
+    result = tl.ops.tests_cpp.guarded_cube(x)
+    result.sum().backward()
+    assert x.grad.tolist() == [12.0]
+    with tl.no_grad():
+        assert not tl.ops.tests_cpp.guarded_cube(x).requires_grad
 
 
 def test_memory_of_cpp_is_freed_when_its_tensor_ends():

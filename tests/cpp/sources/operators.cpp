@@ -59,6 +59,12 @@ struct Cube : torch::autograd::Function<Cube> {
 };
 Tensor cube_autograd(const Tensor& x) { return Cube::apply(x); }
 
+// Its guard stands around the Function, which is recorded all the same.
+Tensor guarded_cube(const Tensor& x) {
+  at::AutoDispatchBelowADInplaceOrView below;
+  return Cube::apply(x);
+}
+
 struct Counter : torch::CustomClassHolder {
   int64_t count;
   explicit Counter(int64_t start) : count(start) {}
@@ -73,6 +79,7 @@ TORCH_LIBRARY(tests_cpp, m) {
   m.def("several(Tensor[] tensors, int[]? dims=None, str mode=\"plain\", *, Scalar? scale=None) -> (Tensor, Tensor[])",
         &several);
   m.def("cube(Tensor x) -> Tensor");
+  m.def("guarded_cube(Tensor x) -> Tensor", &guarded_cube);
   m.def("inferred", [](Tensor x, int64_t n, bool flag) { return flag ? x * n : x; });
   m.def("no_kernel(Tensor x) -> Tensor");
   m.class_<Counter>("Counter")
