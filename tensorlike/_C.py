@@ -11,4 +11,9 @@ __all__ = [
     "DisableTorchFunctionSubclass",
     "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl",
+    "_log_api_usage_once",
 ]
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Do nothing: reports of use have no listener here."""

@@ -80,12 +80,18 @@ from .tensor.threads import get_num_threads, set_num_threads
 
 #: Submodules imported on first use, which keeps the import of the package fast.
 LAZY = (
-    "_C", "_overrides", "cuda", "fft", "func", "functional", "linalg", "masked", "nn", "optim", "overrides",
+    "_C", "_overrides", "cuda", "fft", "func", "functional", "library", "linalg", "masked", "nn", "optim", "overrides",
     "random", "return_types", "serialization", "signal", "special", "testing", "utils",
 )  # fmt: skip
 #: Functions of such parts, and of modules that are not public.
 _LAZY_FUNCTIONS = {
-    "load": "serialization", "save": "serialization", "set_printoptions": "tensor.printing", "vmap": "func",
+    "classes": "library.classes", "load": "serialization", "ops": "library.operators", "save": "serialization",
+    "set_printoptions": "tensor.printing", "vmap": "func",
+    **dict.fromkeys(
+        ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+         "_check_type", "_check_value", "_check_with"),
+        "library.conditions",
+    ),
 }  # fmt: skip
 
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch: see Note

@@ -15,6 +15,7 @@ from . import cuda as cuda
 from . import fft as fft
 from . import func as func
 from . import functional as functional
+from . import library as library
 from . import linalg as linalg
 from . import masked as masked
 from . import nn as nn

@@ -344,7 +344,7 @@ class Form:
         """Whether the function is the library's own; functions of others have only the facts that their declaration
         states.
         """
-        return self.namespace.partition(".")[0] == "tensorlike"
+        return self.namespace.partition(".")[0] == "tensorlike" and not self.name.startswith("ops.")
 
     def operands(self) -> Iterator[Parameter]:
         """Yield the parameters that are operands."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from .operation import Form, form_of
 
-__all__ = ["IGNORED", "REGISTRY", "ignore", "register", "registered"]
+__all__ = ["IGNORED", "REGISTRY", "ignore", "register", "registered", "unregister"]
 
 #: Every public function by its full name, in the order of declaration.
 REGISTRY: dict[str, Form] = {}
@@ -22,6 +22,12 @@ def register(form: Form, *, replace: bool = False) -> None:
     if name in REGISTRY and not replace:
         raise ValueError(f"{name} is declared twice")
     REGISTRY[name] = form
+
+
+def unregister(form: Form) -> None:
+    """Remove `form` from the registry, if it is there."""
+    if REGISTRY.get(form.full_name) is form:
+        del REGISTRY[form.full_name]
 
 
 def registered(function: Any) -> Form | None:

@@ -32,7 +32,7 @@ __all__ = ["TypedStorage", "UntypedStorage", "borrowed", "owner_of", "shared_cop
 MAX_DIMS: Final = 64
 
 
-class _Memory:
+class Memory:
     """An object with NumPy's array interface for the memory of `owner`, unchanged."""
 
     __slots__ = ("__array_interface__", "owner")
@@ -42,7 +42,7 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-class _Bytes(_Memory):
+class _Bytes(Memory):
     """An object with NumPy's array interface for the memory of `owner` as bytes; arrays made from it have the same
     owner.
     """
@@ -58,7 +58,7 @@ def borrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     plain = array.view(np.dtype(f"u{array.itemsize}")) if array.dtype.kind == "V" else array
     interface = dict(plain.__array_interface__)
     interface["strides"] = plain.strides
-    return np.asarray(_Memory(array, interface)).view(array.dtype)
+    return np.asarray(Memory(array, interface)).view(array.dtype)
 
 
 def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -66,7 +66,7 @@ def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     interface = dict(array.__array_interface__)
     interface["data"] = (interface["data"][0], False)
     interface["strides"] = array.strides
-    return np.asarray(_Memory(array, interface))
+    return np.asarray(Memory(array, interface))
 
 
 def owner_of(array: Any) -> Any:
@@ -76,7 +76,7 @@ def owner_of(array: Any) -> Any:
         base = array.base
         if base is None:
             return array
-        if isinstance(base, _Memory):
+        if isinstance(base, Memory):
             if type(base) is not _Bytes:
                 return array
             base = base.owner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,9 @@ def make_tensor(
     least, most = (-9, 9) if continuous else (0, 2) if name == "bool" else (0 if name[0] == "u" else -9, 10)
     first = least if low is None else low
     last = most if high is None else high
-    if not first < last:
+    if first == last and continuous:
+        warnings.warn("make_tensor(): low and high are equal; use full() for a constant", FutureWarning, stacklevel=2)
+    elif not first < last:
         raise ValueError(f"make_tensor(): low must be less than high, got low={first} and high={last}")
     # Every other element is a gap between those of the result.
     inner = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape

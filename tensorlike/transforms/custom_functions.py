@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tensorlike.autograd.function import Function
@@ -14,7 +15,7 @@ from .dual import dual, primal_of, tangent_of
 from .levels import Level, TransformTensor, leaves, physical, tree_map, without_level
 from .mapped_functions import apply_mapped, can_map
 
-__all__ = ["VmapInfo", "apply"]
+__all__ = ["VmapInfo", "apply", "by_rule"]
 
 
 class VmapInfo(NamedTuple):
@@ -45,17 +46,8 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
             "ambiguity."
         )
     if overridden:
-        in_dims = tuple(tree_map(lambda v: 0 if is_batched(v, level) else None, a) for a in args)
         with without_level(level):
-            returned = cls.vmap(
-                VmapInfo(level.size, level.randomness), in_dims, *tree_map(lambda v: unbatched(v, level), args)
-            )
-            if not (isinstance(returned, tuple) and len(returned) == 2):
-                raise RuntimeError(
-                    f"{cls.__name__}.vmap must return two values, the output and its out_dims, got "
-                    f"{type(returned).__name__}"
-                )
-            return _placed(cls, returned[0], returned[1], level)
+            return by_rule(f"{cls.__name__}.vmap", cls.vmap, args, level)
     if not cls.generate_vmap_rule:
         raise NotOneForAll(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
@@ -68,15 +60,26 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
         return stacked_results(cls.__name__, results, level)
 
 
-def _placed(cls: type[Function], output: Any, out_dims: Any, level: Level) -> Any:
+def by_rule(name: str, rule: Callable[..., Any], args: Sequence[Any], level: Level) -> Any:
+    """Return what a user's rule for batches, `rule(info, in_dims, *args)`, says of arguments batched at `level`."""
+    in_dims = tuple(tree_map(lambda v: 0 if is_batched(v, level) else None, a) for a in args)
+    returned = rule(VmapInfo(level.size, level.randomness), in_dims, *tree_map(lambda v: unbatched(v, level), args))
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise RuntimeError(
+            f"{name} must return two values, the output and its out_dims, got {type(returned).__name__}"
+        )
+    return _placed(name, returned[0], returned[1], level)
+
+
+def _placed(name: str, output: Any, out_dims: Any, level: Level) -> Any:
     if isinstance(output, (tuple, list)):
         dims = out_dims if isinstance(out_dims, (tuple, list)) else (out_dims,) * len(output)
         if len(dims) != len(output):
             raise RuntimeError(
-                f"{cls.__name__}.vmap returned {len(output)} outputs and out_dims for {len(dims)}: one is needed for "
+                f"{name} returned {len(output)} outputs and out_dims for {len(dims)}: one is needed for "
                 "each, None where there is no batch"
             )
-        return tuple(_placed(cls, o, d, level) for o, d in zip(output, dims, strict=True))
+        return tuple(_placed(name, o, d, level) for o, d in zip(output, dims, strict=True))
     if out_dims is None or not isinstance(output, Tensor):
         return output
     return batched(output if out_dims == 0 else output.movedim(out_dims, 0), level)

@@ -31,6 +31,8 @@ def present():
     """The dotted names, as PyTorch's, of what types can intercept here."""
     operators = [row for row in REGISTRY.values() if row.kind == "operator"]
     found = {row.full_name for _, row in public_rows()} | {row.full_name for row in operators}
+    # Reported as another one: `_grad` as `grad`.
+    found |= {row.full_name for row in REGISTRY.values() if row.reports is not None}
     found |= {f"tensorlike.functional.{f.__name__}" for f in get_overridable_functions()[tl.functional]}
     return {name.replace("tensorlike", "torch", 1) for name in found}
 

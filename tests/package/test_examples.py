@@ -1,5 +1,6 @@
 """Every example runs as a newcomer runs it, in a process of its own, and prints what it should."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import tensorlike as tl
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -193,7 +196,7 @@ def run(*arguments: str | Path, timeout: float = 60) -> subprocess.CompletedProc
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*EXPECTED, "gradcheck", "digits"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*EXPECTED, "gradcheck", "digits", "cuda_raw_kernel"}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -212,6 +215,20 @@ def test_gradcheck_catches_the_wrong_formula() -> None:
     assert "input 0" in message
     assert re.search(r"\b12\.", message)
     assert re.search(r"\b8\.", message)
+
+
+def test_cuda_raw_kernel_says_what_it_needs() -> None:
+    done = run(EXAMPLES / "cuda_raw_kernel.py")
+    if importlib.util.find_spec("cupy") is None:
+        message = (
+            "cuda_raw_kernel.py: No module named 'cupy'. It needs a GPU and CuPy: pip install \"tensorlike[cuda13]\"\n"
+        )
+        assert (done.stdout, done.stderr, done.returncode) == ("", message, 1)
+    elif not tl.cuda.is_available():
+        assert (done.stdout, done.stderr, done.returncode) == ("", "cuda_raw_kernel.py: CuPy finds no GPU\n", 1)
+    else:
+        printed = "the same values as nn.functional.silu: True\nthe same gradients: True\n"
+        assert (done.stdout, done.stderr, done.returncode) == (printed, "", 0)
 
 
 @pytest.fixture

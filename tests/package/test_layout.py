@@ -13,8 +13,8 @@ OPS = ROOT / "tensorlike" / "tensor" / "ops"
 SAMPLES = ROOT / "tensorlike" / "testing" / "samples"
 #: Tests of what is no operation: folders as the package has them, and what the tests share.
 OTHERS = {
-    "autograd", "dispatch", "golden", "helpers", "optim", "overrides", "package", "parity", "random_programs",
-    "reliability", "serialization", "tensor", "testing", "transforms", "utils", "vs_torch",
+    "autograd", "cpp", "dispatch", "golden", "helpers", "library", "optim", "overrides", "package", "parity",
+    "random_programs", "reliability", "serialization", "tensor", "testing", "transforms", "utils", "vs_torch",
 }  # fmt: skip
 
 

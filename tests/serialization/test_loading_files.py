@@ -381,12 +381,28 @@ def test_errors_of_what_the_user_allows():
     assert tl.serialization.get_safe_globals() == []
 
 
-@pytest.mark.parametrize("name", ["tensorlike.tensor.dtypes.bfloat16", "torch.bfloat16"])
-def test_a_dtype_whose_package_is_missing(name, monkeypatch):
-    monkeypatch.delitem(vars(dtypes), "bfloat16", raising=False)
+@pytest.fixture
+def without_ml_dtypes(monkeypatch):
+    """A process that has not met NumPy's bfloat16, and cannot import it."""
+    known = dtypes.bfloat16.numpy_dtype
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    object.__setattr__(dtypes.bfloat16, "_numpy_dtype", None)
+    yield
+    object.__setattr__(dtypes.bfloat16, "_numpy_dtype", known)
+
+
+@pytest.mark.parametrize("name", ["tensorlike.tensor.dtypes.bfloat16", "torch.bfloat16"])
+def test_a_dtype_whose_package_is_missing(name, without_ml_dtypes):
+    assert unpickled(named(name) + b".") is tl.bfloat16
+
+
+def test_a_tensor_of_a_dtype_whose_package_is_missing(request):
+    file = io.BytesIO()
+    tl.save(tl.ones(2, dtype=tl.bfloat16), file)
+    file.seek(0)
+    request.getfixturevalue("without_ml_dtypes")
     with pytest.raises(RuntimeError, match="load.*<BytesIO>.*needs the package ml_dtypes"):
-        unpickled(named(name) + b".")
+        tl.load(file)
 
 
 def test_keys_of_the_user():

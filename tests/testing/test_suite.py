@@ -439,7 +439,9 @@ class TestMakeTensor:
 
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="low must be less"):
-            make_tensor(2, dtype=tl.float32, low=1, high=1)
+            make_tensor(2, dtype=tl.float32, low=2, high=1)
+        with pytest.warns(FutureWarning, match="low and high are equal"):
+            assert make_tensor(2, dtype=tl.float32, low=1, high=1).tolist() == [1.0, 1.0]
         with pytest.raises(ValueError, match="requires_grad"):
             make_tensor(2, dtype=tl.int64, requires_grad=True)
         assert make_tensor(dtype=tl.float64, requires_grad=True).requires_grad

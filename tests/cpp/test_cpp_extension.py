@@ -1,0 +1,231 @@
+"""Building and loading: what is built again, errors, setup.py, two versions of the headers, what PyTorch refuses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tensorlike as tl
+from tensorlike.utils import cpp_extension
+from tests.cpp.building import extension, require_compiler
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parent.parent.parent
+
+# The handle alone: nothing that takes long to compile.
+SMALL = """
+#include <torch/torch.h>
+extern "C" PyObject* PyInit_{name}(void) {{
+  static struct PyModuleDef definition = {{PyModuleDef_HEAD_INIT, "{name}", nullptr, -1, nullptr,
+                                           nullptr, nullptr, nullptr, nullptr}};
+  return PyModule_Create(&definition);
+}}
+{more}
+"""
+
+
+@pytest.fixture(autouse=True)
+def compiler():
+    require_compiler()
+
+
+def built(folder):
+    return sorted(p.name for p in folder.glob("*.so"))
+
+
+def test_a_source_is_compiled_again_when_its_content_or_a_header_of_its_differs(tmp_path):
+    source, header = tmp_path / "again.cpp", tmp_path / "number.h"
+    header.write_text("#define NUMBER 1\n")
+    source.write_text(
+        SMALL.format(name="again", more='#include "number.h"\nextern "C" int number() { return NUMBER; }')
+    )
+    folder = tmp_path / "build"
+
+    def run():
+        cpp_extension.load("again", [str(source)], extra_cflags=["-O0"], build_directory=folder)
+        return built(folder)
+
+    first = run()
+    stamp = (folder / "again_0.o").stat().st_mtime_ns
+    os.utime(source)  # The time of a file is nothing that is looked at.
+    assert run() == first
+    assert (folder / "again_0.o").stat().st_mtime_ns == stamp
+    header.write_text("#define NUMBER 2\n")
+    assert len(run()) == 2
+    assert (folder / "again_0.o").stat().st_mtime_ns != stamp
+
+
+def test_the_compiler_speaks_for_itself(tmp_path):
+    source = tmp_path / "wrong.cpp"
+    source.write_text("#include <torch/torch.h>\nat::Tensor f(at::Tensor x) { return x.sinn(); }\n")
+    with pytest.raises(RuntimeError, match=r"(?s)Error building extension 'wrong'.*wrong\.cpp:2.*sinn"):
+        cpp_extension.load("wrong", [str(source)], build_directory=tmp_path)
+
+
+def test_without_a_compiler_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    source = tmp_path / "any.cpp"
+    source.write_text("")
+    with pytest.raises(RuntimeError, match=r"no compiler of C\+\+ .*install g\+\+"):
+        cpp_extension.load("any", [str(source)], build_directory=tmp_path)
+
+
+def test_a_source_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no source .*nowhere\.cpp"):
+        cpp_extension.load("nowhere", [str(tmp_path / "nowhere.cpp")], build_directory=tmp_path)
+
+
+def test_the_errors_of_registrations_are_raised_by_the_load(tmp_path):
+    cases = {
+        "does not parse": 'm.def("broken(Tensor x -> Tensor");',
+        "defined twice": 'm.def("twice(Tensor x) -> Tensor"); m.def("twice(Tensor x) -> Tensor");',
+        "another signature": 'm.def("other(Tensor x) -> Tensor", [](at::Tensor x, int64_t n) { return x; });',
+    }
+    expected = {
+        "does not parse": r"expected \) but found '->' here",
+        "defined twice": "Tried to register an operator .*multiple times",
+        "another signature": r"(?s)doesn't match the expected function schema.*arguments is different. 1 vs 2",
+    }
+    for number, (case, body) in enumerate(cases.items()):
+        name = f"wrong{number}"
+        source = tmp_path / f"{name}.cpp"
+        block = f"TORCH_LIBRARY(tests_wrong_{number}, m) {{ {body} }}"
+        source.write_text(SMALL.format(name=name, more=block))
+        with pytest.raises(RuntimeError, match=expected[case]):
+            cpp_extension.load(
+                name, [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / name, is_python_module=False
+            )
+
+
+def test_a_kernel_may_be_registered_before_its_operator_is_defined(tmp_path):
+    source = tmp_path / "early.cpp"
+    block = """
+    TORCH_LIBRARY_IMPL(tests_early, CPU, m) { m.impl("next", [](const at::Tensor& x) { return x + 1; }); }
+    TORCH_LIBRARY(tests_early, m) { m.def("next(Tensor x) -> Tensor"); }
+    """
+    source.write_text(SMALL.format(name="early", more=block))
+    cpp_extension.load(
+        "early", [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / "early", is_python_module=False
+    )
+    assert tl.ops.tests_early.next(tl.ones(2)).tolist() == [2.0, 2.0]
+
+
+SETUP = """
+from setuptools import setup
+import torch
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+setup(
+    name="of_setup",
+    ext_modules=[CppExtension("of_setup", ["of_setup.cpp"], extra_compile_args={"cxx": ["-O0"]},
+                              define_macros=[("ADDED", "5")])],
+    cmdclass={"build_ext": BuildExtension},
+)
+"""
+OF_SETUP = """
+#include <torch/extension.h>
+at::Tensor add(at::Tensor x) { return x + ADDED; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("add", &add); }
+"""
+
+
+def test_a_setup_script_written_for_pytorch_builds_unchanged(tmp_path):
+    (tmp_path / "setup.py").write_text(SETUP)
+    (tmp_path / "of_setup.cpp").write_text(OF_SETUP)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tensorlike", "run", "setup.py", "-q", "build_ext", "--inplace"]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    program = "import torch, of_setup; print(of_setup.add(torch.ones(2)), torch.__version__)"
+    (tmp_path / "use.py").write_text(program)
+    command = [sys.executable, "-m", "tensorlike", "run", "use.py"]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.stdout == "tensor([6., 6.]) 2.13.0\n", result.stderr
+
+
+def test_duck_types_and_subclasses_pass_through_cpp():
+    reference = extension("reference")
+    asked = []
+
+    class Logged:
+        def __init__(self, value):
+            self.value, self.shape, self.dtype = value, value.shape, value.dtype
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func.__name__)
+            plain = [a.value if isinstance(a, Logged) else a for a in args]
+            return Logged(func(*plain, **(kwargs or {})))
+
+    result = reference.linear(Logged(tl.ones(1, 3)), tl.ones(2, 3), tl.ones(2))
+    assert type(result) is Logged
+    assert asked[:1] == ["mm"]
+    assert result.value.tolist() == [[4.0, 4.0]]
+
+    class Meters(tl.Tensor):
+        pass
+
+    assert type(reference.my_relu(tl.ones(2).as_subclass(Meters))) is Meters
+    features = extension("features")
+    with pytest.raises(TypeError, match="Logged has no memory that C\\+\\+ could read"):
+        features.dispatched(Logged(tl.ones(2)))
+
+
+def test_modes_see_the_operators_that_cpp_calls():
+    features = extension("features")
+    seen = []
+
+    class Watching(tl.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Watching():
+        features.conversions(tl.ones(2))
+    assert seen.count("to") >= 3
+
+
+def test_operators_of_cpp_are_mapped_audited_and_overridable():
+    extension("operators")
+    muladd = tl.ops.tests_cpp.muladd
+    batch = tl.arange(6.0).reshape(3, 2)
+    assert tl.vmap(lambda x: muladd(x, x, 1.0))(batch).tolist() == (batch * batch + 1).tolist()
+    listed = [f for functions in tl.overrides.get_overridable_functions().values() for f in functions]
+    assert any(f is muladd for f in listed)
+    assert muladd in tl.overrides.get_testing_overrides()
+    assert tl.overrides.resolve_name(muladd) == "tensorlike.ops.tests_cpp.muladd"
+
+
+def test_a_function_below_autograd_is_recorded_and_operators_are_not():
+    extension("operators")
+    x = tl.tensor([2.0], requires_grad=True)
+    result = tl.ops.tests_cpp.guarded_cube(x)
+    result.sum().backward()
+    assert x.grad.tolist() == [12.0]
+    with tl.no_grad():
+        assert not tl.ops.tests_cpp.guarded_cube(x).requires_grad
+
+
+def test_memory_of_cpp_is_freed_when_its_tensor_ends():
+    features = extension("features")
+    before = features.freed()
+    made = features.owned_blob(4)
+    assert made.tolist() == [0.0, 1.0, 2.0, 3.0]
+    view = made[1:]
+    del made
+    assert features.freed() == before
+    del view
+    assert features.freed() == before + 1
+
+
+def test_a_handle_sees_what_became_of_its_tensor():
+    features = extension("features")
+    x = tl.ones(2, 3)
+    assert features.describe(x).startswith("[2, 3][3, 1]")
+    x.t_()
+    assert features.describe(x).startswith("[3, 2][1, 3]")
+    x.data = tl.zeros(4)
+    assert features.describe(x).startswith("[4][1]")
