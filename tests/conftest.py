@@ -12,7 +12,7 @@ import tensorlike as tl
 collect_ignore = ["package/typing_cases.py"]
 if not importlib.util.find_spec("torch"):
     collect_ignore += ["helpers/oracle.py", "helpers/parity.py", "parity/report.py", "parity/score.py"]
-    collect_ignore += ["random_programs/running.py", "random_programs/statements.py"]
+    collect_ignore += [f"random_programs/{name}.py" for name in ("known", "running", "statements")]
 
 with contextlib.suppress(ImportError):  # only the property tests need Hypothesis
     from hypothesis import settings
