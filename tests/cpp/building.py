@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import tensorlike as tl
 
 SOURCES = Path(__file__).parent / "sources"
 
@@ -40,7 +39,7 @@ def require_cuda_compiler() -> None:
 
 def build_folder(name: str) -> Path:
     """Return the folder where an extension of the tests is built."""
-    return CACHE / f"{tl.__version__}_{os.environ.get('CXX', '')}".replace("/", "_") / name
+    return CACHE / f"{sys.implementation.cache_tag}_{os.environ.get('CXX', '')}".replace("/", "_") / name
 
 
 def extension(name: str, suffix: str = ".cpp", **options: Any) -> Any:
