@@ -192,7 +192,7 @@ class Run:
         bases = {id(_base(t)) for t in read}
         memories = {t.untyped_storage().data_ptr() for t in read}
         selecting = {n for statement in program for found in _SELECTING.findall(statement.source) for n in found}
-        selected = [t.flatten().tolist() for n, t in self.tensors.items() if n in selecting]
+        selected = [t.detach().flatten().tolist() for n, t in self.tensors.items() if n in selecting]
         return frozenset(
             fact
             for fact, so in (
