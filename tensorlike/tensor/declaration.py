@@ -54,9 +54,12 @@ def documented(doc: str | None, note: str) -> str | None:
     """Return the docstring of an operation with a note before its examples."""
     if not doc or not note:
         return doc
-    text, mark, examples = doc.partition("\n\n    >>> ")
-    paragraph = "\n    " if "\n\n" in text else "\n\n    "
-    return f"{text}{paragraph}{note}{mark}{examples}"
+    # Python 3.13 takes the indentation away when it compiles a docstring.
+    indent = "    " if "\n\n    >>> " in doc or ("\n\n>>> " not in doc and "\n    " in doc) else ""
+    text, mark, examples = doc.partition(f"\n\n{indent}>>> ")
+    paragraph = ("\n" if "\n\n" in text else "\n\n") + indent
+    lines = note.replace("\n    ", "\n" + indent)
+    return f"{text}{paragraph}{lines}{mark}{examples}"
 
 
 def _on_copy(write: Callable[..., Any], whole: bool) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Declarations are checked when declared: the error names the operation, the line, and what is known."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -112,17 +113,18 @@ class TestDocstrings:
 
     @pytest.mark.parametrize("form", [tl.exp, tl.Tensor.exp, tl.Tensor.exp_, tl.special.expit])
     def test_what_a_promotion_does_is_said_by_every_form(self, form):
-        text, _, examples = form.__doc__.partition(">>> ")
-        assert text.rstrip().endswith("\n\n    Integers give the default floating-point dtype.")
+        text, _, examples = inspect.cleandoc(form.__doc__).partition(">>> ")
+        assert text.rstrip().endswith("\n\nIntegers give the default floating-point dtype.")
         assert examples.startswith("tl.")
 
     def test_it_joins_what_the_declaration_says(self):
-        text = tl.maximum.__doc__.partition("\n\n    >>> ")[0]
-        assert text.endswith("half of the gradient.\n    Raises NotImplementedError for complex elements.")
+        text = inspect.cleandoc(tl.maximum.__doc__).partition("\n\n>>> ")[0]
+        assert text.endswith("half of the gradient.\nRaises NotImplementedError for complex elements.")
 
     def test_a_family_has_a_note(self):
         for function in (tl.diagonal_copy, tl.view_copy, tl.unbind_copy):
-            assert "\n\n    Raises the errors of the function without `_copy`.\n\n    >>> " in function.__doc__
+            doc = inspect.cleandoc(function.__doc__)
+            assert "\n\nRaises the errors of the function without `_copy`.\n\n>>> " in doc
 
     def test_without_a_docstring_there_is_no_note(self):
         assert documented(None, "Raises.") is None

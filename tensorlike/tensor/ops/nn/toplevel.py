@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from types import FunctionType
 from typing import Any
 
@@ -105,9 +106,9 @@ def _max_pool(count: int, function: Any) -> Any:
     ) -> Tensor:  # fmt: skip
         return pooling.pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, False)
 
-    summary, _, rest = function.__doc__.partition("\n\n")
+    summary, _, rest = inspect.cleandoc(function.__doc__).partition("\n\n")
     example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")
-    max_pool.__doc__ = f"{summary}\n\n    `nn.functional.{name}`, without the indices.\n\n    {example}"
+    max_pool.__doc__ = f"{summary}\n\n`nn.functional.{name}`, without the indices.\n\n{example}"
     return composite(max_pool, name=name, guard=False, namesake_of=function)
 
 
