@@ -159,6 +159,8 @@ def test_gradcheck(name: str, fast_mode: bool) -> None:
     "check_forward_ad", "check_backward_ad", "check_batched_forward_grad"}])  # fmt: skip
 def test_gradgradcheck(name: str, fast_mode: bool) -> None:
     make, inputs, options = CASES[name]
+    # The fast mode draws; one draw in ten does not notice a gradient that is rounded to another dtype.
+    torch.manual_seed(0)
     ours, theirs = (
         outcome(t.autograd.gradgradcheck, make(t), inputs(t), {"fast_mode": fast_mode, **options}) for t in LIBRARIES
     )
