@@ -128,9 +128,7 @@ def picture(results: Results, machine: str) -> str:
         start, end = sorted((place(1.0), place(value)))
         colour = "#2a7f4f" if value <= 1 else "#c05a2b"
         parts.append(f'<text x="{left - 8}" y="{y + 11}" text-anchor="end">{escape(name)}</text>')
-        parts.append(
-            f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 1):.1f}" height="13" fill="{colour}"/>'
-        )
+        parts.append(f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 1):.1f}" height="13" fill="{colour}"/>')
         if aim is not None:
             x = place(aim)
             parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 2}" y2="{y + 15}" stroke="#000" stroke-width="2"/>')

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
+from .autograd.tensor_base import TensorBase
 from .dispatch import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.core import disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from .tensor.tensor import disabled_torch_function as _disabled_torch_function_impl
@@ -9,11 +13,46 @@ from .tensor.tensor import disabled_torch_function as _disabled_torch_function_i
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "TensorBase",
+    "_TensorBase",
     "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl",
+    "_get_tracing_state",
     "_log_api_usage_once",
 ]
+
+_TensorBase = TensorBase
+
+#: Names of other modules, loaded when they are asked for: where each is from, and its name there.
+_FROM = {
+    "_LinAlgError": "linalg.LinAlgError", "Future": "futures.Future", "ScriptFunction": "jit.ScriptFunction",
+    "ScriptModule": "jit.ScriptModule", "_nn": "nn.functional", "_linalg": "linalg", "_fft": "fft",
+    "_special": "special", "_VariableFunctions": "",
+    **{
+        name: name
+        for name in (
+            "AcceleratorError", "Generator", "OutOfMemoryError", "Size", "default_generator", "device", "dtype",
+            "finfo", "get_default_dtype", "get_num_interop_threads", "get_num_threads", "iinfo",
+            "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+            "layout", "memory_format", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
+        )
+    },
+}  # fmt: skip
 
 
 def _log_api_usage_once(event: str) -> None:
     """Do nothing: reports of use have no listener here."""
+
+
+def _get_tracing_state() -> None:
+    """Return the state of the trace that runs: None, as none does."""
+
+
+def __getattr__(name: str) -> Any:
+    where = _FROM.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: Any = importlib.import_module("tensorlike")
+    for part in where.split(".") if where else ():
+        found = getattr(found, part)
+    return found

@@ -5,6 +5,7 @@ overridden by the types of their arguments.
 
 A function, method or class does what PyTorch's of that name does, unless its documentation says otherwise. The examples
 start from `import tensorlike as tl`.
+PYTEST_DONT_REWRITE: it may be imported before pytest is.
 """
 
 from __future__ import annotations
@@ -71,6 +72,11 @@ from .tensor.layouts import (
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from .tensor.namespaces import fill as _fill
@@ -80,13 +86,109 @@ from .tensor.threads import get_num_threads, set_num_threads
 
 #: Submodules imported on first use, which keeps the import of the package fast.
 LAZY = (
-    "_C", "_overrides", "cuda", "fft", "func", "functional", "library", "linalg", "masked", "nn", "optim", "overrides",
-    "random", "return_types", "serialization", "signal", "special", "testing", "utils",
+    "_C",
+    "__config__",
+    "__future__",
+    "_jit_internal",
+    "_overrides",
+    "_subclasses",
+    "_utils",
+    "accelerator",
+    "amp",
+    "backends",
+    "compiler",
+    "cpu",
+    "cuda",
+    "distributed",
+    "distributions",
+    "fft",
+    "func",
+    "functional",
+    "futures",
+    "fx",
+    "hub",
+    "jit",
+    "library",
+    "linalg",
+    "masked",
+    "mps",
+    "mtia",
+    "multiprocessing",
+    "nn",
+    "optim",
+    "overrides",
+    "profiler",
+    "quasirandom",
+    "random",
+    "return_types",
+    "serialization",
+    "signal",
+    "sparse",
+    "special",
+    "testing",
+    "torch_version",
+    "types",
+    "utils",
+    "version",
+    "xpu",
 )  # fmt: skip
 #: Functions of such parts, and of modules that are not public.
 _LAZY_FUNCTIONS = {
-    "classes": "library.classes", "load": "serialization", "ops": "library.operators", "save": "serialization",
-    "set_printoptions": "tensor.printing", "vmap": "func",
+    "DisableTorchFunction": "_C",
+    "DisableTorchFunctionSubclass": "_C",
+    "GradScaler": "amp",
+    "Tag": "library.tags",
+    "bilinear": "nn.functional",
+    "classes": "library.classes",
+    "compile": "compiler",
+    "fork": "futures",
+    "from_file": "tensor.mapped_files",
+    "init_num_threads": "_settings",
+    "dsmm": "sparse.products",
+    "install_as_torch": "as_torch",
+    "load": "serialization",
+    "ops": "library.operators",
+    "save": "serialization",
+    "_sparse_coo_tensor_unsafe": "sparse",
+    "set_anomaly_enabled": "autograd.anomaly",
+    "set_printoptions": "tensor.printing",
+    "sparse_coo_tensor": "sparse",
+    "thread_safe_generator": "random",
+    "uninstall_as_torch": "as_torch",
+    "vmap": "func",
+    "wait": "futures",
+    **dict.fromkeys(
+        ("autocast", "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache",
+         "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",
+         "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+         "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype"),
+        "amp.autocast_mode",
+    ),
+    **dict.fromkeys(
+        ("BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
+         "CharTensor", "ComplexDoubleStorage", "ComplexFloatStorage", "DoubleStorage", "DoubleTensor", "FloatStorage",
+         "FloatTensor", "HalfStorage", "HalfTensor", "IntStorage", "IntTensor", "LongStorage", "LongTensor",
+         "ShortStorage", "ShortTensor", "Storage", "set_default_tensor_type"),
+        "tensor.legacy_types",
+    ),
+    **dict.fromkeys(
+        ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
+         "get_num_interop_threads", "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled",
+         "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_warn_always",
+         "use_deterministic_algorithms"),
+        "_settings",
+    ),
+    **dict.fromkeys(
+        ("AcceleratorError", "OutOfMemoryError", "_is_all_true", "_is_any_true", "compiled_with_cxx11_abi",
+         "get_device_module", "has_lapack", "has_mkl", "has_openmp", "has_spectral", "is_vulkan_available", "newaxis",
+         "set_flush_denormal"),
+        "_build",
+    ),
+    **dict.fromkeys(
+        ("SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_float", "sym_fresh_size", "sym_int", "sym_ite",
+         "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"),
+        "symbolic",
+    ),
     **dict.fromkeys(
         ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
          "_check_type", "_check_value", "_check_with"),
@@ -98,7 +200,8 @@ _LAZY_FUNCTIONS = {
 # [A package that is a function].
 _fill(__name__)
 __all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
-__all__ += [name for name in LAZY if name[0] != "_"] + ["set_printoptions"]
+__all__ += [name for name in LAZY if name[0] != "_"]
+__all__ += ["install_as_torch", "set_printoptions", "sparse_coo_tensor", "uninstall_as_torch"]
 
 
 def __getattr__(name: str) -> object:
@@ -106,10 +209,19 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_FUNCTIONS[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name[-1] == "_" and not name.startswith("_"):
+        from .tensor.inplace_functions import inplace_function
+
+        found = inplace_function(name)
+        if found is not None:
+            globals()[name] = found
+            return found
+    from .as_torch.absent import absent
+
+    return absent(__name__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY, *_LAZY_FUNCTIONS})
+    from .tensor.inplace_functions import inplace_functions
 
-
+    return sorted({*globals(), *LAZY, *_LAZY_FUNCTIONS, *(form.name for form in inplace_functions())})

@@ -21,18 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     audit = commands.add_parser("audit", help="what a type answers, leaves out and gets wrong")
     cli.add_arguments(audit)
-    run = commands.add_parser("run", help="run a script written for PyTorch, with tensorlike as its torch")
-    run.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments, or -m and a module")
+    commands.add_parser("run", help="run a program written for PyTorch, with tensorlike as its torch", add_help=False)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["run"] and given[1:] and given[1] not in ("-h", "--help"):
-        # All that follows is the script's, options too.
-        from tensorlike.utils import serving
+    if given[:1] == ["run"]:
+        # Most of what follows is the program's, options too.
+        from tensorlike.as_torch.runner import run
 
-        serving.run(given[1:])
-        return 0
+        return run(given[1:])
     options = parser.parse_args(given)
-    if options.command == "run":
-        run.error("name the script to run, or -m and a module")
     try:
         status = cli.run(options)
         sys.stdout.flush()

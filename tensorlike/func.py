@@ -6,9 +6,13 @@ Same names as PyTorch's module `torch.func`.
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
+
 from .transforms.differentiating import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .transforms.mapping import vmap
-from .transforms.modules import functional_call, stack_module_state
+from .transforms.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+
+explain_absent_names(__name__)
 
 __all__ = [
     "functional_call",
@@ -19,6 +23,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

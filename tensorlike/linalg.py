@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names as _explain_absent_names
+
 from .tensor.namespaces import fill as _fill
 from .tensor.ops.linalg.checks import LinAlgError
+
+_explain_absent_names(__name__)
 
 __all__ = ["LinAlgError", *_fill(__name__)]

@@ -5,6 +5,9 @@ Same as PyTorch's module of that name; the streams of random numbers are NumPy's
 
 from __future__ import annotations
 
+from typing import Any
+
+from tensorlike._absent import explain_absent_names
 from tensorlike.tensor.generator import (
     Generator,
     default_generator,
@@ -16,6 +19,8 @@ from tensorlike.tensor.generator import (
     set_rng_state,
 )
 
+explain_absent_names(__name__)
+
 __all__ = [
     "Generator",
     "default_generator",
@@ -25,4 +30,13 @@ __all__ = [
     "manual_seed",
     "seed",
     "set_rng_state",
+    "thread_safe_generator",
 ]
+
+
+def thread_safe_generator() -> Any:
+    """Return the generator of the thread in which a DataLoader's worker runs; None outside of such a thread.
+
+    Workers are processes here, with default generators of their own, so that it is None everywhere.
+    """
+    return None

@@ -8,7 +8,11 @@ Same as PyTorch's module of that name; calls with `out=` return the same types.
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
+
 from .tensor.named_results import return_type as _return_type
+
+explain_absent_names(__name__)
 
 #: The fields of each, in order.
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -55,3 +59,6 @@ __all__ = list(FIELDS)
 
 for _name, _fields in FIELDS.items():
     globals()[_name] = _return_type(_name, _fields)
+
+#: The types, in order.
+all_return_types: list[type] = [globals()[_name] for _name in FIELDS]

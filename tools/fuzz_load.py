@@ -119,7 +119,9 @@ def use(found: Any) -> None:
         seen.add(id(value))
         if isinstance(value, tl.Tensor):
             todo.append(value.__dict__)
-            if value.numel() <= 10**5:
+            if value.is_sparse:
+                todo += [value._indices(), value._values()]
+            elif value.numel() <= 10**5:
                 value.detach().numpy().tobytes()
         elif isinstance(value, dict):
             todo += [*value.keys(), *value.values(), getattr(value, "__dict__", None)]

@@ -378,6 +378,9 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
             name = node.targets[0].id
             if name == "LAZY":
                 imports += [f"from . import {n} as {n}" for n in ast.literal_eval(node.value)]
+            elif name == "_LAZY_FUNCTIONS":
+                lazy = module._LAZY_FUNCTIONS.items()
+                imports += [f"from .{where} import {n} as {n}" for n, where in lazy if n not in functions]
             elif name == "__version__":
                 constants.append(f"{name}: str")
             elif name.isidentifier() and isinstance(node.value, ast.Attribute) and name in ("inf", "nan", "pi", "e"):
@@ -388,8 +391,9 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
 def stubs() -> dict[Path, str]:
     """Return every generated file with its text."""
     import tensorlike
-    from tensorlike.dispatch.registry import REGISTRY
+    from tensorlike.dispatch.registry import REGISTRY, UNLISTED
     from tensorlike.overrides.variants import operators
+    from tensorlike.tensor.inplace_functions import inplace_functions
     from tensorlike.tensor.namespaces import FILLED, public_names
 
     for name in tensorlike.LAZY:
@@ -402,7 +406,9 @@ def stubs() -> dict[Path, str]:
     for namespace in FILLED:
         module = importlib.import_module(namespace)
         path = Path(module.__file__ or "").with_suffix(".pyi")
-        found[path] = namespace_stub(namespace, public_names(namespace), REGISTRY)
+        functions = public_names(namespace)
+        functions |= {form.name: form.function for form in inplace_functions() if form.namespace == namespace}
+        found[path] = namespace_stub(namespace, functions, REGISTRY | UNLISTED)
     return found
 
 

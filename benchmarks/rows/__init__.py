@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import calls, gradients, large, training
+from . import calls, cpp, gradients, large, training
 from .base import ROWS, Row
 
-__all__ = ["ROWS", "Row", "calls", "gradients", "large", "training"]
+__all__ = ["ROWS", "Row", "calls", "cpp", "gradients", "large", "training"]

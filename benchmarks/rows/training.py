@@ -106,8 +106,9 @@ def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind):
         return None
     inputs = data(library, kind, random(50, 16, 32))
-    weight, recurrent = data(library, kind, random(64, 32, scale=0.1), True), data(
-        library, kind, random(64, 64, seed=1, scale=0.1), True
+    weight, recurrent = (
+        data(library, kind, random(64, 32, scale=0.1), True),
+        data(library, kind, random(64, 64, seed=1, scale=0.1), True),
     )
     bias = data(library, kind, np.zeros(64), True)
     linear = library.nn.functional.linear

@@ -43,10 +43,12 @@ __all__ = [
 ]
 
 #: Written with the operations, which are above this package: imported on first use.
-_LAZY = ("forward_ad", "functional", "graph")
+_LAZY = ("forward_ad", "functional", "graph", "profiler")
 
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tensorlike.as_torch.absent import absent
+
+    return absent(__name__, name)

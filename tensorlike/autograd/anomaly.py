@@ -6,17 +6,21 @@ import os
 import warnings
 from typing import Any
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
 from .node import Node, name_of
 from .observing import NodeObserver
 from .tensor_base import TensorBase
 
+explain_absent_names(__name__)
+
 __all__ = [
     "check_gradients",
     "detect_anomaly",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "set_anomaly_enabled",
     "set_detect_anomaly",
     "warn_of_failure",
 ]
@@ -99,6 +103,11 @@ class set_detect_anomaly(_AnomalyContext):
 
     #: Does nothing, in C: a function here would be one more place for an interrupt while all is switched.
     __enter__ = object.__init__
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off, until changed."""
+    set_detect_anomaly(enabled, check_nan)
 
 
 class detect_anomaly(_AnomalyContext):

@@ -43,11 +43,11 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
             raise TypeError(f"{argument} must be Tensors or GradientEdges, got {type(tensor).__name__}")
     if not gradients:
         gradients = (None,) * len(tensors)
-    if len(gradients) != len(tensors):
+    if len(gradients) < len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
     return [
         (tuple(t[:2]) if isinstance(t, GradientEdge) else PROVIDED.root_edge(t), PROVIDED.grad_of_root(t, g))
-        for t, g in zip(tensors, gradients, strict=True)
+        for t, g in zip(tensors, gradients, strict=False)  # As in PyTorch, further gradients mean nothing.
     ]
 
 
@@ -174,6 +174,25 @@ def grad(
             is_grads_batched=is_grads_batched,
             materialize_grads=materialize_grads,
         )
+    return computed_grad(
+        outputs, inputs, grad_outputs, retain_graph, create_graph, True, allow_unused, is_grads_batched,
+        materialize_grads,
+    )  # fmt: skip
+
+
+def computed_grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """Compute what `grad` returns, asking no type."""
+    wanted = _inputs(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if is_grads_batched:

@@ -23,7 +23,7 @@ from tensorlike.dispatch.state import STATE
 
 from .anomaly import check_gradients, warn_of_failure
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
-from .node import AccumulateGrad, Edge, Node, like_edge, name_of
+from .node import AccumulateGrad, Edge, Node, like_edge, name_of, sum_of_gradients
 from .tensor_base import PROVIDED, wrap
 
 __all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
@@ -293,10 +293,12 @@ def _accumulate(
 
 
 def _add_recorded(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
-    return before + grad
+    return sum_of_gradients(before, grad)
 
 
 def _add_arrays(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
+    if before._tl_transformed or grad._tl_transformed:  # A sparse one has no array.
+        return sum_of_gradients(before, grad)
     if key in owned:
         PROVIDED.add_arrays(before._tl_data, grad._tl_data, before._tl_data)
         return before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.transforms.forward_mode import (
     UnpackedDualTensor,
     dual_level,
@@ -10,5 +11,7 @@ from tensorlike.transforms.forward_mode import (
     make_dual,
     unpack_dual,
 )
+
+explain_absent_names(__name__)
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

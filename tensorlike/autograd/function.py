@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.dispatch.core import PLAIN, STATE
 
 from .function_node import (
@@ -23,6 +24,8 @@ from .function_node import (
 from .node import Node, edge_of, next_sequence_number
 from .observing import observed
 from .tensor_base import PROVIDED, TensorBase, version_counter, wrap
+
+explain_absent_names(__name__)
 
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 

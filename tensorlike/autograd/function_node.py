@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
+from tensorlike._library_name import LIBRARY
+
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
 from .tensor_base import TensorBase, move_state, wrap
@@ -226,7 +228,7 @@ class FunctionNode(Node, FunctionCtx):
         if dtype is not None and array.dtype.kind == "c" and dtype.kind != "c":
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {index} - got a complex one, "
-                f"tensorlike.{array.dtype}, but the input is real, tensorlike.{dtype}: return its real part"
+                f"{LIBRARY}.{array.dtype}, but the input is real, {LIBRARY}.{dtype}: return its real part"
             )
         if gradient._tl_transformed:
             return gradient

@@ -9,7 +9,10 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.dispatch.state import STATE, Activation, Scoped, State, Switch, activate, deactivate
+
+explain_absent_names(__name__)
 
 __all__ = [
     "enable_grad",

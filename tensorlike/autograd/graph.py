@@ -5,6 +5,7 @@ Same names as PyTorch's module `torch.autograd.graph`, and `draw` and `memory`.
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.utils._drawing import Drawing, draw
 
 from .graph_memory import GraphMemory, memory
@@ -12,6 +13,8 @@ from .multi_hooks import register_multi_grad_hook
 from .mutation import allow_mutation_on_saved_tensors, increment_version
 from .node import GradientEdge, Node, get_gradient_edge
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+
+explain_absent_names(__name__)
 
 __all__ = [
     "Drawing",

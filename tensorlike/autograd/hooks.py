@@ -37,6 +37,11 @@ class RemovableHandle:
         self.id = next(_identifiers)
         self._dictionaries = tuple(weakref.ref(d) for d in (hooks, *also))
 
+    @property
+    def hooks_dict_ref(self) -> weakref.ref[OrderedDict[int, Any]]:
+        """The weak reference to the dictionary that holds the hook."""
+        return self._dictionaries[0]
+
     def remove(self) -> None:
         """Remove the hook; does nothing when it is gone already."""
         for reference in self._dictionaries:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorlike._library_name import own_name
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import form_of
 
@@ -52,7 +53,7 @@ class InferenceMarker(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         module = getattr(func, "__module__", None)
-        if module is not None and not module.startswith("tensorlike"):
+        if module is not None and not own_name(module).startswith("tensorlike"):
             # A function of another library may return an existing tensor: new ones are marked by the calls inside it.
             form = form_of(func)
             if types or form is None:

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
@@ -41,6 +42,7 @@ __all__ = [
     "name_of",
     "next_sequence_number",
     "reshaped_leaf",
+    "sum_of_gradients",
     "unpack",
     "unpack_many",
     "unpack_raw",
@@ -254,13 +256,15 @@ class AccumulateGrad(Node):
             if before is None:
                 if recording:
                     meta.grad_value = grad
+                elif grad._tl_transformed:
+                    meta.grad_value = grad.detach()
                 elif grad._tl_data.strides == variable._tl_data.strides and _stealable(grad):
                     meta.grad_value = _detached(grad)
                 else:
                     # In the order of the leaf's elements, which optimizers go through together with the gradient's.
                     meta.grad_value = wrap(PROVIDED.copy_array(grad._tl_data, variable._tl_data))
-            elif recording:
-                meta.grad_value = before + grad
+            elif recording or before._tl_transformed or grad._tl_transformed:
+                meta.grad_value = sum_of_gradients(before if recording else before.detach(), grad)
             elif before._tl_data.dtype is grad._tl_data.dtype and before._tl_edge is None and not is_view(before):
                 PROVIDED.add_arrays(before._tl_data, grad._tl_data, before._tl_data)
                 if before._tl_counter is not None:
@@ -276,6 +280,11 @@ class AccumulateGrad(Node):
         variable = self._leaf()
         if variable is not None and variable._tl_post_accumulate_hooks:
             _after_accumulation(variable)
+
+
+def sum_of_gradients(before: Any, grad: Any) -> Any:
+    """Return the sum of two gradients of which one may be sparse: a dense one comes first."""
+    return grad + before if before._tl_transformed and not grad._tl_transformed else before + grad
 
 
 def _after_accumulation(variable: Any) -> None:
@@ -493,4 +502,4 @@ def unpack_many(saved: Any, edges: Any, node: Node) -> Any:
 
 
 def _described(array: Any) -> str:
-    return f"tensorlike.{array.dtype} {list(array.shape)}"
+    return f"{LIBRARY}.{array.dtype} {list(array.shape)}"

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorlike._absent import explain_absent_names
+
 from .tensor_base import TensorBase
 
-__all__ = ["Variable"]
+explain_absent_names(__name__)
+
+__all__ = ["Variable", "VariableMeta"]
 
 
-class _VariableMeta(type):
+class VariableMeta(type):
+    """The class of `Variable`: every tensor is an instance of that."""
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TensorBase)
 
 
-class Variable(metaclass=_VariableMeta):
+class Variable(metaclass=VariableMeta):
     """Return the tensor `data` without history, requiring grad if asked for; every tensor is an instance.
 
     >>> x = tl.autograd.Variable(tl.ones(2), requires_grad=True)

@@ -33,7 +33,10 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
     Source: PyTorch's `torch.overrides.has_torch_function`.
     """
-    operands = tuple(relevant_args)
+    try:
+        operands = tuple(relevant_args)
+    except TypeError:
+        raise TypeError(f"has_torch_function(): expected a sequence, not {type(relevant_args).__name__}") from None
     if PLAIN and PLAIN.issuperset(map(type, operands)):
         return False
     state = STATE.get()

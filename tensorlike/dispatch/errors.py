@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tensorlike._library_name import spoken_name
+
 from . import core
 
 if TYPE_CHECKING:
@@ -24,10 +26,10 @@ def function_name(function: Callable[..., Any]) -> str:
     owner = getattr(function, "__self__", None)
     getter = getattr(owner, "fget", None)
     if getter is not None:  # `Tensor.shape.__get__` is a method of the property object.
-        return f"{getter.__module__}.{getter.__qualname__}.{function.__name__}"
+        return spoken_name(f"{getter.__module__}.{getter.__qualname__}.{function.__name__}")
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
-    return f"{module}.{name}" if module else name
+    return spoken_name(f"{module}.{name}") if module else name
 
 
 class Step(NamedTuple):

@@ -14,10 +14,11 @@ import importlib
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["after_fork", "renew_after_fork"]
+__all__ = ["after_fork", "finalize_here", "renew_after_fork"]
 
 _IMPORTED_LATE: Final = frozenset(("tensorlike", "numpy", "scipy"))
 
@@ -35,6 +36,20 @@ def renew_after_fork(namespace: dict[str, Any], name: str, make: Callable[[], An
         namespace[name] = make()
 
     after_fork(renew)
+
+
+def finalize_here(owner: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Return a `weakref.finalize` that calls the function in this process alone: a child has a copy of `owner` as well.
+
+    For what is shared with a child, such as processes, pipes and files, and is still in use when the copy is gone.
+    """
+    process = os.getpid()
+
+    def run() -> None:
+        if os.getpid() == process:
+            function(*args, **options)
+
+    return weakref.finalize(owner, run)
 
 
 def _finish_imports() -> None:

@@ -33,6 +33,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from tensorlike._library_name import spoken_name
+
 from .deferred import materialize
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
 
@@ -129,6 +131,7 @@ class Operation:
     """The facts about one function, in all its forms: see Note [One operation per function]."""
 
     __slots__ = (
+        "autocast",
         "batching",
         "comparable",
         "composite",
@@ -136,6 +139,7 @@ class Operation:
         "differentiable",
         "elementwise",
         "forms",
+        "inplace_function",
         "jvp",
         "linear_in",
         "name",
@@ -184,6 +188,10 @@ class Operation:
         #: The rules of forward mode and of whole batches, where the transforms have one.
         self.jvp: Callable[..., Any] | None = None
         self.batching: Callable[..., Any] | None = None
+        #: The dtype in which `amp.autocast` runs it, by device type: see `tensorlike.amp.policies`.
+        self.autocast: Mapping[str, str] = {}
+        #: Whether its in-place methods are functions of the namespace too, `tl.exp_`; a name says which one.
+        self.inplace_function: bool | str = False
         #: Results of different objects can be compared: they are no addresses, texts or nodes.
         self.comparable = True
         #: Its relation to another operation, and the variants of this one: see Note [Variants].
@@ -221,6 +229,7 @@ class Operation:
         linear_in: Sequence[str] = (),
         random: bool | str | None = False,
         differentiable: bool = True,
+        inplace_function: bool | str = False,
     ) -> None:
         """Set the facts that declarations of every kind may state; operations are named by one of their functions.
 
@@ -238,6 +247,7 @@ class Operation:
         self.random = random
         self.differentiable = differentiable
         self.comparable = comparable
+        self.inplace_function = inplace_function
         named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of), (NAMESAKE, namesake_of),
                  (INPLACE_VIEW, inplace_view_of))  # fmt: skip
         for kind, function in named:
@@ -382,7 +392,7 @@ class Form:
         return self.implementation(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"<{self.kind} {self.full_name}>"
+        return f"<{self.kind} {spoken_name(self.full_name)}>"
 
 
 def _without_modes(form: Form) -> Callable[..., Any]:

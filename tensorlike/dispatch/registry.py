@@ -7,13 +7,17 @@ from typing import Any
 
 from .operation import Form, form_of
 
-__all__ = ["IGNORED", "REGISTRY", "ignore", "register", "registered", "unregister"]
+__all__ = ["IGNORED", "REGISTRY", "UNLISTED", "ignore", "register", "registered", "unregister"]
 
 #: Every public function by its full name, in the order of declaration.
 REGISTRY: dict[str, Form] = {}
 
 #: Public callables that cannot be overridden, by full name, with the reason.
 IGNORED: dict[str, tuple[Callable[..., Any], str]] = {}
+
+
+#: Public functions that are made when they are asked for and that no list has, as in PyTorch: `tl.exp_`.
+UNLISTED: dict[str, Form] = {}
 
 
 def register(form: Form, *, replace: bool = False) -> None:
@@ -31,9 +35,9 @@ def unregister(form: Form) -> None:
 
 
 def registered(function: Any) -> Form | None:
-    """Return the form of a function, or of a property's `__get__` or `__set__`, if the registry lists it."""
+    """Return the form of a function, or of a property's `__get__` or `__set__`, if it is a public one."""
     form = form_of(function)
-    return form if form is not None and REGISTRY.get(form.full_name) is form else None
+    return form if form is not None and form in (REGISTRY.get(form.full_name), UNLISTED.get(form.full_name)) else None
 
 
 def ignore(function: Callable[..., Any], full_name: str, reason: str) -> None:

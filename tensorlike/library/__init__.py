@@ -5,11 +5,14 @@ Source: PyTorch's `torch.library`.
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
+
 from .checks import OpCheckError, opcheck
 from .infer_schema import infer_schema
 from .registration import (
     CustomOpDef,
     Library,
+    _scoped_library,
     custom_op,
     define,
     fallthrough_kernel,
@@ -21,10 +24,13 @@ from .registration import (
     register_vmap,
 )
 
+explain_absent_names(__name__)
+
 __all__ = [
     "CustomOpDef",
     "Library",
     "OpCheckError",
+    "_scoped_library",
     "custom_op",
     "define",
     "fallthrough_kernel",

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.utils._pytree import tree_leaves, tree_map
 
 from .operators import OpOverload, tensors_in
-from .registration import _overload
+from .registration import FakeContext, _overload
 
 __all__ = ["OpCheckError", "opcheck"]
 
@@ -72,10 +72,26 @@ def _test_faketensor(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, An
         )
     values = op.bound(args, kwargs)
     expected = op.run(_copied(values))
-    shown = fake(op._schema.arguments, _copied(values))
-    real, faked = list(tensors_in(tree_leaves(expected))), list(tensors_in(tree_leaves(shown)))
-    if len(real) != len(faked):
-        raise OpCheckError(f"{op}: the fake returns {len(faked)} tensors, the operator {len(real)}")
+    real = list(tensors_in(tree_leaves(expected)))
+
+    def shown(context: FakeContext) -> list[Any]:
+        made = context.run(lambda: fake(op._schema.arguments, _copied(values)))
+        found = list(tensors_in(tree_leaves(made)))
+        if len(real) != len(found):
+            raise OpCheckError(f"{op}: the fake returns {len(found)} tensors, the operator {len(real)}")
+        return found
+
+    context = FakeContext()
+    faked = shown(context)
+    if context.bounds:
+        # The sizes that the values decide are those of the result: with them the fake is asked again.
+        pairs = ((m, n) for t, o in zip(faked, real, strict=True) for m, n in zip(t.shape, o.shape, strict=False))
+        sizes = {m: n for m, n in pairs if m in context.bounds}
+        for number, size in sizes.items():
+            least, most = context.bounds[number]
+            if size < least or (most is not None and size > most):
+                raise OpCheckError(f"{op}: the fake's new_dynamic_size(min={least}, max={most}) is {size} here")
+        faked = shown(FakeContext(sizes))
     for one, other in zip(real, faked, strict=True):
         facts = [(tuple(t.shape), t.dtype, t.stride(), t.device) for t in (one, other)]
         if facts[0] != facts[1]:

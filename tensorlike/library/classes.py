@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from .arguments import bound
 from .operators import ops, raise_kept_error
+from .schema import parse_schema
 
-__all__ = ["CppObject", "add_member", "classes", "make_class", "wrap_object"]
+__all__ = ["CppObject", "add_member", "classes", "find_class", "make_class", "wrap_object"]
 
 
 class CppObject:
@@ -41,7 +44,10 @@ class ClassNamespace(ModuleType):
     def __getattr__(self, name: str) -> Any:
         raise_kept_error()
         namespace = self.__name__.rpartition(".")[2]
-        raise RuntimeError(f"Class {namespace}.{name} not registered!")
+        raise RuntimeError(
+            f"Tried to instantiate class '{namespace}.{name}', but it does not exist! Ensure that it is registered via "
+            "torch::class_"
+        )
 
 
 class Classes(ModuleType):
@@ -67,8 +73,17 @@ class Classes(ModuleType):
 classes = Classes("tensorlike.classes")
 
 
-def make_class(namespace: str, name: str, doc: str) -> type:
-    """Return a new class for `torch::class_`, and list it. Raises RuntimeError for a name that is taken."""
+#: The classes by the names that extensions know them by: several may use what one has registered.
+_by_cpp_name: dict[str, type] = {}
+
+
+def find_class(cpp_name: str) -> type | None:
+    """Return the class that an extension has registered for a class of C++."""
+    return _by_cpp_name.get(cpp_name)
+
+
+def make_class(namespace: str, name: str, doc: str, cpp_name: str) -> None:
+    """Make a class for `torch::class_`, and list it. Raises RuntimeError for a name that is taken."""
     space = getattr(classes, namespace)
     if name in space.__dict__:
         raise RuntimeError(f"Class {namespace}.{name} is registered already")
@@ -78,9 +93,8 @@ def make_class(namespace: str, name: str, doc: str) -> type:
         "__module__": space.__name__,
         "_schema_name": f"__torch__.torch.classes.{namespace}.{name}",
     }
-    made = type(name, (CppObject,), members)
+    _by_cpp_name[cpp_name] = made = type(name, (CppObject,), members)
     setattr(space, name, made)
-    return made
 
 
 def wrap_object(kind: Any, capsule: Any) -> Any:
@@ -91,23 +105,27 @@ def wrap_object(kind: Any, capsule: Any) -> Any:
 
 
 def add_member(
-    kind: Any, name: str, role: str, function: Callable[..., Any], names: Sequence[str], defaults: Sequence[Any]
-) -> None:
+    kind: Any, name: str, role: str, function: Callable[..., Any], signature: str, names: Sequence[str],
+    defaults: Sequence[Any],
+) -> None:  # fmt: skip
     """Add a member to a class: a constructor ("init"), a "method", a "static" one, a "getter" or a "setter"."""
+    schema = parse_schema(name + signature)
+    arguments = list(schema.arguments)
+    # Names are given for all arguments but the object itself, defaults for the last of them.
+    skipped = len(arguments) - len(names)
+    for index, text in enumerate(names, skipped):
+        arguments[index] = replace(arguments[index], name=text)
+    for index, value in enumerate(defaults, len(arguments) - len(defaults)):
+        arguments[index] = replace(arguments[index], default=value)
+    schema = replace(schema, arguments=tuple(arguments))
 
-    def filled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        if not names:
-            return args
-        by_name = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        missing = [n for n in names[len(args) :] if n not in kwargs and n not in by_name]
-        if missing:
-            raise TypeError(f"{kind.__name__}.{name}() is missing the argument {missing[0]!r}")
-        return args + tuple(kwargs[n] if n in kwargs else by_name[n] for n in names[len(args) :])
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return function(*bound(schema, args, kwargs))
 
     if role == "init" and name == "__init__":
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-            self._object = function(*filled(args, kwargs))._object
+            self._object = called(*args, **kwargs)._object
 
         kind.__init__ = __init__
     elif role == "init":
@@ -115,14 +133,14 @@ def add_member(
     elif role == "method":
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return function(self, *filled(args, kwargs))
+            return called(self, *args, **kwargs)
 
         method.__name__, method.__qualname__ = name, f"{kind.__name__}.{name}"
         setattr(kind, name, method)
     elif role == "static":
-        setattr(kind, name, staticmethod(function))
+        setattr(kind, name, staticmethod(called))
     elif role == "getter":
-        setattr(kind, name, property(lambda self: function(self)))
+        setattr(kind, name, property(lambda self: called(self)))
     else:
         getter = kind.__dict__[name].fget
-        setattr(kind, name, property(getter, lambda self, value: function(self, value)))
+        setattr(kind, name, property(getter, lambda self, value: called(self, value)))

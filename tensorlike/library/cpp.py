@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib
+import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tensorlike.autograd import Function, enable_grad
 from tensorlike.autograd.function import FunctionMeta
-from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.autograd.tensor_base import TensorBase, version_counter
+from tensorlike.dispatch.state import add_plain_types
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import as_numpy_dtype, dtype
 from tensorlike.tensor.from_data import finish
 from tensorlike.tensor.storage import Memory
 from tensorlike.tensor.tensor import Tensor
 
-from . import operators, registration
-from .classes import add_member, make_class, wrap_object
+from . import blocks, operators
+from .classes import add_member, find_class, make_class, wrap_object
 from .operators import OpOverload, below_autograd, keep_error
-from .schema import Schema, Type, parse_schema
+from .schema import difference, parse_schema
 
 __all__ = [
+    "Block",
     "TensorBase",
     "add_member",
     "below_autograd",
-    "define",
+    "check_call",
+    "find_class",
     "find_operator",
     "from_blob",
     "function_apply",
     "has_operator",
-    "implement",
+    "increment_version",
     "keep_error",
     "make_class",
-    "open_library",
+    "redispatch",
+    "tensor_parameter",
     "wrap_object",
 ]
+
+# A capsule, in which C++ hands its own things through Python, overrides nothing: a call with one keeps its fast path.
+# Before Python 3.13 its type has no name.
+add_plain_types(type(datetime.datetime_CAPI))  # type: ignore[attr-defined, unused-ignore]
 
 
 def from_blob(
@@ -73,81 +84,55 @@ def function_apply(name: str, forward: Callable[..., Any], backward: Callable[..
     return apply
 
 
+def increment_version(tensor: TensorBase) -> None:
+    """Say that a tensor was written through its address."""
+    version_counter(tensor)[0] += 1
+
+
 # ---- operators: see Note [Operators of C++] in library.h -------------------------------------------------------------
 
 
-def define(namespace: str, schema: str) -> None:
-    """Define an operator of `TORCH_LIBRARY`."""
-    qualified = schema if "::" in schema.partition("(")[0] else f"{namespace}::{schema}"
-    operators.define(qualified, _place.get(namespace, "C++"))
-    for arguments in _waiting.pop(qualified.partition("(")[0].strip(), ()):
-        implement(*arguments)
+class Block(blocks.Block):
+    """A block of registrations of C++: `TORCH_LIBRARY`."""
+
+    def implement(self, name: str, key: str, function: Any, inferred: str = "") -> str:
+        """Give an operator a kernel of C++. Raises RuntimeError for one with another signature than the schema."""
+        if key == "CatchAll":
+            key = "CompositeImplicitAutograd"
+        kernel = operators.Kernel(function, self.where, by_position=True)
+        kernel.signature = parse_schema(f"kernel{inferred}") if inferred else None
+        return super().implement(name, key, kernel)
 
 
-#: Kernels of operators that no library has defined yet: the files of an extension register in any order.
-_waiting: dict[str, list[tuple[str, str, str, Callable[..., Any], str]]] = {}
-
-
-#: Where the library that a namespace was last opened by lies.
-_place: dict[str, str] = {}
-
-
-def open_library(kind: str, namespace: str, where: str) -> None:
-    """Begin the registrations of a block of C++."""
-    registration.open_library(namespace, kind, where)
-    _place[namespace] = where
-
-
-def implement(namespace: str, name: str, key: str, function: Callable[..., Any], inferred: str) -> None:
-    """Give an operator a kernel of C++. Raises RuntimeError for one with another signature than the schema."""
-    qualified, _, overload_name = (name if "::" in name else f"{namespace}::{name}").partition(".")
-    if not has_operator(qualified, overload_name):
-        whole = f"{qualified}.{overload_name}" if overload_name else qualified
-        _waiting.setdefault(whole, []).append((namespace, name, key, function, inferred))
+def check_call(operator: Any, signature: str) -> None:
+    """Raise RuntimeError where C++ calls an operator by another signature than its schema."""
+    declared = getattr(operator, "_schema", None)
+    if declared is None:
         return
-    overload = operators.find(qualified, overload_name)
-    if inferred:
-        _check_signature(overload, parse_schema(f"{qualified}{inferred}"))
-    where = _place.get(namespace, "C++")
-    if key == "CatchAll":
-        key = "CompositeImplicitAutograd"
-    operators.implement(overload, key, operators.Kernel(function, where, by_position=True))
-
-
-def _check_signature(overload: OpOverload, inferred: Schema) -> None:
-    declared = overload._schema
-    problem = ""
-    if len(declared.arguments) != len(inferred.arguments):
-        problem = f"The number of arguments is different. {len(declared.arguments)} vs {len(inferred.arguments)}."
-    elif len(declared.returns) != len(inferred.returns):
-        problem = f"The number of returns is different. {len(declared.returns)} vs {len(inferred.returns)}."
-    else:
-        pairs = zip(declared.arguments, inferred.arguments, strict=True)
-        for number, (one, other) in enumerate(pairs, 1):
-            if not _same_type(one.type, other.type):
-                problem = f"Type mismatch in argument {number}: {one.type} vs {other.type}."
-                break
-        else:
-            for number, (one, other) in enumerate(zip(declared.returns, inferred.returns, strict=True), 1):
-                if not _same_type(one.type, other.type):
-                    problem = f"Type mismatch in return {number}: {one.type} vs {other.type}."
+    called = parse_schema(f"call{signature}")
+    problem = difference(declared, called)
     if problem:
         raise RuntimeError(
-            f"Inferred operator schema for a C++ kernel function doesn't match the expected function schema.\n"
-            f"  operator: {overload.name()}\n  expected schema: {declared}\n    registered at {overload.where}\n"
-            f"  inferred schema: {inferred}\n  reason: {problem}"
+            f"\nTried to access or call an operator with a wrong signature.\n  operator: {declared}\n    registered at "
+            f"{operator.where}\n  called as: {replace(called, name='')}\n  reason: {problem}\nThe types of "
+            "OperatorHandle::typed<Return(Args...)>() must be those of the schema."
         )
 
 
-def _same_type(declared: Type, inferred: Type) -> bool:
-    """Return whether a kernel may take a type as another one: an optional tensor as one that may be undefined."""
-    if declared.name == "Optional" and inferred.name != "Optional":
-        return declared.elements[0].name == "Tensor" and inferred.name == "Tensor"
-    if declared.name != inferred.name and declared.base != inferred.base:
-        return False
-    return len(declared.elements) == len(inferred.elements) and all(
-        _same_type(a, b) for a, b in zip(declared.elements, inferred.elements, strict=True)
-    )
+def redispatch(operator: Any, /, *args: Any) -> Any:
+    """Run the kernel that an operator has for the backend; the operators that it calls are recorded."""
+    if isinstance(operator, OpOverload):
+        return operator.run_backend(args)
+    with below_autograd():
+        return operator(*args)
+
+
+def tensor_parameter(function: Any, place: int) -> str | None:
+    """Return the name of a parameter that an undefined tensor was given for; None if the function takes one."""
+    if isinstance(function, OpOverload) or function is redispatch:
+        return None
+    names = list(inspect.signature(function).parameters)
+    return "self" if place == 0 or place >= len(names) else names[place]
 
 
 def find_operator(qualified_name: str, overload_name: str) -> OpOverload:

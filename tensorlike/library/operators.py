@@ -6,7 +6,8 @@ packet, or the overload if that was called. Then the first of these answers:
 
 1. above autograd, a kernel for `Autograd`; else, where an input requires grad, the formula of `register_autograd`;
 2. the kernel of the device, `CPU` or `CUDA`;
-3. `CompositeExplicitAutograd`, `CompositeImplicitAutograd`, and the kernel without a key.
+3. `CompositeExplicitAutograd`, `CompositeImplicitAutograd`, and the kernel without a key. They are the only ones where
+   no argument is a tensor, which would tell the device.
 
 A kernel for `Autograd` runs with recording on, and reaches the kernels of 2 and 3 by `below_autograd`, which the guards
 of C++ (`AutoDispatchBelowAutograd`) and `redispatch` enter too.
@@ -20,23 +21,22 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
-from tensorlike.autograd import Function, is_grad_enabled, no_grad
+from tensorlike.autograd import Function, enable_grad, grad, is_grad_enabled, no_grad
 from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase, version_counter
 from tensorlike.dispatch.core import MISSING, PLAIN, dispatch, elements
 from tensorlike.dispatch.operation import Form, Operation
 from tensorlike.dispatch.registry import register, unregister
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, Parameter
-from tensorlike.tensor.device import device
-from tensorlike.tensor.dtypes import dtype
+from tensorlike.tensor.creation import zeros
 from tensorlike.utils._pytree import tree_flatten, tree_unflatten
 
-from .schema import Argument, Schema, Type, parse_schema
+from .arguments import bound
+from .schema import Argument, Schema, difference
 
 __all__ = [
     "NAMESPACES",
@@ -48,6 +48,7 @@ __all__ = [
     "find_packet",
     "forget",
     "implement",
+    "lookup",
     "ops",
 ]
 
@@ -98,6 +99,9 @@ KEYS = frozenset(
     ]
 )
 
+#: The keys of kernels for tensors of every device, in the order in which they are asked for.
+_WITHOUT_DEVICE = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CatchAll", "BackendSelect")
+
 #: Below autograd, whether calls were recorded before; None above it.
 _below: ContextVar[bool | None] = ContextVar("below_autograd", default=None)
 
@@ -119,64 +123,10 @@ def below_autograd() -> Iterator[None]:
         _below.reset(token)
 
 
-# ---- arguments -------------------------------------------------------------------------------------------------------
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) or (isinstance(value, TensorBase) and _is_integer_scalar(value))
-
-
-def _is_integer_scalar(value: Any) -> bool:
-    return value.dim() == 0 and not value.is_floating_point() and not value.is_complex()
-
-
-_ACCEPTS: dict[str, Callable[[Any], bool]] = {
-    "Tensor": lambda v: isinstance(v, TensorBase) or hasattr(type(v), "__torch_function__"),
-    "int": _is_int,
-    "float": lambda v: isinstance(v, (float, int, np.floating, np.integer)),
-    "complex": lambda v: isinstance(v, (complex, float, int, np.number)),
-    "bool": lambda v: isinstance(v, (bool, np.bool_)),
-    "str": lambda v: isinstance(v, str),
-    "Scalar": lambda v: isinstance(v, (bool, int, float, complex, np.number, np.bool_)),
-    "Device": lambda v: isinstance(v, (device, str, int)),
-    "ScalarType": lambda v: isinstance(v, (dtype, int)),
-    "Dict": lambda v: isinstance(v, dict),
-}
-
-
-def _accepted(kind: Type, value: Any) -> bool:
-    """Return whether a schema's type takes a value."""
-    if kind.name == "Optional":
-        return value is None or _accepted(kind.elements[0], value)
-    if kind.name == "List":
-        if kind.size is not None and not isinstance(value, (list, tuple)):
-            return _accepted(kind.elements[0], value)
-        return isinstance(value, (list, tuple)) and all(_accepted(kind.elements[0], v) for v in value)
-    if kind.name.startswith("__torch__."):
-        return getattr(type(value), "_schema_name", None) == kind.name
-    accepts = _ACCEPTS.get(kind.base)
-    return accepts is None or accepts(value)
-
-
-def _converted(kind: Type, value: Any) -> Any:
-    """Return an accepted value as kernels receive it: lists as lists, numbers as Python's."""
-    if kind.name == "Optional":
-        return None if value is None else _converted(kind.elements[0], value)
-    if kind.name == "List":
-        if not isinstance(value, (list, tuple)):
-            return [_converted(kind.elements[0], value)] * (kind.size or 1)
-        return [_converted(kind.elements[0], v) for v in value]
-    if kind.base == "float":
-        return float(value)
-    if kind.base == "int":
-        return int(value)
-    return device(value) if kind.base == "Device" else value
-
-
 class Kernel:
     """A function that computes an operator, and whether it takes all its arguments by position."""
 
-    __slots__ = ("below", "by_position", "function", "where")
+    __slots__ = ("below", "by_position", "function", "signature", "where")
 
     def __init__(self, function: Callable[..., Any], where: str, *, by_position: bool, below: bool = False) -> None:
         self.function = function
@@ -184,6 +134,8 @@ class Kernel:
         self.by_position = by_position
         #: Whether it runs without recording: the kernels of `custom_op` do.
         self.below = below
+        #: The types of a kernel of C++, which must be those of the operator.
+        self.signature: Schema | None = None
 
     def __call__(self, arguments: Sequence[Argument], values: Sequence[Any]) -> Any:
         if self.by_position:
@@ -267,42 +219,7 @@ class OpOverload:
         """Return the values of all arguments in the order of the schema. Raises RuntimeError for a call that does not
         fit.
         """
-        schema, declared = self._schema, self._schema.arguments
-        most = sum(not a.keyword_only for a in declared)
-        if len(args) > most:
-            raise RuntimeError(
-                f"{schema.name}() takes {most} positional argument(s) but {len(args)} was/were given.  Declaration: "
-                f"{schema}"
-            )
-        values: list[Any] = []
-        for index, argument in enumerate(declared):
-            if index < len(args):
-                value = args[index]
-                if argument.name in kwargs:
-                    raise RuntimeError(f"Argument '{argument.name}' specified twice. Schema: {schema}")
-            elif argument.name in kwargs:
-                value = kwargs[argument.name]
-            elif argument.has_default:
-                values.append(argument.default)
-                continue
-            else:
-                raise RuntimeError(
-                    f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}"
-                )
-            if not _accepted(argument.type, value):
-                raise RuntimeError(
-                    f"{schema.name}() Expected a value of type '{_type_name(argument.type)}' for argument "
-                    f"'{argument.name}' but instead found type '{type(value).__name__}'.\nPosition: {index}\nValue: "
-                    f"{value!r}\nDeclaration: {schema}\nCast error details: Unable to cast {value!r} to "
-                    f"{_type_name(argument.type)}"
-                )
-            values.append(_converted(argument.type, value))
-        unknown = kwargs.keys() - {a.name for a in declared}
-        if unknown:
-            raise RuntimeError(
-                f"Unknown keyword argument '{sorted(unknown)[0]}' for operator '{schema.name}'. Schema: {schema}"
-            )
-        return values
+        return bound(self._schema, args, kwargs)
 
     def run_call(self, *args: Any, **kwargs: Any) -> Any:
         """Run the operator without asking modes and types."""
@@ -317,10 +234,13 @@ class OpOverload:
             if key in self.kernels:
                 return self.kernels[key](self._schema.arguments, values)
         needed = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
+        needed = needed or any(getattr(t, "_tl_transformed", False) for t in tensors_in(values))
         kernel = self._kernel(place)
         if needed and (self.formula is not None or kernel.below):
             flat, spec = tree_flatten(list(values))
-            return (self.formula or self.unregistered_formula()).apply(spec, *flat)
+            nesting = _Nesting(spec)
+            found = (self.formula or self.unregistered_formula()).apply(nesting, *flat)
+            return tree_unflatten(found, nesting.result)
         if self.formula is not None or kernel.below:
             with below_autograd():
                 return self._run_backend(values, place)
@@ -332,10 +252,12 @@ class OpOverload:
     def _place(self, values: Sequence[Any]) -> str:
         for tensor in tensors_in(values):
             return "CUDA" if tensor.device.type == "cuda" else "CPU"
-        return "CPU"
+        return ""
 
     def _kernel(self, place: str) -> Kernel:
-        for key in (place, "CompositeExplicitAutograd", "CompositeImplicitAutograd", "CatchAll", "BackendSelect"):
+        if not place:
+            return self._kernel_without_tensors()
+        for key in (place, *_WITHOUT_DEVICE):
             if key in self.kernels:
                 return self.kernels[key]
         listed = ", ".join(self.kernels) or "none"
@@ -344,6 +266,24 @@ class OpOverload:
             f"operator doesn't exist for this backend. '{self.name()}' is only available for these backends: "
             f"[{listed}]."
         )
+
+    def _kernel_without_tensors(self) -> Kernel:
+        for key, kernel in self.kernels.items():
+            # No tensor tells the device. The kernels of `custom_op` need none.
+            if key in _WITHOUT_DEVICE or kernel.below:
+                return kernel
+        raise NotImplementedError(
+            "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), but no "
+            f"fallback function is registered for schema {self.name()}.  This usually means that this function "
+            "requires a non-empty list of Tensors, or that you (the operator writer) forgot to register a fallback "
+            "function.  "
+            f"Available functions are [{', '.join(self.kernels)}]."
+        )
+
+    def run_backend(self, args: tuple[Any, ...]) -> Any:
+        """Run the kernel of the backend, without a change of what is recorded."""
+        values = self.bound(args, {})
+        return self._run_backend(values, self._place(values))
 
     def _run_backend(self, values: Sequence[Any], place: str) -> Any:
         written = list(tensors_in(v for a, v in zip(self._schema.arguments, values, strict=True) if a.type.is_write))
@@ -421,6 +361,11 @@ class OpOverload:
         return str(key) in self.kernels
 
 
+def _has_gradient(value: Any) -> bool:
+    tensor: Any = value
+    return isinstance(value, TensorBase) and (tensor.is_floating_point() or tensor.is_complex())
+
+
 class _NoGradient(Function):
     """The node of a result that has no gradient: it warns when one arrives."""
 
@@ -444,12 +389,13 @@ def tensors_in(values: Any) -> Iterator[Any]:
             yield from tensors_in(value)
 
 
-def _type_name(kind: Type) -> str:
-    if kind.name == "Optional":
-        return f"Optional[{_type_name(kind.elements[0])}]"
-    if kind.name == "List":
-        return f"List[{_type_name(kind.elements[0])}]"
-    return kind.base if kind.name != "Scalar" else "number"
+def keyword_only_tensors(schema: Schema, caller: str) -> None:
+    """Raise NotImplementedError where a schema has keyword-only tensors, which have no gradients and no batches."""
+    if any(a.keyword_only and a.type.holds_tensors for a in schema.arguments):
+        text = str(schema).partition("::")[2]
+        raise NotImplementedError(
+            f"{caller} with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {text}"
+        )
 
 
 def operation_of_schema(schema: Schema, name: str) -> Operation:
@@ -486,21 +432,28 @@ def formula_of(
 ) -> type[Function]:
     """Return the Function that runs an operator below autograd and goes back by the user's formula.
 
-    Its arguments are the leaves of the values of all arguments, so that lists of tensors have gradients too.
+    Its arguments are the leaves of the values of all arguments, and its results the leaves of the results, so that
+    lists of tensors have gradients too. Keyword-only arguments have none.
     """
+    names = [a.name for a in overload._schema.arguments if a.keyword_only]
+    count = len(overload._schema.arguments) - len(names)
 
-    def forward(ctx: Any, spec: Any, *flat: Any) -> Any:
-        values = tree_unflatten(flat, spec)
-        ctx.spec = spec
+    def forward(ctx: Any, nesting: _Nesting, *flat: Any) -> Any:
+        values = tree_unflatten(flat, nesting.arguments)
+        ctx.spec, ctx.gradients = nesting.arguments, count
         with below_autograd():
             result = overload.run(values)
         if setup_context is not None:
-            setup_context(ctx=_Context(ctx, values), inputs=tuple(values), output=result)
-        return tuple(result) if isinstance(result, list) else result
+            keywords = {"keyword_only_inputs": dict(zip(names, values[count:], strict=True))} if names else {}
+            setup_context(ctx=_Context(ctx), inputs=tuple(values[:count]), **keywords, output=result)
+        leaves, ctx.result_spec = tree_flatten(result)
+        nesting.result = ctx.result_spec
+        ctx.results = [(tuple(t.shape), t.dtype, t.device) if _has_gradient(t) else None for t in leaves]
+        return tuple(leaves)
 
     def flat_backward(ctx: Any, *gradients: Any) -> Any:
-        count = len(overload._schema.arguments)
-        found = backward(_Context(ctx, tree_unflatten(range(ctx.spec.num_leaves), ctx.spec)), *gradients)
+        nested = tree_unflatten(gradients, ctx.result_spec)
+        found = backward(_Context(ctx), *(nested if isinstance(nested, tuple) else (nested,)))
         given = list(found) if isinstance(found, (tuple, list)) else [found]
         if len(given) > count and all(g is None for g in given[count:]):
             del given[count:]
@@ -508,6 +461,7 @@ def formula_of(
             raise RuntimeError(
                 f"{overload}: the formula of register_autograd returned {len(given)} gradients for {count} arguments"
             )
+        given += [None] * len(names)
         shape = tree_unflatten(range(ctx.spec.num_leaves), ctx.spec)
         flat: list[Any] = []
         for gradient, part in zip(given, shape, strict=True):
@@ -523,23 +477,58 @@ def formula_of(
                 flat.extend([gradient] * (1 if len(leaves) == 1 else 0) or [None] * len(leaves))
         return (None, *flat)
 
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        # The formula is linear in the gradients of the results: the derivative in them of its product with the tangents
+        # is the tangents of the results.
+        ctx.needs_input_grad = tuple(t is not None for t in tangents)
+        recording = is_grad_enabled()
+        with enable_grad():
+            given = [
+                None if r is None else zeros(r[0], dtype=r[1], device=r[2], requires_grad=True) for r in ctx.results
+            ]
+            found = flat_backward(ctx, *given)
+            pairs = zip(found, tangents, strict=True)
+            products = [(g * t.conj()).sum() for g, t in pairs if g is not None and t is not None]
+            wanted = [g for g in given if g is not None]
+            total = sum(p.real if p.is_complex() else p for p in products)
+            if products and not total.requires_grad:
+                raise RuntimeError(
+                    f"{overload}: forward-mode derivatives come from the formula of register_autograd, which computes "
+                    "its gradients without recording them; make them of differentiable functions"
+                )
+            found = grad(total, wanted, allow_unused=True, create_graph=recording) if products else [None] * len(wanted)
+            moved = iter(found)
+        return tuple(None if g is None else next(moved) for g in given)
+
     name = f"GeneratedBackwardFor_{overload.namespace}_{overload._opname}_{overload._overloadname}"
-    members = {"forward": staticmethod(forward), "backward": staticmethod(flat_backward)}
+    members = {"forward": staticmethod(forward), "backward": staticmethod(flat_backward), "jvp": staticmethod(jvp)}
     return FunctionMeta(name, (Function,), members)  # type: ignore[return-value]
+
+
+class _Nesting:
+    """How the arguments of a call are nested, and, once it has run, its result."""
+
+    def __init__(self, arguments: Any) -> None:
+        self.arguments = arguments
+        self.result: Any = None
 
 
 class _Context:
     """The context that the user's formula sees: its `needs_input_grad` is nested as the arguments are."""
 
-    def __init__(self, ctx: Any, values: Sequence[Any]) -> None:
+    def __init__(self, ctx: Any) -> None:
         object.__setattr__(self, "_ctx", ctx)
-        object.__setattr__(self, "_values", values)
 
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
         """Whether the gradient of each argument is wanted."""
         needed = tree_unflatten(self._ctx.needs_input_grad[1:], self._ctx.spec)
-        return tuple(needed)
+        return tuple(needed[: self._ctx.gradients])
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for the formula, which forward mode asks too."""
+        self._ctx.save_for_backward(*tensors)
+        self._ctx.save_for_forward(*tensors)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
@@ -704,11 +693,8 @@ def raise_kept_error() -> None:
         raise error
 
 
-def define(qualified_schema: str, where: str) -> OpOverload:
-    """Define an operator by its schema with the namespace. Raises RuntimeError where it is defined already."""
-    schema = parse_schema(qualified_schema)
-    if "::" not in schema.name:
-        raise RuntimeError(f"the name of an operator has a namespace, as in ns::{schema.name}")
+def define(schema: Schema, where: str) -> OpOverload:
+    """Define an operator by its schema, whose name has the namespace. Raises RuntimeError where it is defined."""
     packet = OPERATORS.get(schema.name)
     if packet is None:
         packet = OpOverloadPacket(schema.name)
@@ -741,10 +727,15 @@ def find_packet(qualified_name: str) -> OpOverloadPacket:
     return packet
 
 
+def lookup(qualified_name: str, overload_name: str) -> OpOverload | None:
+    """Return an overload by its name with the namespace; None where there is none."""
+    packet = OPERATORS.get(qualified_name)
+    return None if packet is None else packet._overloads.get(overload_name or "default")
+
+
 def find(qualified_name: str, overload_name: str = "") -> OpOverload:
     """Return an overload by its name with the namespace. Raises RuntimeError where there is none."""
-    packet = OPERATORS.get(qualified_name)
-    overload = None if packet is None else packet._overloads.get(overload_name or "default")
+    overload = lookup(qualified_name, overload_name)
     if overload is None:
         raise RuntimeError(f"Could not find schema for {qualified_name}.{overload_name}")
     return overload
@@ -754,6 +745,15 @@ def implement(overload: OpOverload, key: str, kernel: Kernel) -> None:
     """Give an operator a kernel. Raises RuntimeError for a key that there is not."""
     if key not in KEYS:
         raise RuntimeError(f"could not parse dispatch key: {key}")
+    problem = "" if kernel.signature is None else difference(overload._schema, kernel.signature)
+    if kernel.signature is not None and problem:
+        raise RuntimeError(
+            f"Inferred operator schema for a C++ kernel function doesn't match the expected function schema.\n"
+            f"  operator: {overload.name()}\n  expected schema: {overload._schema}\n"
+            f"    registered at {overload.where}\n"
+            f"  inferred schema: {replace(kernel.signature, name='')}\n    registered at {kernel.where}\n"
+            f"  reason: {problem}"
+        )
     before = overload.kernels.get(key)
     if before is not None:
         warnings.warn(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from tensorlike.transforms.custom_functions import by_rule
 from tensorlike.utils._pytree import tree_leaves
 
+from .blocks import Block, withdraw
 from .infer_schema import infer_schema
 from .operators import (
     KEYS,
@@ -18,13 +21,16 @@ from .operators import (
     OpOverload,
     OpOverloadPacket,
     find,
-    find_packet,
     forget,
     formula_of,
     implement,
+    keyword_only_tensors,
+    lookup,
+    ops,
     tensors_in,
 )
-from .operators import define as define_operator
+from .schema import split_name
+from .tags import Tag
 
 __all__ = [
     "CustomOpDef",
@@ -54,23 +60,6 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
-def open_library(namespace: str, kind: str, where: str) -> None:
-    """Open a namespace for definitions. Raises RuntimeError where another library defines its operators."""
-    if kind != "DEF":
-        return
-    before = NAMESPACES.get(namespace)
-    if before is not None:
-        raise RuntimeError(
-            f"Only a single TORCH_LIBRARY can be used to register the namespace {namespace}; please put all of your "
-            "definitions in a single TORCH_LIBRARY block.  If you were trying to specify implementations, consider "
-            "using TORCH_LIBRARY_IMPL (which can be duplicated).  If you really intended to define operators for a "
-            "single namespace in a distributed way, you can use TORCH_LIBRARY_FRAGMENT to explicitly indicate this.  "
-            f"Previous registration of TORCH_LIBRARY was registered at {before}; latest registration was registered at "
-            f"{where}"
-        )
-    NAMESPACES[namespace] = where
-
-
 class Library:
     """The operators that one piece of code defines or gives kernels to; they end with it.
 
@@ -92,24 +81,22 @@ class Library:
             raise ValueError(f"Unsupported kind: {kind}")
         if ns == "prim" or (kind == "DEF" and ns == "aten"):
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
-        open_library(ns, kind, _caller())
+        self._block = Block(kind, ns, _caller())
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
         self._defined: list[OpOverload] = []
-        self._implemented: list[tuple[OpOverload, str, Kernel]] = []
+        self._implemented: list[tuple[str, str, Kernel]] = []
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Define an operator by its schema, and return its name. Raises RuntimeError for one that is defined."""
-        if self.kind == "IMPL":
-            raise RuntimeError("define() is for libraries of the kind DEF or FRAGMENT; this one is IMPL")
-        overload = define_operator(f"{self.ns}::{schema.strip()}", _caller())
+        overload = self._block.define(schema)
         overload.tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
         self._defined.append(overload)
-        return overload._opname + (f".{overload._schema.overload_name}" if overload._schema.overload_name else "")
+        return overload._opname
 
     def impl(
         self,
@@ -122,28 +109,34 @@ class Library:
     ) -> None:
         """Give an operator a kernel for a key: "CPU", "CUDA", "Autograd", "CompositeImplicitAutograd", ...
 
-        Raises TypeError for a kernel that cannot be called, RuntimeError for an unknown key or operator.
+        An operator that is not defined yet receives it when it is.
+
+        Raises TypeError for a kernel that cannot be called, RuntimeError for an unknown key, NotImplementedError for
+        `with_keyset`.
         """
+        if with_keyset:
+            raise NotImplementedError(
+                "Library.impl(..., with_keyset=True): kernels here receive no keyset; leave it out, and call "
+                "`op.redispatch(*args)`, which runs the operator below autograd"
+            )
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if key not in KEYS:
             raise RuntimeError(f"could not parse dispatch key: {key}")
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
-        overload = _overload(name if "::" in name else f"{self.ns}::{name}")
         if fn is fallthrough_kernel:
             return
         kernel = Kernel(fn, _caller(), by_position=False)
-        if allow_override:
-            overload.kernels.pop(key, None)
-        implement(overload, key, kernel)
-        self._implemented.append((overload, key, kernel))
+        before = lookup(*split_name(name if "::" in name else f"{self.ns}::{name}"))
+        if allow_override and before is not None:
+            before.kernels.pop(key, None)
+        self._implemented.append((self._block.implement(name, key, kernel), key, kernel))
 
     def _destroy(self) -> None:
         """Take back the definitions and the kernels of this library."""
-        for overload, key, kernel in self._implemented:
-            if overload.kernels.get(key) is kernel:
-                del overload.kernels[key]
+        for name, key, kernel in self._implemented:
+            withdraw(name, key, kernel)
         for overload in self._defined:
             forget(overload)
         if self.kind == "DEF":
@@ -153,6 +146,16 @@ class Library:
 
     def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1) -> None:
         self.impl(op_name, fn, "Meta", allow_override=True)
+
+
+@contextlib.contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """Make a library whose operators end with the block."""
+    library = Library(*args, **kwargs)
+    try:
+        yield library
+    finally:
+        library._destroy()
 
 
 def _overload(op: str | OpOverload | OpOverloadPacket | CustomOpDef) -> OpOverload:
@@ -167,8 +170,9 @@ def _overload(op: str | OpOverload | OpOverloadPacket | CustomOpDef) -> OpOverlo
         raise ValueError(
             f"expected the name of an operator with its namespace, such as 'ns::name', or the operator, not {op!r}"
         )
-    name, _, overload_name = op.partition(".")
-    return find(name, "" if overload_name == "default" else overload_name)
+    name, overload = split_name(op)
+    namespace, _, name = name.partition("::")
+    return getattr(getattr(getattr(ops, namespace), name), overload or "default")  # type: ignore[no-any-return]
 
 
 #: The libraries of functions that were given none: they live as long as the process.
@@ -229,12 +233,12 @@ def impl(
             return function
 
         return register_old
-    overload = _overload(qualname)
+    name = qualname if isinstance(qualname, str) and "::" in qualname else _overload(qualname).name()
     wanted = ("default",) if types is None else (types,) if isinstance(types, str) else tuple(types)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for one in wanted:
-            (lib or _own(overload.namespace)).impl(overload, function, _KEYS_OF_TYPES.get(one, one))
+            (lib or _own(name.partition("::")[0])).impl(name, function, _KEYS_OF_TYPES.get(one, one))
         return function
 
     if func is None:
@@ -266,6 +270,8 @@ def register_fake(
 
     Source: PyTorch's `torch.library.register_fake`.
     """
+    if isinstance(op, str) and "::" in op and lookup(*split_name(op)) is None:
+        raise RuntimeError(f"operator {op} does not exist")
     overload = _overload(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -284,8 +290,9 @@ def register_autograd(
 ) -> None:
     """Give an operator a gradient.
 
-    `backward(ctx, *grads)` returns a gradient for each argument, None for those that have none; `setup_context(ctx,
-    inputs, output)` saves what it needs. The kernels then run below autograd.
+    `backward(ctx, *grads)` returns a gradient for each positional argument, None for those that have none, and a list
+    for a list of tensors; `setup_context(ctx, inputs, output)` saves what it needs. Where the operator has keyword-only
+    arguments, that is `setup_context(ctx, inputs, keyword_only_inputs, output)`. The kernels then run below autograd.
 
     >>> tl.library.define("doc_autograd::square", "(Tensor x) -> Tensor")
     >>> tl.library.impl("doc_autograd::square", "CPU", lambda x: tl.tensor(x.detach().numpy() ** 2))
@@ -305,14 +312,16 @@ def register_autograd(
     overload = _overload(op)
     if overload._schema.is_mutable or overload._schema.may_alias:
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {overload} with schema {overload._schema}. "
+            f"Cannot register autograd formula for non-functional operator {op} with schema {overload._schema}. "
             "Please create a functional operator and register an autograd formula for that."
         )
+    keyword_only_tensors(overload._schema, "register_autograd")
     overload.formula = formula_of(overload, backward, setup_context)
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
-    """Give an operator a rule for `vmap`: `func(info, in_dims, *args)` returns the result and its batch dimensions.
+    """Give an operator a rule for `vmap`: `func(info, in_dims, *args, **kwargs)` returns the result and its batch
+    dimensions.
 
     `info` has `batch_size` and `randomness`. Without a rule, `vmap` calls the operator once per example. Also a
     decorator.
@@ -320,10 +329,15 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     Source: PyTorch's `torch.library.register_vmap`.
     """
     overload = _overload(op)
+    keyword_only_tensors(overload._schema, "register_vmap")
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         def rule(level: Any, form: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            return by_rule(overload.name(), function, tuple(overload.bound(args, kwargs)), level)
+            values = overload.bound(args, kwargs)
+            names = [a.name for a in overload._schema.arguments if a.keyword_only]
+            given = values[: len(values) - len(names)]
+            keywords = dict(zip(names, values[len(given) :], strict=True))
+            return by_rule(overload.name(), functools.partial(function, **keywords), tuple(given), level)
 
         overload.operation.batching = overload.packet.operation.batching = rule
         return function
@@ -332,13 +346,39 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
 
 
 def get_ctx() -> Any:
-    """Return the context of a function given to `register_fake`.
+    """Return the context of a function given to `register_fake`, None outside of one.
 
-    Raises RuntimeError: there are no symbolic sizes here, so nothing to ask of it.
+    Its `new_dynamic_size(min=0, max=None)` stands for a size that the values decide: `opcheck`, which calls the fake,
+    takes that of the result.
 
     Source: PyTorch's `torch.library.get_ctx`.
     """
-    raise RuntimeError("get_ctx(): there are no symbolic sizes in tensorlike; return a tensor of the actual size")
+    return FakeContext.current.get()
+
+
+class FakeContext:
+    """The questions that a fake may ask: sizes that the values decide. `found` holds those that are known already."""
+
+    current: ContextVar[FakeContext | None] = ContextVar("fake_context", default=None)
+
+    def __init__(self, found: Mapping[int, int] | None = None) -> None:
+        self._found = found or {}
+        #: The bounds of each size, by the number that stands for it: one that no shape has by chance.
+        self.bounds: dict[int, tuple[int, int | None]] = {}
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        """Return a size that the values decide."""
+        number = 1009 + 2 * len(self.bounds)
+        self.bounds[number] = min, max
+        return self._found.get(number, number)
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Call a fake in this context."""
+        token = self.current.set(self)
+        try:
+            return function()
+        finally:
+            self.current.reset(token)
 
 
 def custom_op(
@@ -371,7 +411,7 @@ def custom_op(
         if not separator or not opname:
             raise ValueError(f"custom_op(): the name of an operator has a namespace, as in ns::name, not {name!r}")
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
-        made = CustomOpDef(namespace, opname, text, function)
+        made = CustomOpDef(namespace, opname, text, function, tags or ())
         made.register_kernel(device_types)(function)
         return made
 
@@ -384,14 +424,19 @@ class CustomOpDef:
     Source: PyTorch's `torch.library.CustomOpDef`.
     """
 
-    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any]) -> None:
+    def __init__(
+        self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Tag] = ()
+    ) -> None:
         library = Library(namespace, "FRAGMENT")
         if _exists(f"{namespace}::{name}"):
             # Run again, as in a notebook: the new definition replaces the former one.
             forget(find(f"{namespace}::{name}"))
-        library.define(name + schema)
+        library.define(name + schema, tags=(Tag.pt2_compliant_tag, *tags))
+        keyword_only_tensors(find(f"{namespace}::{name}")._schema, "custom_op")
         self._namespace, self._name, self._schema, self._lib, self._init_fn = namespace, name, schema, library, fn
         self.__name__, self.__doc__, self.__wrapped__ = name, fn.__doc__, fn
+        #: The device types whose kernel is switched off: the one for all devices answers for them.
+        self._disabled: set[str] = set()
 
     @property
     def _qualname(self) -> str:
@@ -419,11 +464,29 @@ class CustomOpDef:
             for one in wanted:
                 key = _KEYS_OF_TYPES.get(one, one)
                 overload.kernels.pop(key, None)
-                kernel = Kernel(_without_aliases(overload, function), _caller(), by_position=False, below=True)
+                chosen = function if one == "default" else self._switched(one, function)
+                kernel = Kernel(_without_aliases(overload, chosen), _caller(), by_position=False, below=True)
                 implement(overload, key, kernel)
             return function
 
         return register if fn is None else register(fn)
+
+    def _switched(self, device_type: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return (self._init_fn if device_type in self._disabled else function)(*args, **kwargs)
+
+        return kernel
+
+    @contextlib.contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Switch the kernel of a device type off, or on again, inside `with`; the operator's function replaces it."""
+        before = set(self._disabled)
+        (self._disabled.discard if enabled else self._disabled.add)(device_type)
+        try:
+            yield
+        finally:
+            self._disabled = before
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Say which shapes and dtypes the operator returns, by a function that computes no values."""
@@ -441,12 +504,8 @@ class CustomOpDef:
         return register_vmap(self, func)
 
 
-def _exists(qualified_name: str) -> bool:
-    try:
-        find_packet(qualified_name)
-    except RuntimeError:
-        return False
-    return True
+def _exists(name: str) -> bool:
+    return lookup(*split_name(name)) is not None
 
 
 def _without_aliases(overload: OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:

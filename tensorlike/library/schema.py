@@ -184,7 +184,7 @@ def _written(value: Any, kind: Type) -> str:
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<name>[A-Za-z_][\w]*(?:(?:::|\.)[\w]+)*)|(?P<number>-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf))"""
-    r"""|(?P<string>"[^"]*"|'[^']*')|(?P<arrow>->)|(?P<dots>\.\.\.)|(?P<mark>[(),\[\]?!|*=:]))"""
+    r"""|(?P<string>"[^"]*"|'[^']*')|(?P<arrow>->)|(?P<dots>\.\.\.)|(?P<mark>[-(),\[\]?!|*=:.]))"""
 )
 
 
@@ -202,7 +202,7 @@ class _Parser:
             match = _TOKEN.match(self.text, at)
             if match is None:
                 start = at + len(self.text[at:]) - len(self.text[at:].lstrip())
-                self.fail(f"unexpected character {self.text[start]!r}", start, 1)
+                self.fail(f"expected a valid token but found '{self.text[start]}' here", start, 1)
             assert match.lastgroup is not None
             yield match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)
             at = match.end()
@@ -211,7 +211,8 @@ class _Parser:
     def fail(self, problem: str, at: int | None = None, width: int | None = None) -> NoReturn:
         where = self.at if at is None else at
         marks = "~" * max(1, len(self.value) if width is None else width)
-        raise RuntimeError(f"{problem}:\n{self.text}\n{' ' * where}{marks} <--- HERE\n")
+        shown = "" if where >= len(self.text) else f"{' ' * where}{marks} <--- HERE\n"
+        raise RuntimeError(f"{problem}:\n{self.text}\n{shown}")
 
     def advance(self) -> str:
         value = self.value
@@ -226,19 +227,28 @@ class _Parser:
 
     def expect(self, value: str) -> None:
         if not self.accept(value):
-            found = self.value if self.kind != "name" else "ident"
-            self.fail(f"expected {'arrow' if value == '->' else value} but found '{found}' here")
+            self.fail(f"expected {'arrow' if value == '->' else value} but found '{self.found}' here")
+
+    @property
+    def found(self) -> str:
+        """How messages call the current token."""
+        return {"name": "ident", "number": "number", "string": "string_literal", "arrow": "arrow"}.get(
+            self.kind, self.value
+        )
 
     def identifier(self) -> str:
         if self.kind != "name":
-            self.fail(f"expected ident but found '{self.value}' here")
+            self.fail(f"expected ident but found '{self.found}' here")
         return self.advance()
 
     def schema(self) -> Schema:
         full = self.identifier()
         namespace, separator, rest = full.rpartition("::")
         name, _, overload = rest.partition(".")
-        self.expect("(")
+        if self.kind == "end":
+            raise RuntimeError("Tried to parse a function schema but only the operator name was given")
+        if not self.accept("("):
+            self.fail(f"expected eof but found '{self.found}' here")
         arguments, vararg = self.arguments()
         self.expect("->")
         returns = self.returns()
@@ -266,8 +276,6 @@ class _Parser:
                 raise RuntimeError(
                     f"Non-default positional argument follows default argument. Parameter {name} in {self.text}"
                 )
-            if any(a.name == name for a in found):
-                raise RuntimeError(f"Argument {name} is declared twice in {self.text}")
             found.append(Argument(name, kind, default, keyword_only))
         return found, vararg
 
@@ -279,8 +287,8 @@ class _Parser:
             return [Argument(self.advance() if self.kind == "name" else "", kind)]
         found: list[Argument] = []
         while not self.accept(")"):
-            if found:
-                self.expect(",")
+            if found and not self.accept(","):
+                self.expect(")")
             kind = self.type()
             found.append(Argument(self.advance() if self.kind == "name" else "", kind))
         return found
@@ -306,8 +314,8 @@ class _Parser:
                 found = Type(name, alias=alias)
             else:
                 self.fail(
-                    "unknown type specifier. Common valid schema types include Tensor, int, float, bool, str, Scalar, "
-                    "ScalarType, Device, Generator and lists (int[]) and optionals (Tensor?) of them",
+                    "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, "
+                    "Scalar; also str, ScalarType, Device, Generator, lists (int[]) and optionals (Tensor?) of them",
                     at,
                     len(name),
                 )
@@ -343,6 +351,8 @@ class _Parser:
         if self.kind == "name" and self.value == "None":
             self.advance()
             return None
+        if inner.name == "Tensor":
+            self.fail(f"expected None but found '{self.found}' here")
         if inner.name == "List":
             if self.accept("["):
                 values: list[Any] = []
@@ -366,6 +376,8 @@ class _Parser:
         if self.kind == "name" and (self.value == "Mean" or inner.name in ("ScalarType", "Layout", "MemoryFormat")):
             # Constants of PyTorch's own schemas: `long`, `strided`, `contiguous_format`, a reduction.
             return self.advance()
+        if self.kind != "name":
+            self.fail(f"expected number but found '{self.found}' here")
         self.fail("invalid numeric default value")
 
 
@@ -380,3 +392,38 @@ def parse_schema(text: str) -> Schema:
     Source: PyTorch's `torch._C.parse_schema`.
     """
     return _Parser(text).schema()
+
+
+def split_name(qualified: str) -> tuple[str, str]:
+    """Return the two parts of `ns::name.overload`; the overload "default" has no name."""
+    name, _, overload = qualified.partition(".")
+    return name, "" if overload == "default" else overload
+
+
+def difference(declared: Schema, inferred: Schema) -> str:
+    """Return how the types of a kernel differ from those of its schema, or an empty text."""
+    for what, given, found in (
+        ("argument", declared.arguments, inferred.arguments),
+        ("return", declared.returns, inferred.returns),
+    ):
+        if len(given) != len(found):
+            return f"The number of {what}s is different. {len(given)} vs {len(found)}."
+    for what, given, found in (
+        ("argument", declared.arguments, inferred.arguments),
+        ("return", declared.returns, inferred.returns),
+    ):
+        for number, (one, other) in enumerate(zip(given, found, strict=True), 1):
+            if not _same_type(one.type, other.type):
+                return f"Type mismatch in {what} {number}: {one.type} vs {other.type}."
+    return ""
+
+
+def _same_type(declared: Type, inferred: Type) -> bool:
+    """Return whether a kernel may take a type as another one: an optional tensor as one that may be undefined."""
+    if declared.name == "Optional" and inferred.name != "Optional":
+        return declared.elements[0].name == "Tensor" and inferred.name == "Tensor"
+    if declared.name != inferred.name and declared.base != inferred.base:
+        return False
+    return len(declared.elements) == len(inferred.elements) and all(
+        _same_type(a, b) for a, b in zip(declared.elements, inferred.elements, strict=True)
+    )

@@ -1,9 +1,17 @@
 """Building blocks of neural networks: modules, their parameters, initialisation and functions."""
 
+import importlib as _importlib
+
 from . import functional, init, modules, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _modules
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+#: Submodules and classes that are loaded when they are asked for.
+_LAZY = {
+    "DataParallel": "parallel", "_reduction": "", "common_types": "", "factory_kwargs": "_factory", "grad": "",
+    "parallel": "",
+}  # fmt: skip
 
 __all__ = [
     "Buffer",
@@ -16,3 +24,17 @@ __all__ = [
     "utils",
 ]
 __all__ += _modules
+
+
+def __getattr__(name: str) -> object:
+    where = _LAZY.get(name)
+    if where is None:
+        from tensorlike.as_torch.absent import absent
+
+        return absent(__name__, name)
+    module = _importlib.import_module(f"{__name__}.{where or name}")
+    return getattr(module, name) if where else module
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

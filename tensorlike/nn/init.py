@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
 
 import tensorlike as tl
+from tensorlike._absent import explain_absent_names
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch import overridable
+from tensorlike.dispatch.core import undispatched as _undispatched
 from tensorlike.dispatch.registry import ignore as _ignore
 from tensorlike.tensor import Tensor
+
+explain_absent_names(__name__)
 
 __all__ = [
     "calculate_gain",
@@ -331,3 +336,54 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 _ignore(calculate_gain, f"{__name__}.calculate_gain", "takes a name and a number; no tensor takes part")
+
+
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
+    with recording_block(False):
+        return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
+    with recording_block(False):
+        return tensor.zero_()
+
+
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
+    with recording_block(False):
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
+    with recording_block(False):
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def _no_grad_trunc_normal_(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None
+) -> Tensor:
+    return _undispatched(trunc_normal_)(tensor, mean, std, a, b, generator)
+
+
+def _older_name(function: Any) -> Any:
+    """Return the function that was named without the underscore at its end, with a warning."""
+    former = function.__name__.rstrip("_")
+
+    @functools.wraps(function)
+    def deprecated(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            f"`nn.init.{former}` is now deprecated in favor of `nn.init.{former}_`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    deprecated.__name__ = deprecated.__qualname__ = former
+    _ignore(deprecated, f"{__name__}.{former}", "calls the function with an underscore, which can be overridden")
+    deprecated.__doc__ = f"The deprecated name of `nn.init.{former}_`."
+    return deprecated
+
+
+uniform, normal, constant, eye, dirac, sparse = map(
+    _older_name, (uniform_, normal_, constant_, eye_, dirac_, sparse_)
+)
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal = map(
+    _older_name, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_)
+)

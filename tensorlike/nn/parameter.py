@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import tensorlike as tl
+from tensorlike._absent import explain_absent_names
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
+
+explain_absent_names(__name__)
 
 __all__ = [
     "Buffer",
@@ -102,6 +106,11 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # PyTorch's form: the device and the dtype are not kept.
+        this: Any = self
+        return type(self), (this.requires_grad,)
+
     @classmethod
     def __torch_function__(
         cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -112,7 +121,7 @@ class UninitializedTensorMixin:
         name = f"{func.__module__}.{getattr(func, '__qualname__', func.__name__)}"
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {name}(). This happens with lazy modules, or with "
-            "tensorlike.nn.UninitializedParameter used directly. Call the lazy module with a batch first, which "
+            f"{LIBRARY}.nn.UninitializedParameter used directly. Call the lazy module with a batch first, which "
             "initializes its parameters."
         )
 

@@ -1,9 +1,30 @@
 """Optimizers, and schedulers of their learning rates."""
 
-from . import lr_scheduler, optimizer
-from .adam import Adam
-from .adamw import AdamW
-from .optimizer import Optimizer
-from .sgd import SGD
+from tensorlike._absent import explain_absent_names
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler", "optimizer"]
+from . import lr_scheduler, optimizer, swa_utils
+from ._adafactor import Adafactor
+from ._muon import Muon
+from ._stateless import swap_in_optimizer_params_and_state
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam
+from .adamax import Adamax
+from .adamw import AdamW
+from .asgd import ASGD
+from .lbfgs import LBFGS
+from .nadam import NAdam
+from .optimizer import Optimizer
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .rprop import Rprop
+from .sgd import SGD
+from .sparse_adam import SparseAdam
+
+explain_absent_names(__name__)
+
+__all__ = [
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "optimizer",
+    "swa_utils", "swap_in_optimizer_params_and_state",
+]  # fmt: skip

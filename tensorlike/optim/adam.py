@@ -11,9 +11,11 @@ import tensorlike as tl
 from tensorlike.tensor import Tensor
 
 from .blocks import in_blocks
-from .optimizer import Group, Optimizer, ParamsT, State, check_implementation, check_rate, number
+from .functional_form import functional_form
+from .optimizer import Group, Optimizer, ParamsT, State
+from .options import check_betas, check_implementation, check_not_negative, check_rate, number, rate, scalar_dtype
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 
 def _step_in_blocks(arrays: Any, work: Any, beta1: float, beta2: float, size: float, eps: float) -> None:
@@ -52,6 +54,9 @@ class Adam(Optimizer):
     Source: PyTorch's `torch.optim.Adam`.
     """
 
+    _in_tensors = ("step",)
+    _without_sparse = ", please consider SparseAdam instead"
+
     def __init__(
         self,
         params: ParamsT,
@@ -69,13 +74,11 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_rate(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        for position, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        check_not_negative(epsilon=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay)
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
             raise ValueError("betas must be either both floats or both Tensors")
         super().__init__(
@@ -102,7 +105,7 @@ class Adam(Optimizer):
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not state:
             # A tensor, so that saved states are the same as PyTorch's.
-            state["step"] = tl.tensor(0.0, dtype=tl.float32)
+            state["step"] = tl.tensor(0.0, dtype=scalar_dtype())
             state["exp_avg"] = tl.zeros_like(parameter)
             state["exp_avg_sq"] = tl.zeros_like(parameter)
             if group["amsgrad"]:
@@ -113,7 +116,7 @@ class Adam(Optimizer):
         step = state["step"].item()
         differentiable = group["differentiable"]
         beta1, beta2 = map(number, group["betas"])
-        lr = group["lr"] if differentiable else number(group["lr"])
+        lr = rate(group)
         if group["maximize"]:
             gradient = -gradient
         weight_decay = group["weight_decay"]
@@ -138,11 +141,23 @@ class Adam(Optimizer):
         mean.lerp_(gradient, 1 - beta1)
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         if largest is not None:
-            largest.copy_(tl.maximum(largest, square))
+            if differentiable:
+                # The graph saves both, which change below and in the next step.
+                largest.copy_(tl.maximum(largest.clone(), square.clone()))
+            else:
+                largest.copy_(tl.maximum(largest, square))
             square = largest
-        divisor = square.sqrt().div_(correction2**0.5).add_(group["eps"])
-        if isinstance(lr, Tensor):
+        if differentiable:
+            # The graph saves the means and the root, which must not change later on.
+            divisor = square.clone().sqrt() / correction2**0.5 + group["eps"]
             parameter.sub_(mean.clone() / divisor * (lr / correction1))
         else:
-            # Recorded steps need this mean unchanged later on.
-            parameter.addcdiv_(mean.clone() if differentiable else mean, divisor, value=-lr / correction1)
+            divisor = square.sqrt().div_(correction2**0.5).add_(group["eps"])
+            parameter.addcdiv_(mean, divisor, value=-lr / correction1)
+
+
+adam = functional_form(
+    Adam,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},
+    "foreach capturable differentiable fused grad_scale found_inf has_complex decoupled_weight_decay",
+)

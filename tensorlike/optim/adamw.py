@@ -7,9 +7,10 @@ from typing import Any
 from tensorlike.tensor import Tensor
 
 from .adam import Adam
+from .functional_form import functional_form
 from .optimizer import ParamsT
 
-__all__ = ["AdamW"]
+__all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
@@ -62,3 +63,11 @@ class AdamW(Adam):
         for group in self.param_groups:
             # States saved by an AdamW that did not know the option.
             group["decoupled_weight_decay"] = True
+
+
+adamw = functional_form(
+    AdamW,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},
+    "foreach capturable differentiable fused grad_scale found_inf has_complex",
+    decoupled_weight_decay=True,
+)

@@ -3,148 +3,87 @@
 from __future__ import annotations
 
 import math
-import types
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsFloat
 
-from tensorlike.tensor import Tensor
+from tensorlike._absent import explain_absent_names
 
+from ._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from ._scheduler import (
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    _enable_get_lr_call,
+    attributes_of,
+    check_optimizer,
+    copied,
+    set_in_group,
+)
 from .optimizer import Optimizer
 
+explain_absent_names(__name__)
+
 __all__ = [
+    "EPOCH_DEPRECATION_WARNING",
+    "ChainedScheduler",
+    "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
     "ReduceLROnPlateau",
+    "SequentialLR",
     "StepLR",
+    "_LRScheduler",
+    "_enable_get_lr_call",
 ]
 
-_EPOCH_DEPRECATED = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
-    "form is used instead of the new chainable form, where available."
-)
+
+class _LRScheduler(LRScheduler):
+    """The name of `LRScheduler` before it was public."""
 
 
-class LRScheduler:
-    """The base class of schedulers.
-
-    A subclass defines `get_lr`, which returns the learning rates of `last_epoch`, one for each group of parameters.
-    `last_epoch` is the epoch to resume from, −1 to start. Raises TypeError for values other than optimizers, KeyError
-    when resuming with an optimizer whose groups have no "initial_lr".
-
-    >>> class Halving(tl.optim.lr_scheduler.LRScheduler):
-    ...     def get_lr(self):
-    ...         return [lr * 0.5**self.last_epoch for lr in self.base_lrs]
-    >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
-    >>> scheduler = Halving(optimizer)
-    >>> optimizer.step()
-    >>> scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-
-    Source: PyTorch's `torch.optim.lr_scheduler.LRScheduler`.
+class _OfFunctions(LRScheduler):
+    """A scheduler by functions of the epoch. They are not in `state_dict`; of objects with `__call__`, the attributes
+    are.
     """
 
-    #: Whether get_lr() is called by the first step, which the constructor takes.
-    _is_initial: bool = False
-    _get_lr_called_within_step: bool = False
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        groups = len(optimizer.param_groups)
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        if len(self.lr_lambdas) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
+        self._check_functions()
+        super().__init__(optimizer, last_epoch)
 
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer = optimizer
-        for number, group in enumerate(optimizer.param_groups):
-            if last_epoch == -1:
-                group.setdefault("initial_lr", _copied(group["lr"]))
-            elif "initial_lr" not in group:
-                raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
-                    "last_epoch >= 0: load the state of the optimizer first, or leave last_epoch out to start anew"
-                )
-        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
-        self.last_epoch = last_epoch
-        self._step_count = 0
-        self._last_lr: list[Any] = []
-        self._is_initial = True
-        try:
-            self.step()
-        finally:
-            self._is_initial = False
+    def _check_functions(self) -> None:
+        """Refuse values that are no functions."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer."""
-        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+        return super().state_dict() | {"lr_lambdas": [attributes_of(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state returned by `state_dict`."""
-        self.__dict__.update(state_dict)
-
-    def get_last_lr(self) -> list[Any]:
-        """Return the learning rates set last, one for each group."""
-        return self._last_lr
-
-    def get_lr(self) -> list[Any]:
-        """Return the learning rates of `last_epoch`, one for each group."""
-        raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
-
-    def step(self, epoch: int | None = None) -> None:
-        """Advance to the next epoch, or to `epoch`, and set its learning rates.
-
-        Call it after the optimizer's step.
-        """
-        if self._step_count == 1 and not self.optimizer._opt_called:
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
-                "opposite order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
-                "learning rate schedule is skipped.",
-                stacklevel=2,
-            )
-        self._step_count += 1
-        self._get_lr_called_within_step = True
-        try:
-            if epoch is None:
-                self.last_epoch += 1
-                rates = self.get_lr()
-            else:
-                warnings.warn(_EPOCH_DEPRECATED, stacklevel=2)
-                self.last_epoch = epoch
-                closed_form = getattr(self, "_get_closed_form_lr", self.get_lr)
-                rates = closed_form()
-        finally:
-            self._get_lr_called_within_step = False
-        self._set(rates)
-
-    def _set(self, rates: Iterable[Any]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates):
-            if isinstance(group["lr"], Tensor):
-                # Keep the same tensor: others may hold it.
-                group["lr"].fill_(rate.item() if isinstance(rate, Tensor) else rate)
-            else:
-                group["lr"] = rate
-        self._last_lr = self._rates()
-
-    def _rates(self) -> list[Any]:
-        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
-
-    def _warn_outside_step(self) -> None:
-        if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
-            )
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
+        for function, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
+            if attributes is not None:
+                vars(function).update(attributes)
 
 
-def _copied(rate: Any) -> Any:
-    return rate.clone() if isinstance(rate, Tensor) else rate
-
-
-class LambdaLR(LRScheduler):
+class LambdaLR(_OfFunctions):
     """Multiplies the initial rates by a function of the epoch.
 
     `lr_lambda` is one function, or a list of one for each group. Functions are not in `state_dict`; objects with
@@ -160,37 +99,38 @@ class LambdaLR(LRScheduler):
     Source: PyTorch's `torch.optim.lr_scheduler.LambdaLR`.
     """
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        groups = len(optimizer.param_groups)
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
-        if len(self.lr_lambdas) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
-        super().__init__(optimizer, last_epoch)
-
-    def state_dict(self) -> dict[str, Any]:
-        state = {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
-        state["lr_lambdas"] = [
-            vars(function).copy()
-            if hasattr(function, "__dict__") and not isinstance(function, types.FunctionType)
-            else None
-            for function in self.lr_lambdas
-        ]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
-        for function, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
-            if attributes is not None:
-                vars(function).update(attributes)
-
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
         return [base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs)]
+
+
+class MultiplicativeLR(_OfFunctions):
+    """Multiplies the rates by a function of the epoch, from one epoch to the next.
+
+    `lr_lambda` is one function, or a list of one for each group. Functions are not in `state_dict`; objects with
+    `__call__` are, as their attributes. Raises TypeError for values that cannot be called.
+
+    >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
+    >>> scheduler = tl.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 1 / epoch)
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 4), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 1.0 0.5 0.1667
+
+    Source: PyTorch's `torch.optim.lr_scheduler.MultiplicativeLR`.
+    """
+
+    def _check_functions(self) -> None:
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._rates()
+        return [rate * function(self.last_epoch) for function, rate in zip(self.lr_lambdas, self._rates())]
 
 
 class StepLR(LRScheduler):
@@ -272,12 +212,50 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        if self._is_initial or self.last_epoch == 0:
+        if self._is_initial:
             return self._rates()
         return [rate * self.gamma for rate in self._rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """Multiplies the rates by `factor` until epoch `total_iters`.
+
+    Raises ValueError for factors outside [0, 1].
+
+    >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
+    >>> scheduler = tl.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for epoch in range(4):
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.5 1.0 1.0
+
+    Source: PyTorch's `torch.optim.lr_scheduler.ConstantLR`.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self.last_epoch == 0:
+            return [rate * self.factor for rate in self._rates()]
+        if self.last_epoch != self.total_iters:
+            return self._rates()
+        return [rate * (1.0 / self.factor) for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
+        return [base * factor for base in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
@@ -329,6 +307,37 @@ class LinearLR(LRScheduler):
         return [base * (self.start_factor + (self.end_factor - self.start_factor) * done) for base in self.base_lrs]
 
 
+class PolynomialLR(LRScheduler):
+    """Lets the rates fall to zero in `total_iters` epochs, as the remaining part of these to a `power`.
+
+    >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
+    >>> scheduler = tl.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2.0)
+    >>> for epoch in range(4):
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.25 0.0 0.0
+
+    Source: PyTorch's `torch.optim.lr_scheduler.PolynomialLR`.
+    """
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates()
+        left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
+        return [rate * (left / before) ** self.power for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
 class CosineAnnealingLR(LRScheduler):
     """Anneals the rates from the initial ones to `eta_min` in `T_max` epochs along half a cosine, and back.
 
@@ -350,8 +359,10 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        if self._is_initial or self.last_epoch == 0:
+        if self._is_initial:
             return self._rates()
+        if self._step_count == 1 and self.last_epoch > 0:
+            return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             # The epoch before was at the bottom, where the quotient below would be 0 / 0.
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
@@ -401,8 +412,7 @@ class ReduceLROnPlateau(LRScheduler):
         # Not calling the base's __init__: its first step would need a measure.
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
@@ -447,7 +457,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(_EPOCH_DEPRECATED, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current
@@ -458,12 +468,12 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            self._reduce_lr(epoch)
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
         self._last_lr = self._rates()
 
-    def _reduce(self) -> None:
+    def _reduce_lr(self, epoch: int) -> None:
         groups = self.optimizer.param_groups
         if len(self.min_lrs) != len(groups):
             if self.default_min_lr is None:
@@ -484,3 +494,140 @@ class ReduceLROnPlateau(LRScheduler):
         sign = -1 if self.mode == "min" else 1
         bound = best * (1 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
         return measure < bound if self.mode == "min" else measure > bound
+
+
+class _Composed(LRScheduler):
+    """A scheduler of schedulers. Its state holds theirs."""
+
+    _schedulers: Sequence[LRScheduler]
+
+    def _check(self, optimizer: Optimizer) -> None:
+        """Raise TypeError or ValueError for schedulers that cannot be composed."""
+        name = type(self).__name__
+        for number, scheduler in enumerate(self._schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {number} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {number} in the given schedulers sequence."
+                )
+            if optimizer != scheduler.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {number} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
+            scheduler.load_state_dict(state)
+
+
+class SequentialLR(_Composed):
+    """Follows one scheduler after the other; `milestones` are the epochs at which the next one starts.
+
+    Raises ValueError for schedulers of other optimizers, for `ReduceLROnPlateau`, and unless there is one milestone
+    less than schedulers.
+
+    >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
+    >>> warmup = tl.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> decay = tl.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = tl.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+    >>> for epoch in range(4):
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.5 1.0 0.5
+
+    Source: PyTorch's `torch.optim.lr_scheduler.SequentialLR`.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._schedulers = schedulers
+        self._check(optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to "
+                f"be equal to {len(milestones)}"
+            )
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        # Each scheduler has set its own first rates: only those of the first are wanted.
+        for group in optimizer.param_groups:
+            set_in_group(group, "lr", group["initial_lr"])
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Take back the first step of all schedulers."""
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for scheduler in sched._schedulers:
+                self.recursive_undo(scheduler)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
+
+    def step(self) -> None:  # type: ignore[override]
+        """Advance to the next epoch, and set its learning rates."""
+        self.last_epoch += 1
+        number = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[number]
+        if number > 0 and self._milestones[number - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Composed):
+    """Takes the steps of several schedulers one after the other, each on the rates of the one before.
+
+    `optimizer` is the one of the schedulers, if not given. Raises ValueError for schedulers of other optimizers, for
+    `ReduceLROnPlateau`, and where there are none.
+
+    >>> optimizer = tl.optim.SGD([tl.nn.Parameter(tl.zeros(1))], lr=1.0)
+    >>> warmup = tl.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> decay = tl.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = tl.optim.lr_scheduler.ChainedScheduler([warmup, decay])
+    >>> for epoch in range(4):
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.25 0.25 0.125
+
+    Source: PyTorch's `torch.optim.lr_scheduler.ChainedScheduler`.
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
+        optimizer = optimizer or schedulers[0].optimizer
+        self._schedulers = schedulers
+        self._check(optimizer)
+        self.optimizer = optimizer
+        self._last_lr = self._rates_of(schedulers)
+
+    @staticmethod
+    def _rates_of(schedulers: Sequence[LRScheduler]) -> list[Any]:
+        return [copied(group["lr"]) for group in schedulers[-1].optimizer.param_groups]
+
+    def step(self) -> None:  # type: ignore[override]
+        """Take one step of each scheduler."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._rates_of(self._schedulers)

@@ -10,25 +10,41 @@ from copy import deepcopy
 from typing import Any, TypeAlias
 
 import tensorlike as tl
+from tensorlike._absent import explain_absent_names
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
-__all__ = ["Optimizer", "ParamsT", "required"]
+from ._extending import *  # noqa: F403 - names of PyTorch's module, for optimizers of other libraries
+from ._extending import _get_capturable_supported_devices
+from .options import LATER_OPTIONS, scalar_dtype
+
+explain_absent_names(__name__)
+
+__all__ = [
+    "Optimizer",
+    "ParamsT",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
 
 #: What an optimizer updates: tensors, pairs of a name and a tensor, or groups of parameters.
 ParamsT: TypeAlias = "Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]"
+params_t: TypeAlias = ParamsT
+_params_t: TypeAlias = ParamsT
 Group = dict[str, Any]
 State = dict[str, Any]
 
 
-class _Required:
+class _RequiredParameter:
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
 #: As a default: a required option, which each group of parameters must give.
-required: Any = _Required()
+required: Any = _RequiredParameter()
 
 
 class Optimizer:
@@ -59,6 +75,12 @@ class Optimizer:
 
     #: Whether `step` has run; read by schedulers, to warn of the wrong order.
     _opt_called = False
+    #: Entries of the states that are tensors without dimensions; older saved states have numbers.
+    _in_tensors: tuple[str, ...] = ()
+    #: What to do instead where sparse gradients are refused, or None where they are not.
+    _without_sparse: str | None = ""
+    #: The tensors that have to be on a GPU with the option `capturable`.
+    _captured = "params and state_steps"
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -91,6 +113,14 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hooks()
+        for group in self.param_groups:
+            for option, value in LATER_OPTIONS.items():
+                if option in self.defaults:
+                    group.setdefault(option, value)
+        for entry in self.state.values():
+            for name in self._in_tensors:
+                if name in entry and not isinstance(entry[name], Tensor):
+                    entry[name] = tl.tensor(float(entry[name]), dtype=scalar_dtype())
 
     def __repr__(self) -> str:
         lines = [type(self).__name__ + " ("]
@@ -117,10 +147,13 @@ class Optimizer:
                 loss = closure()
         with recording_block(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
+                capturable = group.get("capturable")
                 for parameter in group["params"]:
                     gradient = parameter.grad
                     if gradient is None:
                         continue
+                    if type(gradient) not in TENSORS or capturable:
+                        self._check_gradient(parameter, gradient, capturable)
                     state = self.state.get(parameter)
                     if state is not None:
                         self._update(parameter, gradient, state, group)
@@ -131,6 +164,16 @@ class Optimizer:
                     if state:
                         self.state[parameter] = state
         return loss
+
+    def _check_gradient(self, parameter: Tensor, gradient: Tensor, capturable: Any) -> None:
+        """Raise RuntimeError for sparse gradients that the optimizer does not take, AssertionError for `capturable`
+        on a CPU. Called by `_step`.
+        """
+        if self._without_sparse is not None and getattr(gradient, "is_sparse", False):
+            raise RuntimeError(f"{type(self).__name__} does not support sparse gradients{self._without_sparse}")
+        if capturable and not parameter.is_cuda:
+            supported = _get_capturable_supported_devices()
+            raise AssertionError(f"If capturable=True, {self._captured} must be on supported devices: {supported}.")
 
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         """Update one parameter in place. `state` is its own dict, `group` holds the options."""
@@ -154,8 +197,7 @@ class Optimizer:
     # Parameters
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters: a dict with "params", and options where they differ from the defaults.
-        """
+        """Add a group of parameters: a dict with "params", and options where they differ from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -182,7 +224,8 @@ class Optimizer:
         identities = set(map(id, tensors))
         if len(identities) != len(tensors):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
         if any(id(tensor) in identities for group in self.param_groups for tensor in group["params"]):
@@ -271,6 +314,11 @@ class Optimizer:
     _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a `step` that runs the hooks. That of a class does so already."""
+        return _with_hooks(func)
+
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have `hook(optimizer, args, kwargs)` run before each step; it may return a new pair (args, kwargs).
 
@@ -325,7 +373,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             # A subclass that did not call `super().__init__()` has no hooks.
             self._opt_called = True
             return step(*args, **kwargs)
-        for hook in tuple(self._step_pre_hooks.values()):
+        for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
             answer = hook(self, args, kwargs)
             if answer is not None:
                 if not (isinstance(answer, tuple) and len(answer) == 2):
@@ -335,11 +383,27 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = answer
         result = step(*args, **kwargs)
         self._opt_called = True
-        for hook in tuple(self._step_post_hooks.values()):
+        for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
             hook(self, args, kwargs)
         return result
 
+    wrapper.hooked = True  # type: ignore[attr-defined]
     return wrapper
+
+
+#: Hooks of the steps of all optimizers.
+_global_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Have `hook(optimizer, args, kwargs)` run before each step of every optimizer, and before its own hooks."""
+    return register_hook(hook, _global_pre_hooks)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Have `hook(optimizer, args, kwargs)` run after each step of every optimizer, and after its own hooks."""
+    return register_hook(hook, _global_post_hooks)
 
 
 def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
@@ -354,26 +418,3 @@ def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
     if isinstance(value, (list, tuple, set)):
         return type(value)(_converted(v, parameter) for v in value)
     return value
-
-
-def check_rate(lr: Any) -> None:
-    """Raise ValueError unless `lr` is a learning rate: a number that is not negative, alone or in a tensor."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    if not lr >= 0.0:
-        raise ValueError(f"Invalid learning rate: {lr}")
-
-
-def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
-    """Raise RuntimeError for `foreach`, `fused` and other choices that exclude each other; they all run one
-    implementation.
-    """
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def number(value: Any) -> Any:
-    """Return the number in `value` if it is a tensor, else `value`."""
-    return value.item() if isinstance(value, Tensor) else value

@@ -10,9 +10,11 @@ import numpy as np
 from tensorlike.tensor import Tensor
 
 from .blocks import in_blocks
-from .optimizer import Group, Optimizer, ParamsT, State, check_implementation, check_rate, number
+from .functional_form import functional_form
+from .optimizer import Group, Optimizer, ParamsT, State
+from .options import check_implementation, check_rate, number
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 def _step_in_blocks(
@@ -51,6 +53,8 @@ class SGD(Optimizer):
 
     Source: PyTorch's `torch.optim.SGD`.
     """
+
+    _without_sparse = None
 
     def __init__(
         self,
@@ -122,3 +126,11 @@ class SGD(Optimizer):
             parameter.addcmul_(gradient.clone(), lr, value=-1)
         else:
             parameter.add_(gradient, alpha=-number(lr))
+
+
+sgd = functional_form(
+    SGD,
+    {"momentum_buffer_list": "momentum_buffer"},
+    "has_sparse_grad foreach fused grad_scale found_inf",
+    gradients="d_p_list",
+)

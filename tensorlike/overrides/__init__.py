@@ -71,6 +71,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "_get_current_function_mode": "modes",
+    "_get_current_function_mode_stack": "modes",
     "TensorLike": "writing",
     "implements": "writing",
     "refuse": "policies",
@@ -83,7 +85,9 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tensorlike.as_torch.absent import absent
+
+        return absent(__name__, name)
     from importlib import import_module
 
     found = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)

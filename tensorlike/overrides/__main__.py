@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m tensorlike.overrides", description="What can be overridden, compared with PyTorch."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    missing = commands.add_parser("missing", help="what of PyTorch's overridable functions is left out, and why")
-    missing.add_argument("--names", action="store_true", help="name the functions that are out of scope, too")
+    missing = commands.add_parser("missing", help="which of PyTorch's public names are absent, and why")
+    missing.add_argument("--names", action="store_true", help="name them all")
     options = parser.parse_args(arguments)
     try:
         print(report(options.names))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tensorlike._library_name import pytorch
 from tensorlike.dispatch.collect import NUMPY_NAMES, indices
 from tensorlike.dispatch.core import MISSING, STATE, plan_for, under_guards
 from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
@@ -75,7 +75,7 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
         func = func.__get__
     if inspect.ismethod(func) and registered(func.__func__) is not None:  # As `x.add`.
         func, args = func.__func__, (func.__self__, *args)
-    if api == "torch" or (api is None and registered(func) is None and "torch" in sys.modules):
+    if api == "torch" or (api is None and registered(func) is None and pytorch() is not None):
         from .explain_torch import explain_torch, lists
 
         if api == "torch" or lists(func):

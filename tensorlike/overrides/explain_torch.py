@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from tensorlike._library_name import pytorch
 from tensorlike.dispatch.errors import Step
 
 from .explain import Explanation
@@ -18,7 +18,7 @@ __all__ = ["explain_torch", "lists"]
 def lists(func: Callable[..., Any]) -> bool:
     """Return whether PyTorch, if it was imported at all, lists `func` as overridable."""
     try:
-        return "torch" in sys.modules and func in dummies()
+        return pytorch() is not None and func in dummies()
     except TypeError:  # An unhashable object is no function.
         return False
 

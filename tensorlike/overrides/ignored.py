@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorlike import _build, _settings, compiler, futures, symbolic
 from tensorlike.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from tensorlike.dispatch.api import overridable
@@ -19,6 +20,7 @@ from tensorlike.dispatch.registry import ignore
 from tensorlike.serialization import load, save
 from tensorlike.tensor.device_context import get_default_device, set_default_device
 from tensorlike.tensor.dtypes import get_default_dtype, set_default_dtype
+from tensorlike.tensor.legacy_types import set_default_tensor_type
 from tensorlike.tensor.printing import set_printoptions
 from tensorlike.tensor.tensor import Tensor
 
@@ -44,7 +46,21 @@ _ignore_all(
     is_inference_mode_enabled=is_inference_mode_enabled,
     set_default_device=set_default_device,
     set_default_dtype=set_default_dtype,
+    set_default_tensor_type=set_default_tensor_type,
     set_printoptions=set_printoptions,
+    **{name: getattr(_settings, name) for name in _settings.__all__},
+    **{name: getattr(_build, name) for name in ("get_device_module", "is_vulkan_available", "set_flush_denormal")},
+)
+_ignore_all(
+    "takes a function, whose own calls can be overridden",
+    compile=compiler.compile,
+    fork=futures.fork,
+    wait=futures.wait,
+)
+_ignore_all(
+    "takes a size, which is a plain number",
+    sym_constrain_range=symbolic.sym_constrain_range,
+    sym_fresh_size=symbolic.sym_fresh_size,
 )
 _ignore_all(
     "reads or writes a file; the tensors in it are pickled, which types take part in by __reduce_ex__",

@@ -15,7 +15,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tensorlike._library_name import spoken_name
 from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
@@ -253,8 +255,10 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     """
     row = registered(f)
     if row is not None:
-        return row.full_name if owner_of(row) is not None else None
+        return spoken_name(row.full_name) if owner_of(row) is not None else None
+    if registered(getattr(f, "overloadpacket", None)) is not None:  # One overload of an operator.
+        return function_name(f)
     for name, (function, _) in IGNORED.items():
         if function is f:
-            return name
+            return spoken_name(name)
     return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.dispatch import TorchFunctionMode
+from tensorlike.dispatch import TorchFunctionMode, current_modes
 
-__all__ = ["BaseTorchFunctionMode"]
+__all__ = ["BaseTorchFunctionMode", "_get_current_function_mode", "_get_current_function_mode_stack"]
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -28,3 +28,14 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode() -> Any:
+    """Return the innermost mode that is active, or None."""
+    modes = current_modes()
+    return modes[-1] if modes else None
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    """Return the modes that are active, the outermost first."""
+    return list(current_modes())

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import own_name, spoken_name
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.operation import Form, form_of
@@ -36,14 +37,14 @@ def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
             if function is func:
                 raise TypeError(f"{caller}: {function_name(func)} cannot be overridden: it {reason}")
     if not callable(func):
-        meant = REGISTRY.get(func if "." in func else f"tensorlike.{func}") if isinstance(func, str) else None
-        cure = "" if meant is None else f"; pass the function itself, {meant.full_name}"
+        meant = REGISTRY.get(own_name(func) if "." in func else f"tensorlike.{func}") if isinstance(func, str) else None
+        cure = "" if meant is None else f"; pass the function itself, {spoken_name(meant.full_name)}"
         raise TypeError(f"{caller}: argument 'func' must be an overridable function, got {func!r}{cure}")
     asks = form_of(func) is not None or getattr(func, "_dispatcher", None) is not None
-    ours = str(getattr(func, "__module__", "")).partition(".")[0] == "tensorlike"
+    ours = own_name(str(getattr(func, "__module__", ""))).partition(".")[0] == "tensorlike"
     if not asks and (ours or isinstance(func, _NEVER)):
         meant = None if isinstance(func, type) else REGISTRY.get(f"tensorlike.{getattr(func, '__name__', '')}")
-        cure = "" if meant is None else f"; {meant.full_name} can"
+        cure = "" if meant is None else f"; {spoken_name(meant.full_name)} can"
         raise TypeError(f"{caller}: {function_name(func)} cannot be overridden: it asks no type about its calls{cure}")
     return None, func
 
@@ -135,6 +136,6 @@ def check_signature(caller: str, function: Any, implementation: Callable[..., An
             faults.append(f"'{parameter.name}' is no parameter of it and has no default")
     words = "; ".join([*(["missing " + ", ".join(missing)] if missing else []), *faults])
     if words:
-        name = function.full_name if isinstance(function, Form) else function_name(function)
+        name = spoken_name(function.full_name) if isinstance(function, Form) else function_name(function)
         label = getattr(implementation, "__name__", repr(implementation))
         raise TypeError(f"{caller}: {label}() must accept every parameter of {name}: {words}")

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.tracing import Level, WatchedCall
 
 from .trace_log import TraceLog
@@ -28,6 +29,8 @@ NEVER_ASKS = frozenset(("torch.Tensor.set_",))
 
 def torch_or_error(what: str) -> Any:
     """Return PyTorch's module, or raise ImportError with the purpose."""
+    if LIBRARY.name == "torch":
+        raise ImportError(f"{what} needs PyTorch, but this process has tensorlike installed as torch")
     try:
         return importlib.import_module("torch")
     except ImportError as error:

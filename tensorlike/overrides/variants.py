@@ -19,6 +19,7 @@ from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import INPLACE, INPLACE_VIEW, NAMESAKE, REFLECTED, Form, Operation
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
+from tensorlike.tensor.inplace_functions import inplace_functions
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]
@@ -66,6 +67,8 @@ def forms_of(row: Form) -> tuple[Form, list[Form]]:
         return row, [row]
     sources = list(_sources(row.operation))
     operations = dict.fromkeys([*sources, *_with_variants(sources[-1])])
+    for operation in operations:
+        inplace_functions(operation)  # Made when they are first asked for.
     forms = [form for operation in operations for form in operation.forms if "._" not in form.namespace]
     found = list(dict.fromkeys([row, *forms]))
     return next((form for form in found if form.kind == "function" and not form.inplace), row), found

@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.operation import Form
@@ -75,7 +76,7 @@ class TensorLike(TensorLikeOperators):
         if options and not any("__init_subclass__" in base.__dict__ for base in after if base is not object):
             raise TypeError(
                 f"{cls.__name__}: no base takes the class keyword {next(iter(options))!r}; the policy for functions "
-                "without an implementation is given as unhandled=, e.g. unhandled=tensorlike.overrides.refuse"
+                f"without an implementation is given as unhandled=, e.g. unhandled={LIBRARY}.overrides.refuse"
             )
         super().__init_subclass__(**options)
         for base in cls.__mro__:
@@ -279,7 +280,7 @@ def implements(
     if body is not None and getattr(func, "__qualname__", "").startswith(f"{body['__qualname__']}."):
         raise TypeError(
             f"implements(): no function was given that {func.__name__}() implements; write e.g. "
-            "@implements(tensorlike.mean) above it"
+            f"@implements({LIBRARY}.mean) above it"
         )
     row, key = resolved("implements()", func)
     forms: list[Form] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, NoReturn, final
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import Parameter, Tensor, dtypes, layouts
 from tensorlike.tensor.device import device as Device
@@ -88,6 +89,8 @@ _INT, _FLOAT, _BOOL, _STR, _BYTES, _DICT, _LIST, _TUPLE = map(
     _exactly, (int, float, bool, str, bytes, dict, list, tuple)
 )
 _DTYPE, _STORAGE, _TYPED = map(_exactly, (dtypes.dtype, UntypedStorage, TypedStorage))
+_LAYOUT = _exactly(layouts.layout)
+_COALESCED = _Kind("bool | None", lambda value, allowed: value is None or type(value) is bool)
 _LATIN_1 = _Kind("'latin1'", lambda value, allowed: type(value) is str and value in ("latin1", "latin-1"))
 _INDEX = _Kind("int | None", lambda value, allowed: value is None or type(value) is int)
 _SIZES = _Kind(f"tuple of at most {MAX_DIMS} int", _is_sizes)
@@ -221,12 +224,28 @@ def _device(allowed: Allowed, machine: Unpickler, kind: str, index: int | None =
 
 
 def _layout(allowed: Allowed, machine: Unpickler, name: str) -> Any:
-    if name != "torch.strided":
+    if name not in ("torch.strided", "torch.sparse_coo"):
         _refused(
-            f"the file holds a tensor of the layout {name[:100]!r}, and tensors here are strided: convert it with "
-            "to_dense() before saving it"
+            f"the file holds a tensor of the layout {name[:100]!r}, which is not here: convert it with to_dense() "
+            "before saving it"
         )
-    return layouts.strided
+    return layouts.strided if name == "torch.strided" else layouts.sparse_coo
+
+
+def _sparse(allowed: Allowed, machine: Unpickler, layout: Any, parts: tuple[Any, ...]) -> Any:
+    """Make a sparse tensor of indices, values and a size, which are checked."""
+    kinds = (_TENSOR, _TENSOR, _SIZES, _COALESCED)[: len(parts)]
+    if layout is not layouts.sparse_coo or len(parts) < 3 or len(parts) > 4:
+        _refused(f"the file has a sparse tensor of the layout {layout!r} with {len(parts)} parts")
+    for kind, part in zip(kinds, parts):
+        if not kind.accepts(part, allowed):
+            _refused(f"the file has a sparse tensor with a {described(part)} in place of {kind.name}")
+    from tensorlike.sparse.attributes import rebuild_sparse_tensor
+
+    try:
+        return rebuild_sparse_tensor(layout, parts)
+    except RuntimeError as error:
+        _refused(f"the file has a sparse tensor that cannot be made: {error}")
 
 
 def _tensor(
@@ -280,9 +299,7 @@ def _parameter(
     return result
 
 
-def _retyped(
-    allowed: Allowed, machine: Unpickler, function: Any, kind: Any, args: tuple[Any, ...], state: Any
-) -> Any:
+def _retyped(allowed: Allowed, machine: Unpickler, function: Any, kind: Any, args: tuple[Any, ...], state: Any) -> Any:
     result = allowed.call(_function_of(function), args, machine)
     if kind is not type(result):
         result = users_code(lambda: result.as_subclass(kind))
@@ -339,6 +356,8 @@ _FUNCTIONS: Final = {
         _Function("torch._utils._rebuild_parameter_with_state", [(_TENSOR, _BOOL, _HOOKS, _STATE)], _parameter),
         _Function("torch._tensor._rebuild_from_type_v2", [(_REBUILD, _TENSOR_TYPE, _TUPLE, _STATE)], _retyped),
         _Function("torch.serialization._get_layout", [(_STR,)], _layout),
+        _Function("torch._utils._rebuild_sparse_tensor", [(_LAYOUT, _TUPLE)], _sparse),
+        _Function("tensorlike._utils._rebuild_sparse_tensor", [(_LAYOUT, _TUPLE)], _sparse),
     )
 }
 
@@ -355,7 +374,6 @@ def _is_rebuild(value: Any) -> bool:
 
 #: Tensors of PyTorch without a counterpart here, by the function that makes them: a description, and the remedy.
 _MISSING: Final = {
-    "torch._utils._rebuild_sparse_tensor": ("sparse tensors", "convert them with to_dense()"),
     "torch._utils._rebuild_qtensor": ("quantized tensors", "convert them with dequantize()"),
     "torch._utils._rebuild_nested_tensor": ("nested tensors", "convert them with to_padded_tensor()"),
     "torch._utils._rebuild_meta_tensor_no_storage": ("tensors on the meta device", "make tensors with memory of them"),
@@ -396,7 +414,7 @@ _GLOBALS: Final[dict[str, Any]] = {
     **{
         f"tensorlike.tensor.layouts.{name}": getattr(layouts, name)
         for name in (
-            "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "strided",
+            "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "sparse_coo", "strided",
         )
     },
 }  # fmt: skip
@@ -449,6 +467,14 @@ class Allowed:
             found = getattr(dtypes, _DTYPE_NAMES[name])
         return found
 
+    def allows(self, name: str) -> bool:
+        """Return whether a file may name this global."""
+        try:
+            self.find(name)
+        except pickle.UnpicklingError:
+            return False
+        return True
+
     def find(self, name: str) -> Any:
         """Return the object of a dotted name; raise UnpicklingError if it is not allowed."""
         if name.startswith("__builtin__."):
@@ -462,7 +488,7 @@ class Allowed:
             _refused(
                 f"the file names {name[:200]}, which is not an allowed global by default. If you trust the file, load "
                 "it with weights_only=False, which can run any code that it holds; or allow this one with "
-                "tensorlike.serialization.add_safe_globals([...])"
+                f"{LIBRARY}.serialization.add_safe_globals([...])"
             )
         return found
 

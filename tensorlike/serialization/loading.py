@@ -7,21 +7,32 @@ import io
 import os
 import pickle
 import stat
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
-from tensorlike.tensor.backends import cuda_device_count
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.device import device as Device
 
 from .allowed import Allowed, Bound
 from .archive import Archive, read_exactly
-from .saving import check_pickle_module
-from .storages import ArchiveStorages, LegacyStorages, plain_rules, survey
+from .options import OPTIONS, LoadEndianness
+from .places import default_restore_location, has_packages, validate_cuda_device
+from .saving import MAGIC_NUMBER, PROTOCOL_VERSION, check_pickle_module
+from .storages import ArchiveStorages, LegacyStorages, globals_of, plain_rules, survey
+from .trusted import own_global, warn_of_change
 from .unpickler import Unpickler
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals"]
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "safe_globals",
+]
 
 _safe: list[Any] = []
 
@@ -78,7 +89,7 @@ def _placing(map_location: Any) -> Callable[[Any, str], str]:
 
     def place(storage: Any, location: str) -> str:
         if map_location is None:
-            where = location
+            where = str(default_restore_location(storage, location).device) if has_packages() else location
         elif isinstance(map_location, dict):
             where = str(map_location.get(location, location))
         elif callable(map_location) and not isinstance(map_location, Device):
@@ -86,11 +97,8 @@ def _placing(map_location: Any) -> Callable[[Any, str], str]:
             where = location if found is None else str(found.device)
         else:
             where = str(map_location)
-        if where.startswith("cuda") and not cuda_device_count():
-            raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but tensorlike.cuda.is_available() is False. If you "
-                "are running on a CPU-only machine, please use load with map_location='cpu'"
-            )
+        if where.startswith("cuda"):
+            validate_cuda_device(where)
         return where
 
     return place
@@ -99,23 +107,38 @@ def _placing(map_location: Any) -> Callable[[Any, str], str]:
 class _AnyUnpickler(pickle.Unpickler):
     """The unpickler of a trusted file."""
 
-    def __init__(self, data: bytes, allowed: Allowed, at: int = 0) -> None:
+    def __init__(self, data: bytes, allowed: Allowed, at: int = 0, **options: Any) -> None:
         file = io.BytesIO(data)
         file.seek(at)
-        super().__init__(file)
+        super().__init__(file, **options)
         self.allowed = allowed
 
     def find_class(self, module: str, name: str) -> Any:
         found = self.allowed.known(f"{module}.{name}")
         if found is None or (isinstance(found, type) and not module.startswith("torch")):
-            return super().find_class(module, name)
+            own = own_global(module, name)
+            return super().find_class(module, name) if own is None else own
         return Bound(found, self.allowed) if type(found).__name__ == "_Function" else found
 
     def persistent_load(self, pid: Any) -> Any:
         # PyTorch's first format stores the source of a module's class with it, to warn of changes.
         if isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
+            warn_of_change(*pid[1:])
             return pid[1]
         return self.allowed.persistent(pid)
+
+
+class _Options(NamedTuple):
+    """The options of one call of `load`: allowed globals, the places of storages, and the unpickler's own options."""
+
+    users: Sequence[Any]
+    place: Any
+    trusting: bool
+    pickle: dict[str, Any]
+
+    def rules(self, storages: Any) -> Allowed:
+        """Return the rules of a file with these storages."""
+        return Allowed(self.users, self.place, storages.persistent, storages.location, self.trusting)
 
 
 class _Source(NamedTuple):
@@ -181,12 +204,8 @@ _OTHERS: Final = (
 
 _NO_FILE: Final = "this is no file of tensorlike.save or of PyTorch's"
 
-#: The beginning of a stream of PyTorch's first format: pickles of this number, and of the version.
-_MAGIC_NUMBER: Final = 0x1950A86A20F9469CFC6C
-_PROTOCOL_VERSION: Final = 1001
 
-
-def _load_archive(source: _Source, users: Sequence[Any], place: Any, trusting: bool, mapped: bool) -> Any:
+def _load_archive(source: _Source, options: _Options, mapped: bool) -> Any:
     archive = Archive(source.file, source.start, source.stop)
     names = archive.records
     root = next((name.removesuffix("/data.pkl") for name in names if name.endswith("/data.pkl")), None)
@@ -197,43 +216,49 @@ def _load_archive(source: _Source, users: Sequence[Any], place: Any, trusting: b
     if f"{root}/constants.pkl" in names:
         raise RuntimeError("a TorchScript archive, which holds code: load it with torch.jit.load")
     order = "little"
+    if OPTIONS.endianness is not None:
+        order = sys.byteorder if OPTIONS.endianness is LoadEndianness.NATIVE else OPTIONS.endianness.name.lower()
     if f"{root}/byteorder" in names:
         order = archive.array(f"{root}/byteorder").tobytes()[:80].decode("latin1")
         if order not in ("little", "big"):
             raise RuntimeError(f"Unknown endianness type: {order!r}")
     mapping = _mapping(source) if mapped and source.path is not None else None
     storages = ArchiveStorages(archive, root, order, mapping)
-    allowed = Allowed(users, place, storages.persistent, storages.location, trusting)
+    allowed = options.rules(storages)
     data = archive.array(f"{root}/data.pkl").tobytes()
-    return _unpickled(data, allowed, 0)
+    return _unpickled(data, allowed, 0, options.pickle)
 
 
 def _mapping(source: _Source) -> np.ndarray[Any, Any]:
-    """Map a file into memory, copy-on-write: writing to the bytes does not change the file."""
+    """Map a file into memory. Writing to the bytes does not change the file, unless `set_default_mmap_options` says so.
+    """
     import mmap
 
+    if OPTIONS.shared:
+        with open(source.path, "r+b") as file:
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE), np.uint8)
     return np.frombuffer(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
 
 
-def _load_legacy(source: _Source, users: Sequence[Any], place: Any, trusting: bool) -> Any:
+def _load_legacy(source: _Source, options: _Options) -> Any:
     data = read_exactly(source.file, source.start, source.stop - source.start).tobytes()
     machine = Unpickler(data, plain_rules())
     magic = version = None
     with contextlib.suppress(pickle.UnpicklingError):
         magic = machine.load()
         version = machine.load()
-    if type(magic) is not int or magic != _MAGIC_NUMBER:
+    if type(magic) is not int or magic != MAGIC_NUMBER:
         raise RuntimeError(f"{_NO_FILE}: Invalid magic number; corrupt file?")
-    if type(version) is not int or version != _PROTOCOL_VERSION:
+    if type(version) is not int or version != PROTOCOL_VERSION:
         raise RuntimeError(f"{_NO_FILE}: Invalid protocol version: {str(version)[:20]}")
     # The sizes of integers on the machine that wrote the file, which are not needed.
     machine.load()
     at = machine.at
-    tables = Allowed((), place, _no_storage, lambda storage: "cpu")
-    places, end = survey(data, at, tables.known)
+    tables = Allowed((), options.place, _no_storage, lambda storage: "cpu")
+    places, end = survey(data, at, tables.known, options.pickle.get("encoding", "utf-8"))
     storages = LegacyStorages(data, places)
-    allowed = Allowed(users, place, storages.persistent, storages.location, trusting)
-    found = _unpickled(data, allowed, at)
+    allowed = options.rules(storages)
+    found = _unpickled(data, allowed, at, options.pickle)
     # The next object of the stream can be loaded from here.
     source.file.seek(source.start + end)
     return found
@@ -243,11 +268,11 @@ def _no_storage(pid: Any) -> NoReturn:
     raise pickle.UnpicklingError("a reference where none can be")
 
 
-def _unpickled(data: bytes, allowed: Allowed, at: int) -> Any:
+def _unpickled(data: bytes, allowed: Allowed, at: int, options: dict[str, Any]) -> Any:
     if not allowed.trusting:
-        return Unpickler(data, allowed, at).load()
+        return Unpickler(data, allowed, at, **options).load()
     try:
-        return _AnyUnpickler(data, allowed, at).load()
+        return _AnyUnpickler(data, allowed, at, **options).load()
     except (pickle.UnpicklingError, RuntimeError):
         raise
     except Exception as error:
@@ -267,19 +292,29 @@ def _check_other(beginning: bytes, size: int) -> None:
     if beginning[8:9] == b"{" and int.from_bytes(beginning[:8], "little") <= size - 8:
         raise RuntimeError(
             "this is a file of the safetensors format: read it with safetensors.numpy.load_file(file), which returns "
-            "arrays, and make tensors of them with tensorlike.from_numpy"
+            f"arrays, and make tensors of them with {LIBRARY}.from_numpy"
         )
 
 
 def load(
-    f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True, mmap: bool | None = None
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
 ) -> Any:
     """Load the object that `save`, or PyTorch's `torch.save`, wrote to a file: a path, or an object with `read`.
 
     `map_location` chooses the devices of tensors: a device, a dict from devices to devices, or a function of (storage,
-    device) that returns a storage. With `weights_only`, a file may hold only tensors, Python's containers and the
-    globals allowed by `add_safe_globals`; without it, a file can run any code. With `mmap`, the file of a path is
-    mapped into memory: elements are read when they are first used, and writing to them does not change the file.
+    device) that returns a storage. With `weights_only`, as it is unless given as False, a file may hold only tensors,
+    Python's containers and the globals allowed by `add_safe_globals`; without it, a file can run any code. With `mmap`,
+    the file of a path is mapped into memory: elements are read when they are first used, and writing to them does not
+    change the file.
+
+    `encoding` is that of the texts in files of Python 2, "bytes" to leave them bytes; with `weights_only=False` other
+    options of Python's `pickle.Unpickler` are taken, too.
 
     A file object is read from its position on. One that cannot seek, such as a pipe, is read to its end.
 
@@ -305,7 +340,13 @@ def load(
         )
     if mmap and not is_path:
         raise ValueError("load(): f must be a file path in order to use the mmap argument")
-    place, users, trusting = _placing(map_location), get_safe_globals(), not weights_only
+    weights_only = weights_only is None or bool(weights_only)
+    unknown = sorted(
+        pickle_load_args.keys() - ({"encoding"} if weights_only else {"encoding", "errors", "fix_imports"})
+    )
+    if unknown:
+        raise TypeError(f"load() got an unexpected keyword argument '{unknown[0]}'")
+    options = _Options(get_safe_globals(), _placing(map_location), not weights_only, pickle_load_args)
     with _opened(f) as source:
         try:
             size = source.stop - source.start
@@ -313,11 +354,11 @@ def load(
             if not beginning:
                 raise RuntimeError(f"{_NO_FILE}: there is nothing to read from position {source.start} on")
             if beginning[:4] in (b"PK\3\4", b"PK\5\6"):
-                return _load_archive(source, users, place, trusting, bool(mmap))
+                return _load_archive(source, options, bool(mmap))
             _check_other(beginning, size)
             if mmap:
                 raise RuntimeError(f"{_NO_FILE} that mmap can be used with: they are ZIP archives")
-            return _load_legacy(source, users, place, trusting)
+            return _load_legacy(source, options)
         # ImportError: bfloat16 comes from another package.
         except (pickle.UnpicklingError, RuntimeError, ImportError) as error:
             # A new error that names the file: the cause may name only a device, or the user's class.
@@ -327,3 +368,27 @@ def load(
             if weights_only:
                 what = f"Weights only load failed: {what}"
             raise pickle.UnpicklingError(f"load(): {source.name}: {what}") from error.__cause__
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """Return the globals that a file names and that `load(weights_only=True)` does not allow now.
+
+    Nothing of the file is made. Raises ValueError for files that are no archives of `save`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> tl.save({"ids": tl.arange(2), "model": tl.nn.Linear}, file)
+    >>> _ = file.seek(0)
+    >>> tl.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['torch.nn.modules.linear.Linear']
+    """
+    with _opened(f) as source:
+        if read_exactly(source.file, source.start, min(source.stop - source.start, 4)).tobytes() != b"PK\3\4":
+            raise ValueError("get_unsafe_globals_in_checkpoint(): expected a file that save() wrote")
+        archive = Archive(source.file, source.start, source.stop)
+        name = next((name for name in archive.records if name.endswith("/data.pkl")), None)
+        if name is None:
+            raise ValueError("get_unsafe_globals_in_checkpoint(): expected a file that save() wrote")
+        data = archive.array(name).tobytes()
+    allowed = Allowed(get_safe_globals(), _placing(None), _no_storage, lambda storage: "cpu")
+    return globals_of(data, allowed.allows)

@@ -28,12 +28,22 @@ import zipfile
 from collections.abc import Callable, Iterable
 from typing import IO, Any, Final
 
+import numpy as np
+
 from tensorlike.tensor.storage import UntypedStorage
 
-__all__ = ["DEFAULT_PROTOCOL", "check_pickle_module", "save"]
+from .options import OPTIONS
+from .pickling import StorageCollector, pickler_for
+from .places import location_tag
+
+__all__ = ["DEFAULT_PROTOCOL", "MAGIC_NUMBER", "PROTOCOL_VERSION", "check_pickle_module", "save"]
 
 #: PyTorch's, for files that old versions of Python can read.
 DEFAULT_PROTOCOL: Final = 2
+
+#: The beginning of a stream of PyTorch's first format: pickles of this number, and of the version.
+MAGIC_NUMBER: Final = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION: Final = 1001
 
 #: The bytes to which the start of each storage is aligned in a file, as in PyTorch's, for files that are mapped.
 _ALIGNMENT: Final = 64
@@ -51,24 +61,19 @@ _NO_OTHER_FILE: Final = frozenset(
 _NO_OTHER_PLACE: Final = frozenset((errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV))
 
 
-class _Pickler(pickle.Pickler):
-    """Pickles an object, and collects the storages in it."""
-
-    def __init__(self, file: Any, protocol: int) -> None:
-        super().__init__(file, protocol=protocol)
-        self.storages: dict[int, tuple[str, UntypedStorage]] = {}
-
-    def persistent_id(self, obj: Any) -> Any:
-        if not isinstance(obj, UntypedStorage):
-            return None
-        key, _ = self.storages.setdefault(id(obj), (str(len(self.storages)), obj))
-        return "storage", key, len(obj)
-
-
-def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = DEFAULT_PROTOCOL) -> None:
+def save(
+    obj: object,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
     """Write an object, and all tensors in it, to a file: a path, or an object with `write`.
 
-    Tensors on the same memory are on the same memory again when they are loaded. Other objects are pickled.
+    Tensors on the same memory are on the same memory again when they are loaded. Other objects are pickled. The file is
+    one that PyTorch reads: what has a counterpart there has PyTorch's name in it. Without
+    `_use_new_zipfile_serialization` it has the format of PyTorch before 1.6.
 
     A file at that path is replaced when the new one is complete and on the disk: an error, a full disk, a killed
     process or a reader at the same moment find the old file or the new one, never part of one. Its permissions are
@@ -95,14 +100,17 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
         )
     # Everything is pickled before a file is opened.
     pickled = io.BytesIO()
-    pickler = _Pickler(pickled, pickle_protocol)
-    pickler.dump(obj)
-    storages = list(pickler.storages.values())
-    # The pickler's memo holds temporary objects: free it before the elements are written.
-    del pickler
+    first_format = not _use_new_zipfile_serialization
+    collector = StorageCollector(location_tag, first_format)
+    pickler_for(pickled, pickle_protocol, collector).dump(obj)
+    storages = list(collector.storages.values())
+    skipping = OPTIONS.skipping
 
     def write(file: Any) -> None:
-        _write_archive(file, pickled, storages)
+        if first_format:
+            _write_first_format(file, pickled, storages, pickle_protocol)
+        else:
+            _write_archive(file, pickled, storages, not _disable_byteorder_record, skipping)
 
     if path is None:
         write(f)
@@ -110,17 +118,45 @@ def save(obj: object, f: Any, pickle_module: Any = None, pickle_protocol: int = 
         _write_path(path, write)
 
 
-def _write_archive(file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str, UntypedStorage]]) -> None:
-    """Write the archive: the pickle, and the bytes of the storages."""
+def _write_first_format(
+    file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str, UntypedStorage, Any]], protocol: int
+) -> None:
+    """Write a stream of pickles, the last one a list of keys, and the storages in that order: size and elements."""
+    sizes = {"short": 2, "int": 4, "long": 4}
+    system = {"protocol_version": PROTOCOL_VERSION, "little_endian": True, "type_sizes": sizes}
+    for head in (MAGIC_NUMBER, PROTOCOL_VERSION, system):
+        file.write(pickle.dumps(head, protocol))
+    file.write(pickled.getbuffer())
+    ordered = sorted(storages, key=lambda item: item[0])
+    file.write(pickle.dumps([key for key, _, _ in ordered], protocol))
+    for _, storage, kind in ordered:
+        width = 1 if kind is UntypedStorage else kind.dtype.itemsize
+        data = storage.cpu()._host()
+        if sys.byteorder == "big" and kind is not UntypedStorage:
+            data = data.view(kind.dtype.numpy_dtype).byteswap().view("u1")
+        file.write((len(storage) // width).to_bytes(8, "little"))
+        for first in range(0, len(data), _PIECE):
+            file.write(bytes(data[first : first + _PIECE]))
+
+
+def _write_archive(
+    file: Any,
+    pickled: io.BytesIO,
+    storages: Iterable[tuple[str, UntypedStorage, Any]],
+    byte_order: bool,
+    skipping: bool,
+) -> None:
+    """Write the archive: the pickle, and the bytes of the storages, or zeros in their place."""
     # Not compressed, as PyTorch's are: the elements of a trained network hardly compress.
     archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
     try:
         _write_member(archive, "archive/data.pkl", pickled.getbuffer())
-        _write_member(archive, "archive/format", b"tensorlike 1")
         _write_member(archive, "archive/.storage_alignment", str(_ALIGNMENT).encode())
-        _write_member(archive, "archive/byteorder", sys.byteorder.encode())
-        for key, storage in storages:
-            _write_member(archive, f"archive/data/{key}", memoryview(storage.cpu()._host()))
+        if byte_order:
+            _write_member(archive, "archive/byteorder", sys.byteorder.encode())
+        for key, storage, _ in storages:
+            data: Any = np.zeros(len(storage), np.uint8) if skipping else storage.cpu()._host()
+            _write_member(archive, f"archive/data/{key}", memoryview(data))
         _write_member(archive, "archive/version", b"3\n")
         archive.close()
     except BaseException:

@@ -16,7 +16,7 @@ from .allowed import StorageType
 from .archive import Archive
 from .unpickler import Rules, Unpickler, described
 
-__all__ = ["ArchiveStorages", "LegacyStorages", "plain_rules", "survey"]
+__all__ = ["ArchiveStorages", "LegacyStorages", "globals_of", "plain_rules", "survey"]
 
 
 def _refused(what: str) -> NoReturn:
@@ -39,9 +39,7 @@ class _Storages(abc.ABC):
 
     def persistent(self, pid: Any) -> Any:
         """Return the storage of a reference, in the format of our own files or of PyTorch's, which includes a type."""
-        if type(pid) is not tuple or len(pid) not in (3, 5, 6) or type(pid[0]) is not str or (
-            pid[0] != "storage"
-        ):
+        if type(pid) is not tuple or len(pid) not in (3, 5, 6) or type(pid[0]) is not str or (pid[0] != "storage"):
             _refused(f"something that is no storage, by a {described(pid)}")
         if len(pid) == 3:
             _, key, nbytes = pid
@@ -200,14 +198,29 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def survey(data: bytes, at: int, known: Callable[[str], Any]) -> tuple[dict[str, tuple[int, int]], int]:
+def globals_of(data: bytes, allows: Callable[[str], bool]) -> list[str]:
+    """Return the names of the globals in a pickle that are not allowed, sorted, each once; nothing is made."""
+    names: set[str] = set()
+
+    def find(name: str) -> Any:
+        if not allows(name):
+            names.add(name)
+        return _NOTHING
+
+    Unpickler(data, _Survey(find)).load()
+    return sorted(names)
+
+
+def survey(
+    data: bytes, at: int, known: Callable[[str], Any], encoding: str
+) -> tuple[dict[str, tuple[int, int]], int]:
     """Return the position of each storage's bytes in a legacy stream, and the end of the stream.
 
     `at` is the position of the object's pickle, which is interpreted without making objects: the sizes that precede the
     bytes of the storages count elements, and only the references in the pickle tell their type.
     """
     rules = _Survey(known)
-    machine = Unpickler(data, rules, at)
+    machine = Unpickler(data, rules, at, encoding)
     machine.load()
     keys = machine.load()
     if type(keys) is not list or not all(type(key) is str for key in keys):

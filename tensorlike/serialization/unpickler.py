@@ -86,9 +86,11 @@ class Unpickler:
     Raises UnpicklingError for a pickle that is broken, or that the rules do not allow.
     """
 
-    def __init__(self, data: bytes, rules: Rules, at: int = 0) -> None:
+    def __init__(self, data: bytes, rules: Rules, at: int = 0, encoding: str = "utf-8") -> None:
         self.data = data
         self.rules = rules
+        #: Of the texts of Python 2; "bytes" to leave them bytes.
+        self.encoding = encoding
         self.at = at
         self.end = len(data)
 
@@ -301,7 +303,8 @@ class Unpickler:
 
     def _string(self, width: int) -> None:
         # Texts of Python 2.
-        self.stack.append(self.text(self.take(self.number(width)), errors="strict"))
+        raw = self.take(self.number(width))
+        self.stack.append(raw if self.encoding == "bytes" else self.text(raw, self.encoding, "strict"))
 
     def _bin_unicode(self, width: int) -> None:
         self.stack.append(self.text(self.take(self.number(width))))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
+
 from . import windows
+
+explain_absent_names(__name__)
 
 __all__ = ["windows"]

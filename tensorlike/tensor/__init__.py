@@ -25,7 +25,7 @@ _PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
 _PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
 from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random_creation, strided_creation  # noqa: E402, I001
-from . import absent_kinds  # noqa: E402, F401
+from . import absent_kinds, inclusive_range, sparse_methods  # noqa: E402, F401
 from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
 

@@ -251,7 +251,10 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     if dim is None:
         return size_from_shape(self._tl_data.shape)
 
-    return self._tl_data.shape[one_dim(dim, self._tl_data.ndim)]
+    shape = self._tl_data.shape
+    if not shape:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return shape[one_dim(dim, len(shape))]
 
 
 @tensor_method(composite=False, aliases=("ndimension",), differentiable=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import register_plain, undispatched
@@ -170,7 +171,7 @@ def _dtype_method(name: str, dtype_text: str) -> None:
     convert.__doc__ = (
         f"Return this tensor with dtype `{dtype_text}`; itself if it has that already.\n\n"
         f"    >>> tl.tensor([1, 0]).{name}().dtype\n"
-        f"    tensorlike.{dtype_text}\n    "
+        f"    {LIBRARY}.{dtype_text}\n    "
     )
     convert.__name__ = name
     moves = dtype_text.startswith(("float", "bfloat", "complex"))
@@ -224,18 +225,27 @@ def cuda(
 @overload
 def type(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: ...
 @overload
-def type(self: Tensor, dtype: DtypeLike | str, non_blocking: bool = False) -> Tensor: ...
+def type(self: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 @tensor_method(linear_in=("self",))
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
+    Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.
+
     >>> tl.ones(2).type()
     'tensorlike.FloatTensor'
+    >>> tl.ones(2).type("torch.IntTensor")
+    tensor([1, 1], dtype=tensorlike.int32)
     """
     if dtype is None:
         place = "" if device_of(self._tl_data).type == "cpu" else f"{device_of(self._tl_data).type}."
-        return f"tensorlike.{place}{dtype_name(self._tl_data.dtype)}Tensor"
-    return _converted(self, dtype, None, False)
+        return f"{LIBRARY}.{place}{dtype_name(self._tl_data.dtype)}Tensor"
+    if isinstance(dtype, Dtype):
+        return _converted(self, dtype, None, False)
+    from .legacy_types import legacy_type
+
+    wanted, device = legacy_type(dtype, "type")
+    return _converted(self, wanted, device, False)
 
 
 @tensor_method(linear_in=("self",))

@@ -17,11 +17,10 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
-from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, legacy_tensor, placed, tensor
+from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, placed, tensor
 from .layouts import check_layout, empty_array, format_name
 from .runtime import device_guard, dtype_name, spelled, wanted_dtype, wrong_type
-from .size import Size
-from .tensor import Tensor, retyped
+from .tensor import Tensor
 from .types import Number
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "empty",
     "from_numpy",
     "full",
-    "legacy_tensor",
     "ones",
     "tensor",
     "zeros",
@@ -379,32 +377,24 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
 
 
-@tensor_method(differentiable=False)
-def new(self: Tensor, *data: Any, device: Device | str | None = None) -> Tensor:
+@tensor_method(composite=False, differentiable=False)
+def new(self: Tensor, *data: Any, device: Device | str | None = None, **keywords: Any) -> Tensor:
     """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
 
-    The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` is
-    another tensor on the memory of y. Raises TypeError for other data and for a tensor of another dtype.
+    The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` and
+    `x.new(storage)` share the memory of a tensor or storage. Raises TypeError for other data and for a tensor of
+    another dtype.
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
     >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
     (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
     """
-    if len(data) == 1 and not isinstance(data[0], (int, np.integer, Size)):
-        (value,) = data
-        if isinstance(value, TensorBase):
-            if value._tl_data.dtype != self._tl_data.dtype:
-                raise TypeError(
-                    f"new(): expected a tensor of dtype {self.dtype}, got {dtype_of(value._tl_data.dtype)}: use "
-                    "new_tensor(), which converts"
-                )
-            return retyped(value, Tensor)  # type: ignore[no-any-return]
-        if isinstance(value, (list, tuple, range, np.ndarray)):
-            return self.new_tensor(value, device=device)
-        raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
-    sizes = data[0] if len(data) == 1 and isinstance(data[0], Size) else data or (0,)
-    return self.new_empty(tuple(sizes), device=device)
+    from .legacy import new_tensor_like
+
+    if device is not None:
+        keywords["device"] = device
+    return new_tensor_like(data, keywords, self._tl_data.dtype, device_of(self._tl_data))
 
 
 @tensor_method(composite=False, differentiable=False)

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
+
 __all__ = ["as_device", "cpu", "device", "meta"]
 
 KNOWN_TYPES = ("cpu", "cuda", "meta")
@@ -85,12 +87,12 @@ class device:
         )
 
     def __init_subclass__(cls) -> NoReturn:
-        raise TypeError("type 'tensorlike.device' is not an acceptable base type")
+        raise TypeError(f"type '{LIBRARY}.device' is not an acceptable base type")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         if name in ("type", "index"):
-            raise AttributeError(f"attribute {name!r} of 'tensorlike.device' objects is not writable")
-        raise AttributeError(f"'tensorlike.device' object has no attribute {name!r}")
+            raise AttributeError(f"attribute {name!r} of '{LIBRARY}.device' objects is not writable")
+        raise AttributeError(f"'{LIBRARY}.device' object has no attribute {name!r}")
 
     def __delattr__(self, name: str) -> NoReturn:
         self.__setattr__(name, None)
@@ -188,7 +190,7 @@ def as_device(value: str | int | device, function_name: str) -> device:
     if isinstance(value, str | int | np.integer) and not isinstance(value, bool):
         return device(value)
     raise TypeError(
-        f"{function_name}(): argument 'device' must be a tensorlike.device, a string such as 'cuda:0' or an index, "
+        f"{function_name}(): argument 'device' must be a {LIBRARY}.device, a string such as 'cuda:0' or an index, "
         f"not {_type_name(value)}"
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.core import outside_stacklevel
 
 from .dtypes import dtype_of
@@ -53,7 +54,7 @@ def check_continuous(function: str, dtype: Any, *, complex: bool = True) -> None
         wanted = "floating-point or complex" if complex else "floating-point"
         raise NotImplementedError(
             f"\"{function}\" not implemented for '{dtype_name(dtype)}': its values need a {wanted} dtype, such as "
-            "tensorlike.float32"
+            f"{LIBRARY}.float32"
         )
 
 

@@ -10,6 +10,8 @@ from typing import Any, Final, NoReturn, TypeAlias, final
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
+
 __all__ = [
     "as_numpy_dtype", "bfloat16", "bool", "cdouble", "cfloat", "complex64", "complex128", "default_complex",
     "default_float", "double", "dtype", "dtype_of", "finfo", "float", "float16", "float32", "float64",
@@ -47,10 +49,10 @@ class dtype:
     _numpy_dtype: NumPyDtype | None
 
     def __new__(cls, *args: object, **kwargs: object) -> "dtype":
-        raise TypeError("cannot create 'tensorlike.dtype' instances; use an existing one, such as tensorlike.float32")
+        raise TypeError(f"cannot create '{LIBRARY}.dtype' instances; use an existing one, such as {LIBRARY}.float32")
 
     def __init_subclass__(cls, **kwargs: object) -> NoReturn:
-        raise TypeError("type 'tensorlike.dtype' is not an acceptable base type")
+        raise TypeError(f"type '{LIBRARY}.dtype' is not an acceptable base type")
 
     @property
     def numpy_dtype(self) -> NumPyDtype:
@@ -69,7 +71,7 @@ class dtype:
         raise AttributeError(f"cannot delete attribute {name!r} of {self!r}: dtypes are immutable")
 
     def __repr__(self) -> builtins.str:
-        return f"tensorlike.{self._name}"
+        return f"{LIBRARY}.{self._name}"
 
     def __reduce__(self) -> builtins.str:
         # With a string pickle and copy look the object up by this name in the class's module: the same singleton.
@@ -163,7 +165,7 @@ def _bfloat16_of_numpy() -> NumPyDtype:
         found: NumPyDtype = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
     except ImportError as error:
         raise ImportError(
-            "a tensor of the dtype tensorlike.bfloat16 needs the package ml_dtypes, which cannot be imported; "
+            f"a tensor of the dtype {LIBRARY}.bfloat16 needs the package ml_dtypes, which cannot be imported; "
             'install it with: pip install "tensorlike[bfloat16]"',
             name="ml_dtypes",
         ) from error
@@ -238,8 +240,8 @@ def as_numpy_dtype(dtype_or_python_type: object, function: builtins.str = "") ->
     prefix = f"{function}(): " if function else ""
     got = repr(dtype_or_python_type)
     raise TypeError(
-        f"{prefix}argument 'dtype' must be tensorlike.dtype, not {type(dtype_or_python_type).__name__} "
-        f"({got if len(got) <= 80 else got[:77] + '...'}); pass a dtype such as tensorlike.float32, "
+        f"{prefix}argument 'dtype' must be {LIBRARY}.dtype, not {type(dtype_or_python_type).__name__} "
+        f"({got if len(got) <= 80 else got[:77] + '...'}); pass a dtype such as {LIBRARY}.float32, "
         "or one of the Python types float, complex, int, bool"
     )
 
@@ -291,10 +293,10 @@ def set_default_dtype(d: dtype, /) -> None:
     global current_default
     if type(d) is not dtype:
         raise TypeError("set_default_dtype(): invalid dtype object: only floating-point types are supported as the "
-                        f"default type, not {d!r}; pass a dtype such as tensorlike.float64")
+                        f"default type, not {d!r}; pass a dtype such as {LIBRARY}.float64")
     if not d.is_floating_point:
         raise TypeError("set_default_dtype(): only floating-point types are supported as the default type, "
-                        f"not {d!r}; pass a dtype such as tensorlike.float64")
+                        f"not {d!r}; pass a dtype such as {LIBRARY}.float64")
     current_default = _defaults.get(d) or _defaults.setdefault(d, DefaultDtype(d))
 
 
@@ -337,8 +339,8 @@ def _requested(function: builtins.str, type_: object) -> dtype:
     for python_type, numpy_dtype in _PYTHON_TYPES.items():
         if type_ is python_type:
             return _BY_NUMPY_DTYPE[numpy_dtype]
-    raise TypeError(f"{function}(): argument 'type' (position 1) must be tensorlike.dtype, not {type_!r}; "
-                    "pass a dtype such as tensorlike.float32, or leave it out of finfo() for the default dtype")
+    raise TypeError(f"{function}(): argument 'type' (position 1) must be {LIBRARY}.dtype, not {type_!r}; "
+                    f"pass a dtype such as {LIBRARY}.float32, or leave it out of finfo() for the default dtype")
 
 
 @final
@@ -359,7 +361,7 @@ class finfo(_Limits):
         requested = current_default.dtype if type is None else _requested("finfo", type)
         if not (requested.is_floating_point or requested.is_complex):
             raise TypeError(f"finfo(): requires a floating point input type, not {requested!r}; "
-                            "use tensorlike.iinfo for integers")
+                            f"use {LIBRARY}.iinfo for integers")
         self._dtype = requested.to_real()
         limits: Any
         if self._dtype in (float16, float32, float64):
@@ -401,10 +403,10 @@ class iinfo(_Limits):
     def __init__(self, type: object) -> None:
         requested = _requested("iinfo", type)
         if requested is bool:
-            raise TypeError("iinfo(): tensorlike.bool is not supported; pass an integer dtype such as tensorlike.int64")
+            raise TypeError(f"iinfo(): {LIBRARY}.bool is not supported; pass an integer dtype such as {LIBRARY}.int64")
         if requested.is_floating_point or requested.is_complex:
             raise TypeError(f"iinfo(): requires an integer input type, not {requested!r}; "
-                            "use tensorlike.finfo for floating-point types")
+                            f"use {LIBRARY}.finfo for floating-point types")
         self._dtype = requested
         limits = np.iinfo(requested.numpy_dtype)
         self.min: Final = builtins.int(limits.min)

@@ -36,8 +36,8 @@ from .tensor import Tensor, retyped
 from .threads import LARGE, spread
 from .views import check_inplace, check_shared
 
-__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "plain_but_foreign",
-           "values_of"]  # fmt: skip
+__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "inplace_function_of",
+           "plain_but_foreign", "values_of"]  # fmt: skip
 
 HotSource = Callable[[Declaration, Sequence[Parameter]], str]
 
@@ -207,6 +207,7 @@ def _publish(
     foreign: bool = False,
     namespace: str | None = None,
     of_plain: Form | None = None,
+    listed: bool = True,
 ) -> Form:
     namespace = namespace or _namespace(d, qualname)
     form = Form(
@@ -243,7 +244,8 @@ def _publish(
         reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
     )
     d.bind_record(function)
-    register(form)
+    if listed:
+        register(form)
     return form
 
 
@@ -398,3 +400,12 @@ def attach_operator(
         of_plain=of_plain,
     )
     setattr(Tensor, operator, form.function)
+
+
+def inplace_function_of(method: Form) -> Form:
+    """Make the function of the namespace for an in-place method of a declaration, which no list has."""
+    d: Any = method.operation
+    name = method.function.__name__
+    implementation = implementation_of(d, d.parameters, name, inplace=True)
+    kind = "alias" if method.kind == "alias" else "function"
+    return _publish(d, d.parameters, implementation, name, kind, hot=inplace_hot_source, listed=False)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
-from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
@@ -19,14 +20,12 @@ from .backends import backend_for, backend_of, device_of, transfer
 from .declare import factory
 from .device import as_device
 from .device import device as Device
-from .dims import checked_size
 from .dlpack import from_dlpack
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .history import set_requires_grad
 from .promotion import promote_types
 from .runtime import copied, device_guard, write_out
-from .size import Size
 from .storage import MAX_DIMS, borrowed
 from .tensor import Tensor
 
@@ -38,7 +37,6 @@ __all__ = [
     "from_numpy",
     "frombuffer",
     "inferred_dtype",
-    "legacy_tensor",
     "placed",
     "tensor",
 ]
@@ -208,7 +206,7 @@ def _number_of(item: Any, function: str, wanted: Any) -> Any:
     if array.size != 1:
         raise ValueError(
             f"only one element tensors can be converted to Python scalars, and {function}() got a sequence that "
-            "holds larger ones; use tensorlike.stack"
+            f"holds larger ones; use {LIBRARY}.stack"
         )
     return array.reshape(())[()] if wanted is None else array.reshape(()).item()
 
@@ -452,40 +450,3 @@ def frombuffer(
         warnings.warn(_NOT_WRITABLE.format(what="buffer"), UserWarning, stacklevel=outside_stacklevel())
     found = memory[offset : offset + count * width].view(wanted)
     return finish(found, requires_grad)
-
-
-def legacy_tensor(cls: type, *args: Any, device: Any = None, **keywords: Any) -> Any:
-    """Make the tensor of a call `Tensor(...)`: uninitialised of given sizes, an alias of a tensor, or other data.
-
-    Only data that is no tensor is converted to the default dtype.
-    """
-    if keywords:
-        if args or len(keywords) > 1 or not keywords.keys() <= {"size", "data"}:
-            given = ", ".join([*(type(a).__name__ for a in args), *keywords])
-            raise TypeError(f"new() received an invalid combination of arguments: {given}; pass sizes or data")
-        size = keywords.get("size")
-        if "size" in keywords and not isinstance(size, (list, tuple)):
-            raise TypeError(f"new(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-        args = tuple(size) if size is not None else tuple(keywords.values())
-        if size is not None and len(args) < 2:
-            args = (Size(args),)
-    if len(args) > 1 or (len(args) == 1 and isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)):
-        array = np.empty(checked_size(args, "Tensor"), default_float())
-    elif not args:
-        array = np.empty(0, default_float())
-    else:
-        (data,) = args
-        if isinstance(data, Size):
-            array = np.empty(tuple(data), default_float())
-        elif isinstance(data, TensorBase):
-            if device is not None:
-                raise RuntimeError(
-                    "Legacy tensor constructor of the form Tensor(tensor, device=device) is not supported. Use "
-                    "tensorlike.as_tensor(tensor, device=device)"
-                )
-            return data.as_subclass(cls)  # type: ignore[attr-defined]
-        elif isinstance(data, (bool, float, complex)):
-            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-        else:
-            array = array_from(data, dtype_of(default_float()), "Tensor")
-    return wrap_as(cls, placed(array, device, "Tensor"))

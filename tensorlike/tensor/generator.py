@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.forks import after_fork
 from tensorlike.dispatch.registry import ignore
@@ -215,11 +216,11 @@ class Generator:
         Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
         """
         if not isinstance(new_state, TensorBase):
-            raise TypeError(f"expected a tensorlike.ByteTensor, but got {type(new_state).__name__}")
+            raise TypeError(f"expected a {LIBRARY}.ByteTensor, but got {type(new_state).__name__}")
         array = new_state._tl_data
         if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
             raise TypeError(
-                f"RNG state must be a tensorlike.ByteTensor: a tensor of dtype uint8 on the CPU, not {array.dtype}"
+                f"RNG state must be a {LIBRARY}.ByteTensor: a tensor of dtype uint8 on the CPU, not {array.dtype}"
             )
         self._unpack(array.tobytes())
         return self
@@ -232,7 +233,7 @@ class Generator:
         return (_rebuilt, (str(self._device), self._packed()))
 
     def __repr__(self) -> str:
-        return f"<tensorlike.Generator on {self._device}, seeded with {self._seed}>"
+        return f"<{LIBRARY}.Generator on {self._device}, seeded with {self._seed}>"
 
 
 def _rebuilt(device: str, packed: bytes) -> Generator:
@@ -282,7 +283,7 @@ def generator_for(generator: Any, device: Device, function: str) -> Generator:
         return default_generator_of(device)
     if not isinstance(generator, Generator):
         raise TypeError(
-            f"{function}(): argument 'generator' must be tensorlike.Generator, not {type(generator).__name__}"
+            f"{function}(): argument 'generator' must be {LIBRARY}.Generator, not {type(generator).__name__}"
         )
     here = generator.device
     if here.type != device.type or (device.index is not None and here != device):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
@@ -56,7 +57,7 @@ def set_requires_grad(self: Any, value: bool) -> None:
     if value and not _floating(self):
         raise RuntimeError(
             "only Tensors of floating point and complex dtype can require gradients, got dtype "
-            f"tensorlike.{self._tl_data.dtype}"
+            f"{LIBRARY}.{self._tl_data.dtype}"
         )
     self._tl_requires_grad = bool(value)
     self._tl_tracked = bool(value) or self._tl_view_base is not None or self._tl_inference
@@ -74,7 +75,7 @@ def set_gradient(self: Any, value: Any) -> None:
     wanted = self._tl_data.dtype if self._tl_grad_dtype is False else self._tl_grad_dtype
     if wanted is not None and value._tl_data.dtype != wanted:
         raise RuntimeError(
-            f"assigned grad has data type tensorlike.{value._tl_data.dtype}, expected tensorlike.{wanted}: convert "
+            f"assigned grad has data type {LIBRARY}.{value._tl_data.dtype}, expected {LIBRARY}.{wanted}: convert "
             "it, or set grad_dtype"
         )
     if value._tl_data.shape != self._tl_data.shape:
@@ -137,7 +138,7 @@ def set_data(self: Any, value: Any) -> None:
     if self._tl_tracked and not _floating(value) and edge_of(self) is not None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype, got "
-            f"tensorlike.{value._tl_data.dtype}"
+            f"{LIBRARY}.{value._tl_data.dtype}"
         )
     self._tl_data = value._tl_data
     self._tl_leaf_edge = None
@@ -165,7 +166,7 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
             )
         if not _floating(tensor):
             raise RuntimeError(
-                f"grad can be computed only for real scalar outputs but got tensorlike.{tensor._tl_data.dtype}"
+                f"grad can be computed only for real scalar outputs but got {LIBRARY}.{tensor._tl_data.dtype}"
             )
         if tensor._tl_data.dtype.kind == "c":
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got a complex one")
@@ -180,10 +181,10 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
     if (gradient._tl_data.dtype.kind == "c") != (tensor._tl_data.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output has a dtype of tensorlike.{gradient._tl_data.dtype} and output has a dtype of "
-            f"tensorlike.{tensor._tl_data.dtype}."
+            f"grad_output has a dtype of {LIBRARY}.{gradient._tl_data.dtype} and output has a dtype of "
+            f"{LIBRARY}.{tensor._tl_data.dtype}."
         )
-    if type(gradient) is TensorBase._tl_plain:
+    if type(gradient) is TensorBase._tl_plain or gradient._tl_transformed:
         return gradient
     # Formulas run on plain tensors, as in PyTorch below its Python layer.
     return alias_of(gradient) if gradient._tl_tracked else wrap(gradient._tl_data)
@@ -228,12 +229,12 @@ def install(method: Decorator) -> None:
         >>> x.grad
         tensor([2., 4.])
         """
-        if inputs is None:
+        if inputs is None and not isinstance(gradient, (tuple, list)):
             keep = create_graph if retain_graph is None else retain_graph
             engine.run((((root_edge(self), grad_of_root(self, gradient))),), keep_graph=keep, create_graph=create_graph)
             return
         backward_and_grad.backward(
-            (self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs
+            (self,), gradient, retain_graph, create_graph, inputs=inputs
         )
 
     @method(composite=False, differentiable=False)
@@ -245,7 +246,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False, differentiable=False, inplace_view_of=detach)
+    @method(composite=False, differentiable=False, inplace_view_of=detach, inplace_function=True)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NoReturn, final
 
+from tensorlike._library_name import LIBRARY
+
 from .backends import strided_view
 
 __all__ = [
@@ -16,6 +18,11 @@ __all__ = [
     "layout",
     "memory_format",
     "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "strided",
 ]
 
@@ -27,10 +34,10 @@ class _Named:
     _name: str
 
     def __new__(cls) -> NoReturn:
-        raise TypeError(f"cannot create 'tensorlike.{cls.__name__}' instances; use an existing one")
+        raise TypeError(f"cannot create '{LIBRARY}.{cls.__name__}' instances; use an existing one")
 
     def __repr__(self) -> str:
-        return f"tensorlike.{self._name}"
+        return f"{LIBRARY}.{self._name}"
 
     def __reduce__(self) -> str:
         # With a string pickle and copy look the object up by this name in the class's module: the same singleton.
@@ -50,7 +57,7 @@ class memory_format(_Named):
 
 @final
 class layout(_Named):
-    """The layout of a tensor's storage: `strided`, the only one here.
+    """The layout of a tensor's storage: `strided`, or `sparse_coo` for the tensors of `tensorlike.sparse`.
 
     >>> tl.ones(2).layout
     tensorlike.strided
@@ -70,6 +77,11 @@ preserve_format: Final[memory_format] = _named(memory_format, "preserve_format")
 channels_last: Final[memory_format] = _named(memory_format, "channels_last")
 channels_last_3d: Final[memory_format] = _named(memory_format, "channels_last_3d")
 strided: Final[layout] = _named(layout, "strided")
+sparse_coo: Final[layout] = _named(layout, "sparse_coo")
+#: Layouts that no tensor has here, so that code which asks for them gets its answer.
+sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = (
+    _named(layout, name) for name in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+)
 
 #: The number of dimensions of tensors in a format.
 _RANKS: Final = {"channels_last": 4, "channels_last_3d": 5}
@@ -84,8 +96,8 @@ def format_name(value: Any, function: str) -> str | None:
         found: str = value._name
         return found
     raise TypeError(
-        f"{function}(): argument 'memory_format' must be tensorlike.memory_format, not {type(value).__name__}: "
-        f"{value!r}; pass one such as tensorlike.contiguous_format"
+        f"{function}(): argument 'memory_format' must be {LIBRARY}.memory_format, not {type(value).__name__}: "
+        f"{value!r}; pass one such as {LIBRARY}.contiguous_format"
     )
 
 
@@ -93,8 +105,8 @@ def check_layout(value: Any, function: str) -> None:
     """Raise for a layout other than `strided`."""
     if value is not None and value is not strided:
         raise TypeError(
-            f"{function}(): argument 'layout' must be tensorlike.layout, not {type(value).__name__}: {value!r}; "
-            "tensorlike.strided is the only one"
+            f"{function}(): argument 'layout' must be {LIBRARY}.layout, not {type(value).__name__}: {value!r}; "
+            f"tensors made here are {LIBRARY}.strided"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, NoReturn
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch import pytree
 
 __all__ = ["return_type"]
@@ -30,7 +31,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
                 raise TypeError("constructor requires a sequence")
             if len(made) != count:
                 raise TypeError(
-                    f"tensorlike.return_types.{name}() takes a {count}-sequence ({len(made)}-sequence given)"
+                    f"{LIBRARY}.return_types.{name}() takes a {count}-sequence ({len(made)}-sequence given)"
                 )
             return made
 
@@ -60,7 +61,7 @@ _dict = dict
 
 def _text(self: Any) -> str:
     fields = ",\n".join(f"{field}={value!r}" for field, value in zip(self.__match_args__, self, strict=True))
-    return f"tensorlike.return_types.{type(self).__name__}(\n{fields})"
+    return f"{LIBRARY}.return_types.{type(self).__name__}(\n{fields})"
 
 
 def _reduced(self: Any) -> Any:

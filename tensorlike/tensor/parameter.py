@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import register_plain
 
@@ -44,7 +45,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if not isinstance(data, TensorBase):
             raise TypeError(
                 f"Parameter(): argument 'data' must be Tensor, not {type(data).__name__}; make it a tensor first, "
-                "e.g. with tensorlike.as_tensor(data)"
+                f"e.g. with {LIBRARY}.as_tensor(data)"
             )
         if not isinstance(requires_grad, bool):
             raise TypeError(

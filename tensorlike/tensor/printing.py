@@ -18,6 +18,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.forks import renew_after_fork
 
 __all__ = ["format_array", "format_tensor", "get_printoptions", "printoptions", "set_printoptions", "tensor_text"]
@@ -369,7 +370,7 @@ def tensor_text(
         # Without elements the kind of number is not visible, so only the default floating dtype is left out.
         shows_dtype = not (is_default_dtype and dtype_name.startswith(("float", "bfloat")))
     if shows_dtype:
-        suffixes.append(f"dtype=tensorlike.{dtype_name}")
+        suffixes.append(f"dtype={LIBRARY}.{dtype_name}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.dtypes import DefaultDtype, NumPyDtype, dtype_of
 
@@ -102,7 +103,7 @@ def _promote(a: NumPyDtype, b: NumPyDtype) -> NumPyDtype:
     if (a in _BAREBONES_UNSIGNED or b in _BAREBONES_UNSIGNED) and FLOATING not in (category_a, category_b):
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{dtype_of(a)._name} and {dtype_of(b)._name}; convert one of them first, as with .to(tensorlike.int64)"
+            f"{dtype_of(a)._name} and {dtype_of(b)._name}; convert one of them first, as with .to({LIBRARY}.int64)"
         )
     if category_a != category_b:
         higher, lower = (a, b) if category_a > category_b else (b, a)

@@ -60,7 +60,8 @@ def _inside_handler() -> bool:
     """Return whether this thread is inside a `__torch_function__` right now.
 
     Logging the arguments there must print them and not call the same handler again. Walking the frames costs nothing
-    unless a tensor of an overriding type is printed.
+    unless a tensor of an overriding type is printed. Tensors of transforms have no elements of their own: their types
+    always answer.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -74,7 +75,8 @@ def _inside_handler() -> bool:
     name="__repr__",
     comparable=False,
     composite=False,
-    hot="if type(input) not in PLAIN and inside_handler():\n    return describe(input)",
+    hot="if type(input) not in PLAIN and not getattr(input, '_tl_transformed', False) and inside_handler():\n"
+    "    return describe(input)",
     hot_values={"inside_handler": _inside_handler, "describe": describe},
 )
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:

@@ -296,24 +296,42 @@ def _composite(
         of_method = _copy_function(function)
         own = method if isinstance(method, str) else name or function.__name__
         names = (own, *(a for a in aliases if "." not in a))
-        _method_of(of_method, parameters, names, operation, mutates)
+        _method_of(of_method, names, operation, mutates)
     return first
 
 
 def _method_of(
-    function: Any, parameters: tuple[Parameter, ...], names: Sequence[str], operation: Operation,
-    mutates: Sequence[str] | Mutates | None,
-) -> None:  # fmt: skip
-    code = function.__code__
-    varnames = ("self", *code.co_varnames[1:])
-    if code.co_varnames[0] in code.co_cellvars:
-        raise TypeError(f"{function.__qualname__}: the first parameter of a method form must not be used in a closure")
-    renamed = function.__code__.replace(co_varnames=varnames)
-    function.__code__ = renamed
-    first = parameters[0].name
-    function.__annotations__ = {("self" if k == first else k): v for k, v in function.__annotations__.items()}
+    function: Any, names: Sequence[str], operation: Operation, mutates: Sequence[str] | Mutates | None
+) -> None:
+    _rename_first(function, "self")
     function.__qualname__ = f"Tensor.{names[0]}"
     tensor_method(function, name=names[0], aliases=names[1:], operation=operation, mutates=mutates)
+
+
+def _rename_first(function: Any, name: str) -> None:
+    """Give the first parameter of `function` that name."""
+    code = function.__code__
+    if code.co_varnames[0] in code.co_cellvars:
+        raise TypeError(f"{function.__qualname__}: the first parameter of a method form must not be used in a closure")
+    former = code.co_varnames[0]
+    function.__code__ = code.replace(co_varnames=(name, *code.co_varnames[1:]))
+    function.__annotations__ = {(name if k == former else k): v for k, v in function.__annotations__.items()}
+
+
+def renamed_function(method: Form) -> Form:
+    """Make the function of the namespace for an in-place method written in Python, which no list has."""
+    function: Any = _copy_function(method.implementation)
+    name = function.__qualname__ = function.__name__
+    _rename_first(function, "input")
+    first, *rest = method.parameters
+    function.__annotations__["input"] = "Tensor"  # A few methods leave it out.
+    parameters = (first._replace(name="input", annotation="Tensor"), *rest)
+    form = Form(
+        method.operation, "function", function, namespace="tensorlike", name=name, parameters=parameters
+    )
+    form.check = operand_check(name, parameters)
+    public_function(form, name=name, qualname=name, module="tensorlike", doc=function.__doc__, strict=True)
+    return form
 
 
 @overload

@@ -35,6 +35,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import edge_of, reshaped_leaf
@@ -264,7 +265,7 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     place = f" (position {position})" if position is not None else ""
     hint = ""
     if isinstance(value, (np.ndarray, list, tuple, bool, int, float, complex)) and expected.startswith("Tensor"):
-        hint = f"; make it a tensor first, e.g. with tensorlike.as_tensor({argument})"
+        hint = f"; make it a tensor first, e.g. with {LIBRARY}.as_tensor({argument})"
     short = function.rpartition(".")[2]
     raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from contextvars import ContextVar
 from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap_as
 
@@ -20,6 +22,9 @@ from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 
 __all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_tensor"]
+
+#: Whether `reduce_tensor` is called for a file of `save`.
+FOR_FILES: ContextVar[bool] = ContextVar("FOR_FILES", default=False)
 
 #: The state of the graph and of views on a tensor, which is not copied or pickled.
 OWN_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__"))
@@ -56,7 +61,7 @@ def rebuild_tensor(
     if type(storage) is not UntypedStorage:
         raise TypeError(f"rebuild_tensor(): argument 'storage' must be UntypedStorage, not {type(storage).__name__}")
     if type(dtype) is not Dtype:
-        raise TypeError(f"rebuild_tensor(): argument 'dtype' must be a tensorlike.dtype, not {type(dtype).__name__}")
+        raise TypeError(f"rebuild_tensor(): argument 'dtype' must be a {LIBRARY}.dtype, not {type(dtype).__name__}")
     where = Device(device)
     array = view_in(storage, dtype.numpy_dtype, offset, tuple(shape), tuple(strides))
     tensor: Any = wrap_as(kind, array if where.type == "cpu" else backend_for(where).from_host(array, where))
@@ -71,13 +76,19 @@ def rebuild_tensor(
     return tensor
 
 
-def reduce_tensor(tensor: Any) -> Any:
+def reduce_tensor(tensor: Any, array: Any = None) -> Any:
     """Return the state of a tensor for pickle: its storage, shared by tensors on the same memory, and its geometry in
-    it.
+    it. With `array`, its elements lie there.
 
     Nothing is copied: pickle writes the storage, and copy.copy returns a tensor on the same memory, as in PyTorch.
+    While this library is installed as torch, and in files, the functions that rebuild it are those that PyTorch names.
     """
-    array = tensor._tl_data
+    if LIBRARY.name == "torch" or FOR_FILES.get():
+        from .torch_pickles import reduce_as_torch
+
+        return reduce_as_torch(tensor)
+    if array is None:
+        array = tensor._tl_data
     if not isinstance(array, np.ndarray):
         array = backend_of(array).to_host(array)
     storage, offset = placed_in(array)

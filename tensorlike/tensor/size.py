@@ -5,6 +5,7 @@ import operator
 from collections.abc import Iterable
 from typing import NoReturn, SupportsIndex, final, overload
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch import pytree
 
 __all__ = ["Size", "size_from_shape"]
@@ -37,7 +38,7 @@ class Size(tuple[int, ...]):
         return tuple.__new__(cls, items)
 
     def __init_subclass__(cls, **kwargs: object) -> NoReturn:
-        raise TypeError("type 'tensorlike.Size' is not an acceptable base type")
+        raise TypeError(f"type '{LIBRARY}.Size' is not an acceptable base type")
 
     def numel(self) -> int:
         """The number of elements of a tensor of this size.
@@ -73,7 +74,7 @@ class Size(tuple[int, ...]):
         return tuple.__new__(Size, tuple.__mul__(self, count))
 
     def __repr__(self) -> str:
-        return f"tensorlike.Size({list(self)})"
+        return f"{LIBRARY}.Size({list(self)})"
 
     def __reduce__(self) -> tuple[type["Size"], tuple[tuple[int, ...]]]:
         return Size, (tuple(self),)
@@ -88,10 +89,10 @@ def _checked(position: int, size: SupportsIndex) -> int:
     try:
         index = operator.index(size)
     except TypeError:
-        raise TypeError(f"tensorlike.Size() takes an iterable of 'int' (item {position} is {type(size).__name__!r}); "
+        raise TypeError(f"{LIBRARY}.Size() takes an iterable of 'int' (item {position} is {type(size).__name__!r}); "
                         "convert it with int() first") from None
     if not -_LARGEST - 1 <= index <= _LARGEST:
-        raise ValueError(f"tensorlike.Size(): item {position} does not fit in 64 bits: {index}; "
+        raise ValueError(f"{LIBRARY}.Size(): item {position} does not fit in 64 bits: {index}; "
                          "pass sizes between -2**63 and 2**63 - 1")
     # A boolean is an integer here as in PyTorch, but is stored, and printed, as one.
     return int(index)

@@ -18,6 +18,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 
 from .backends import backend_for, backend_of, data_pointer, device_of, strided_view
@@ -25,7 +26,7 @@ from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
 
-__all__ = ["TypedStorage", "UntypedStorage", "borrowed", "owner_of", "shared_copy", "storage_of", "writable_alias"]
+__all__ = ["TypedStorage", "UntypedStorage", "borrowed", "owner_of", "relocated", "storage_of", "writable_alias"]
 
 
 #: NumPy's limit, and so that of tensors.
@@ -241,14 +242,22 @@ class UntypedStorage:
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Return whether the memory is shared with processes forked from this one."""
+        """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device."""
         return is_shared(self._owner)
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move the memory, and the tensors on it, to memory that processes share, and return this storage."""
+        from .shared import share
+
+        return share(self)
 
     def __repr__(self) -> str:
         lines = "".join(f" {byte}\n" for byte in self.tolist())
-        return f"{lines}[tensorlike.UntypedStorage(device={self.device}) of size {len(self)}]"
+        return f"{lines}[{LIBRARY}.UntypedStorage(device={self.device}) of size {len(self)}]"
 
     def __reduce__(self) -> Any:
+        if LIBRARY.name == "torch":
+            return _reduced_as_torch(self)
         return rebuild_storage, (self._host(),)
 
     def __copy__(self) -> UntypedStorage:
@@ -259,6 +268,12 @@ class UntypedStorage:
         if found is None:
             found = memo[id(self)] = self.clone()
         return found
+
+
+def _reduced_as_torch(storage: Any) -> Any:
+    from .torch_pickles import reduce_storage
+
+    return reduce_storage(storage)
 
 
 def rebuild_storage(array: Any) -> UntypedStorage:
@@ -324,19 +339,17 @@ def is_shared(owner: Any) -> bool:
     """Return whether the memory of an owning array is shared between processes."""
     if not isinstance(owner, np.ndarray):
         return bool(device_of(owner).type == "cuda")
-    # Nothing is mapped before `mmap` is imported, here by `shared_copy`.
+    # Nothing is mapped before `mmap` is imported, here by shared.py.
     mapping = sys.modules.get("mmap")
     return mapping is not None and isinstance(getattr(owner.base, "obj", owner.base), mapping.mmap)
 
 
-def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a copy of an array in memory that processes forked from this one share."""
-    import mmap
-
-    memory = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), np.uint8)
-    copy: np.ndarray[Any, Any] = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
+def relocated(storage: UntypedStorage, array: np.ndarray[Any, Any]) -> None:
+    """Give a storage the memory of another array; the caller has copied the bytes."""
+    _alive.pop(id(storage._owner), None)
+    storage._owner = owner_of(array)
+    storage._bytes = bytes_of(storage._owner)
+    _alive[id(storage._owner)] = storage
 
 
 def typed_storage(storage: UntypedStorage, dtype: Dtype) -> TypedStorage:
@@ -390,6 +403,11 @@ class TypedStorage:
         """Return the memory as bytes."""
         return self._untyped
 
+    def __reduce__(self) -> Any:
+        if LIBRARY.name == "torch":
+            return _reduced_as_torch(self)
+        return typed_storage, (self._untyped, self.dtype)
+
     def data_ptr(self) -> int:
         """Return the address of the first element."""
         return self._untyped.data_ptr()
@@ -433,7 +451,7 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         lines = "".join(f" {item}\n" for item in self.tolist())
-        return f"{lines}[tensorlike.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+        return f"{lines}[{LIBRARY}.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
 
 
 def storage_arguments(source: Any) -> UntypedStorage | None:

@@ -43,7 +43,7 @@ class Tensor(TensorBase, TensorMethods):
 
     # Results are made with object.__new__(Tensor), without calling these.
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        from .from_data import legacy_tensor
+        from .legacy import legacy_tensor
 
         return legacy_tensor(cls, *args, **kwargs)  # type: ignore[no-any-return]
 

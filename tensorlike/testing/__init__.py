@@ -9,15 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .comparison import assert_close
+    from .comparison import assert_allclose, assert_close
     from .creation import make_tensor
     from .suite import TensorLikeSuite, TensorSubclassSuite
 
-__all__ = ["TensorLikeSuite", "TensorSubclassSuite", "assert_close", "make_tensor"]
+__all__ = ["TensorLikeSuite", "TensorSubclassSuite", "assert_allclose", "assert_close", "make_tensor"]
 
 _HOMES = {
     "TensorLikeSuite": "suite",
     "TensorSubclassSuite": "suite",
+    "assert_allclose": "comparison",
     "assert_close": "comparison",
     "make_tensor": "creation",
 }
@@ -26,7 +27,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tensorlike.as_torch.absent import absent
+
+        return absent(__name__, name)
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 

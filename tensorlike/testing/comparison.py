@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import tensorlike as tl
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch import DisableTorchFunctionSubclass, handle_torch_function, has_torch_function
 from tensorlike.dispatch.errors import function_name
 from tensorlike.overrides.audit.making import TO_DENSE
 from tensorlike.tensor.creation import as_tensor
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]
 
 #: (rtol, atol) by dtype; everything else must be equal.
 _TOLERANCES = {
@@ -91,6 +94,44 @@ def assert_close(
         raise AssertionError(msg(problem) if callable(msg) else problem if msg is None else msg)
 
 
+#: (rtol, atol) of `assert_allclose` by dtype; everything else must be equal.
+_OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Do what `assert_close` does, with a FutureWarning: PyTorch's old form.
+
+    The dtypes need not agree, NaN equals NaN, other values become tensors, and the tolerances are larger.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     tl.testing.assert_allclose(tl.ones(2), [1.0, 1.000001])
+
+    Source: PyTorch's `torch.testing.assert_allclose`.
+    """
+    warnings.warn(
+        f"`{LIBRARY}.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
+        f"Please use `{LIBRARY}.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    if not isinstance(actual, Tensor):
+        actual = tl.tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = tl.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        pairs = [_OLD_TOLERANCES.get(t._tl_data.dtype.name, (0.0, 0.0)) for t in (actual, expected)]
+        rtol, atol = (max(both) for both in zip(*pairs))
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
+
+
 def _difference(actual: Any, expected: Any, options: _Options, where: str = "") -> str | None:
     """Return a description of the difference of the values, or None."""
     at = f"\nThis is item {where}." if where else ""
@@ -113,6 +154,9 @@ def _difference(actual: Any, expected: Any, options: _Options, where: str = "") 
         raise _incomparable(actual, expected, at)
     if not options.allow_subclasses and type(actual) is not type(expected):
         return f"The types differ: {type(actual).__name__} and {type(expected).__name__}.{at}"
+    tensors = isinstance(actual, Tensor) and isinstance(expected, Tensor)
+    if tensors and options.check_layout and actual.layout != expected.layout:
+        return f"The layout is {actual.layout}, expected {expected.layout}.{at}"
     one, other = _dense(actual), _dense(expected)
     if one is None or other is None:
         raise _incomparable(actual, expected, at)
@@ -139,7 +183,7 @@ def _is_number(value: Any) -> bool:
 def _dense(value: Any) -> Any:
     """Return a tensor-like value as a tensor, or None."""
     if isinstance(value, Tensor):
-        return value
+        return value.to_dense() if value.is_sparse else value
     if hasattr(value, TO_DENSE):
         return getattr(value, TO_DENSE)()
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
@@ -154,8 +198,6 @@ def _tensors(actual: Any, expected: Any, options: _Options) -> str | None:
         compared.append(("device", actual.device, expected.device))
     if options.check_dtype:
         compared.append(("dtype", actual.dtype, expected.dtype))
-    if options.check_layout:
-        compared.append(("layout", getattr(actual, "layout", None), getattr(expected, "layout", None)))
     if options.check_stride:
         compared.append(("stride", actual.stride(), expected.stride()))
     for name, mine, theirs in compared:

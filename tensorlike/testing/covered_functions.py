@@ -14,10 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tensorlike._library_name import pytorch
 from tensorlike.dispatch import core
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.operation import form_of
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import VARIADIC, Parameter
 from tensorlike.overrides.introspection import public_rows
 from tensorlike.tensor.tensor import Tensor, disabled_torch_function
@@ -81,12 +83,19 @@ class TensorlikeFunctions(CoveredFunctions):
     tensor = Tensor
     disabled = staticmethod(disabled_torch_function)
 
-    @functools.cached_property
+    def __init__(self) -> None:
+        self._counted = 0
+        self._listed: dict[Any, Any] = {}
+
+    @property
     def _rows(self) -> dict[Any, Any]:
-        return {row.key: row for _, row in public_rows()}
+        if self._counted != len(REGISTRY):  # Tests define operators too.
+            self._counted = len(REGISTRY)
+            self._listed = {row.key: row for _, row in public_rows()}
+        return self._listed
 
     def parameters(self, function: Callable[..., Any]) -> tuple[str, tuple[Parameter, ...]] | None:
-        row = self._rows.get(function)
+        row = self._rows.get(function) or self._rows.get(getattr(function, "overloadpacket", None))
         return None if row is None else (row.full_name, row.parameters)
 
     def operands(self, kind: type) -> Iterator[tuple[str, str]]:
@@ -193,7 +202,7 @@ def functions_for(kind: type, api: str = "tensorlike") -> CoveredFunctions:
 
     Raises ImportError when PyTorch is asked for and is not installed.
     """
-    torch = sys.modules.get("torch")
+    torch = pytorch()
     if issubclass(kind, Tensor):
         return _tensorlike()
     if api == "torch" or (torch is not None and issubclass(kind, torch.Tensor)):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tensorlike._library_name import pytorch
 
 if TYPE_CHECKING:
     from tensorlike.overrides.trace_log import TraceLog
@@ -54,6 +55,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PCT",
         help="exit with status 1 when less than this share of the operands was exercised, for any of the types",
     )
+    parser.addini(
+        "tensorlike_as_torch",
+        "true: `import torch` gives tensorlike in these tests, as with -p tensorlike.as_torch; placeholder: and what "
+        "it lacks is a placeholder",
+        default="",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Install this library as torch, where the configuration says so, before anything of the tests is imported."""
+    asked = str(early_config.getini("tensorlike_as_torch")).lower()
+    if asked in ("", "false", "0", "no"):
+        return
+    missing = {"true": "raise", "1": "raise", "yes": "raise"}.get(asked, asked)
+    if missing not in ("raise", "placeholder"):
+        raise pytest.UsageError(f"tensorlike_as_torch is true, placeholder or false, not {asked!r}")
+    from tensorlike.as_torch.pytest_hooks import Hooks
+
+    Hooks.register(early_config.pluginmanager, missing)
 
 
 @pytest.hookimpl(trylast=True)
@@ -282,7 +303,7 @@ def _listing(func: Callable[..., Any]) -> tuple[Any, str]:
     name = resolve_name(func)
     if name is not None:
         return _api("tensorlike"), name
-    torch = sys.modules.get("torch")
+    torch = pytorch()
     name = torch.overrides.resolve_name(func) if torch is not None else None
     if name is None or all(listed.name != name for listed in _api("torch").functions()):
         raise TypeError(f"assert_overridden() takes an overridable function such as tl.mul, not {func!r}")

@@ -133,8 +133,7 @@ class TensorLikeSuite:
     # The generated tests.
 
     def test_value(self, function: str, operand: str, dtype: str) -> None:
-        """The value of a call with an instance as the only tensor, or in one position if the two cannot be separated.
-        """
+        """The value of a call with an instance as the only tensor, or in one position if both cannot be separated."""
         self._test(_Item("value", function, operand, dtype))
 
     def test_mixed(self, function: str, operand: str, dtype: str) -> None:

@@ -16,6 +16,7 @@ from tensorlike.testing.samples import serving
 
 __all__ = ["Case", "SuiteApi", "cases", "output_cases", "suite_api"]
 
+
 class SuiteApi(TensorlikeApi):
     """The functions that the suite tests, with sample calls in any dtype."""
 

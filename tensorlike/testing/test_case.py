@@ -20,8 +20,6 @@ __all__ = ["TestCase"]
 
 
 def _has_numbers(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(map(_has_numbers, value.values()))
     if isinstance(value, (list, tuple)):
         return any(map(_has_numbers, value))
     return isinstance(value, (Tensor, np.ndarray, np.generic, int, float, complex))
@@ -55,8 +53,29 @@ class TestCase(unittest.TestCase):
     ) -> None:
         """Compare numbers, tensors and collections of them with tolerances, and anything else by `==`.
 
-        A tensor may be compared with a number or a sequence of numbers.
+        A tensor may be compared with a number or a sequence of numbers. Numbers may be of two types.
         """
+        pairs: list[tuple[Any, Any]] | None = None
+        if isinstance(first, Mapping) and isinstance(second, Mapping):
+            super().assertEqual(first.keys(), second.keys(), msg)  # noqa: PT009
+            pairs = [(value, second[key]) for key, value in first.items()]
+        elif isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+            super().assertEqual(len(first), len(second), msg)  # noqa: PT009
+            pairs = list(zip(first, second))
+        if pairs is not None:
+            for one, other in pairs:
+                self.assertEqual(  # noqa: PT009
+                    one,
+                    other,
+                    msg,
+                    atol=atol,
+                    rtol=rtol,
+                    equal_nan=equal_nan,
+                    exact_dtype=exact_dtype,
+                    exact_device=exact_device,
+                    exact_stride=exact_stride,
+                )
+            return
         if not (_has_numbers(first) and _has_numbers(second)):
             super().assertEqual(first, second, msg)  # noqa: PT009
             return
@@ -65,13 +84,14 @@ class TestCase(unittest.TestCase):
                 made = one.new_tensor(other)
                 first, second = (first, made) if one is first else (made, second)
                 break
+        numbers = not isinstance(first, (Tensor, np.ndarray))
         assert_close(
             first,
             second,
             rtol=rtol,
             atol=atol,
             equal_nan=equal_nan,
-            check_dtype=exact_dtype,
+            check_dtype=exact_dtype and not numbers,
             check_device=exact_device,
             check_stride=exact_stride,
             msg=msg,

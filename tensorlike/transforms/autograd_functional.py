@@ -260,12 +260,12 @@ def _reverse_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
 
             size = None if vectorize else together
             mapped = vmap(pulled, chunk_size=size)(basis_of(output.detach()))
-            found = [g.reshape(*output.shape, *g.shape[1:]) for g in mapped]
+            found = [g.reshape((*output.shape, *g.shape[1:])) for g in mapped]
         else:
             weights = basis_of(output.detach()).unbind(0) if count else ()
             each = [call.gradients([output], [w], call.keep) for w in weights]
             found = [
-                each[0][i]._tl_stacked([e[i] for e in each]).reshape(*output.shape, *x.shape)
+                each[0][i]._tl_stacked([e[i] for e in each]).reshape((*output.shape, *x.shape))
                 if each
                 else x.detach().new_zeros((*output.shape, *x.shape))
                 for i, x in enumerate(call.inputs)
@@ -326,7 +326,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
                     )
 
         found = vmap(pushed)(basis_of(one))
-        columns.append([f.movedim(0, -1).reshape(*f.shape[1:], *one.shape) for f in found])
+        columns.append([f.movedim(0, -1).reshape((*f.shape[1:], *one.shape)) for f in found])
     rows = [tuple(c[n] for c in columns) for n in range(len(columns[0]))]
     shaped = [row if several else row[0] for row in rows]
     return tuple(shaped) if output_several else shaped[0]

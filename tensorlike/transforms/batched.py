@@ -7,6 +7,7 @@ example. The last is slow and always right.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -299,8 +300,14 @@ def _apply_to_dual(node: Node, grad: Any, level: Level) -> Any:
 
 @rule(Method.__repr__)
 def _shown(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    inner = repr(args[0]._value).replace("\n", "\n    ")
-    return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n    {inner}\n)"
+    inner = textwrap.indent(repr(args[0]._value), "    ")
+    return f"BatchedTensor(lvl={level.depth}, bdim=0, value=\n{inner}\n)"
+
+
+@rule(Method.__format__)
+def _formatted(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    # A format of numbers needs one number.
+    return NotImplemented if args[1] else repr(args[0])
 
 
 # The most common calls have a fast path: every formula reads shapes.

@@ -353,7 +353,7 @@ def jacrev(
                 return tuple(leaves(recorded.gradients([one], [cotangent], retain=True, create=create)))
 
             found = vmap(pulled, chunk_size=chunk_size)(basis)
-            shaped = iter([g.reshape(*one.shape, *g.shape[1:]) for g in found])
+            shaped = iter([g.reshape((*one.shape, *g.shape[1:])) for g in found])
             row = _refilled(recorded.inputs, shaped)
             rows.append(row[0] if isinstance(argnums, int) else row)
         each = iter(rows)
@@ -437,7 +437,7 @@ def jacfwd(
 def _last(value: Any, of: Any) -> Any:
     """Move the batch of directions behind the dimensions of the output and give it the shape of the input."""
     moved = value.movedim(0, -1)
-    return moved.reshape(*moved.shape[:-1], *of.shape)
+    return moved.reshape((*moved.shape[:-1], *of.shape))
 
 
 def _examples(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -170,3 +170,17 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         stacked([dict(m.named_parameters()) for m in models], True),
         stacked([dict(m.named_buffers()) for m in models], False),
     )
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Have the batch normalisations in a module keep no running statistics, which `vmap` cannot update; return it.
+
+    >>> model = tl.func.replace_all_batch_norm_modules_(tl.nn.Sequential(tl.nn.BatchNorm1d(2)))
+    >>> model[0].track_running_stats, model[0].running_mean
+    (False, None)
+    """
+    for module in root.modules():
+        if hasattr(module, "running_mean") and hasattr(module, "num_batches_tracked"):
+            module.track_running_stats = False
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+    return root

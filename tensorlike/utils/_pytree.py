@@ -178,9 +178,7 @@ class TreeSpec:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        return (
-            self.type == other.type and self._context == other._context and self._children == other._children
-        )
+        return self.type == other.type and self._context == other._context and self._children == other._children
 
     def __hash__(self) -> int:
         # The context may be a list, which has no hash: leave it out.
@@ -269,9 +267,7 @@ def register_pytree_node(
     if not isinstance(cls, type):
         raise TypeError(f"register_pytree_node(): expected a class, got {cls!r}")
     if (to_dumpable_context is None) != (from_dumpable_context is None):
-        raise ValueError(
-            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
-        )
+        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     register(Node(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn))
     _register_serialization(cls, serialized_type_name, to_dumpable_context, from_dumpable_context)
 
@@ -346,9 +342,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 def _spec(treespec: Any) -> TreeSpec:
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(
-            f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}."
-        )
+        raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     return treespec
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import traceback
 import warnings
 import weakref
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
 from tensorlike.autograd.engine import current_run
 from tensorlike.autograd.grad_mode import recording_block
@@ -19,16 +21,21 @@ from tensorlike.dispatch.state import restoring
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
+explain_absent_names(__name__)
+
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "DefaultDeviceType",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 _debug: bool | None = None
@@ -93,9 +100,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     Source: PyTorch's `torch.utils.checkpoint.detach_variable`.
     """
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     found = []
     for value in inputs:
         if isinstance(value, Tensor):
@@ -112,9 +117,54 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
     Source: PyTorch's `torch.utils.checkpoint.check_backward_validity`.
     """
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3
-        )
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3)
+
+
+class DefaultDeviceType:
+    """The type of device whose random numbers a checkpoint whose tensors are all on the CPU draws again, too.
+
+    Source: PyTorch's `torch.utils.checkpoint.DefaultDeviceType`.
+    """
+
+    _default = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Set the type."""
+        DefaultDeviceType._default = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """Return the type."""
+        return DefaultDeviceType._default
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """Return the CUDA devices of the tensors among the arguments, and the states of their generators.
+
+    Source: PyTorch's `torch.utils.checkpoint.get_device_states`.
+    """
+    devices = sorted({value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda})
+    if not devices:
+        return [], []
+    from tensorlike import cuda
+
+    return devices, [cuda.get_rng_state(device) for device in devices]
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
+    """Set the states of the generators of CUDA devices, as `get_device_states` returns them.
+
+    Source: PyTorch's `torch.utils.checkpoint.set_device_states`.
+    """
+    if device_type not in (None, "cuda", "cpu"):
+        raise ValueError(f"set_device_states(): tensors are on 'cpu' and 'cuda' devices, not on {device_type!r}")
+    if not devices:
+        return
+    from tensorlike import cuda
+
+    for device, state in zip(devices, states):
+        cuda.set_rng_state(state, device)
 
 
 @contextlib.contextmanager
@@ -129,6 +179,14 @@ def _rng(state: Any) -> Iterator[None]:
         yield
     finally:
         set_rng_state(before)
+
+
+def _autocast_now() -> Callable[[], AbstractContextManager[None]]:
+    """Return the function that makes blocks in which autocast is as it is now."""
+    # Imported at the first checkpoint, for the sake of a fast `import tensorlike`.
+    from tensorlike.amp.state import SETTINGS, autocast_as
+
+    return functools.partial(autocast_as, SETTINGS.get())
 
 
 def _reentrant(function: str, wish: bool | None) -> bool:
@@ -154,7 +212,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return `function(*args, **kwargs)` without its saved values, which backward recomputes.
+    """Return `function(*args, **kwargs)` without its saved values, which backward recomputes, with autocast as it was.
 
     At least one input must require grad with `use_reentrant=True`, which does not support `autograd.grad` and
     `inputs=`.
@@ -217,6 +275,7 @@ class CheckpointFunction(Function):
         """Run the function, keeping its arguments only."""
         ctx.run_function = run_function
         ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.autocast = _autocast_now()
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.positions))
@@ -237,7 +296,7 @@ class CheckpointFunction(Function):
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
             inputs[position] = tensor
         detached = detach_variable(tuple(inputs))
-        with _rng(ctx.state), enable_grad():
+        with _rng(ctx.state), enable_grad(), ctx.autocast():
             outputs = ctx.run_function(*detached)
         if not isinstance(outputs, (tuple, list)):
             outputs = (outputs,)
@@ -287,6 +346,7 @@ class _Frame:
     def __init__(self, function: Any, context: Any, check: str, debug: bool, early_stop: bool) -> None:
         self.function, self.context, self.early_stop = function, context, early_stop
         self.describe = _CHECKS[check]
+        self.autocast = _autocast_now()
         self.holders: list[weakref.ref[_Holder]] = []
         self.log: list[str] | None = [] if debug else None
 
@@ -329,7 +389,7 @@ class _Frame:
     def _rerun(self, again: _Again) -> None:
         args, kwargs = self.arguments()
         try:
-            with _rng(self.state), enable_grad(), again, self.context:
+            with _rng(self.state), enable_grad(), self.autocast(), again, self.context:
                 self.function(*args, **kwargs)
         except _Stop as stop:
             if stop.args[0] is not again:
@@ -484,8 +544,6 @@ def checkpoint_sequential(
     size = len(parts) // segments
     begin = 0
     for _ in range(segments - 1):
-        input = checkpoint(
-            run(begin, begin + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
-        )
+        input = checkpoint(run(begin, begin + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
         begin += size
     return run(begin, len(parts))(input)

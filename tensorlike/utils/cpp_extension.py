@@ -31,6 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .precompiled import LISTED, precompiled_folder
+
 __all__ = [
     "CUDA_HOME",
     "BuildExtension",  # noqa: F822 - made on first use
@@ -141,6 +143,11 @@ def _has_standard(flags: Iterable[str]) -> bool:
     return any(f.startswith(("-std=", "--std=")) for f in flags)
 
 
+def _flags_of(*variables: str) -> list[str]:
+    """Return the flags that environment variables give."""
+    return [flag for name in variables for flag in shlex.split(os.environ.get(name, ""))]
+
+
 def _definitions(name: str) -> list[str]:
     return [f"-DTORCH_EXTENSION_NAME={name}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
 
@@ -217,6 +224,13 @@ class _Step(NamedTuple):
     output: Path
     dependencies: Path | None
     inputs: tuple[Path, ...]
+    #: The folder of a precompiled header: see Note [When a precompiled header pays].
+    header: Path | None = None
+
+    @property
+    def shell(self) -> list[str]:
+        """The command as it is run."""
+        return self.command if self.header is None else [*self.command, f"-I{self.header}"]
 
     @property
     def record(self) -> Path:
@@ -243,8 +257,8 @@ def _is_current(step: _Step) -> bool:
 
 def _remember(step: _Step) -> None:
     files = set(map(str, step.inputs))
-    if step.dependencies is not None:
-        text = step.dependencies.read_text().replace("\\\n", " ")
+    lists = [p for p in (step.dependencies, step.header and step.header / LISTED) if p is not None]
+    for text in (p.read_text().replace("\\\n", " ") for p in lists):
         listed = (p.replace("\\ ", " ") for p in re.split(r"(?<!\\)\s+", text.partition(":")[2].strip()))
         # The compiler's and the system's own come with the compiler.
         files.update(p for p in listed if not p.startswith("/usr/"))
@@ -260,10 +274,10 @@ class CompilationError(RuntimeError):
 
 def _run(step: _Step, verbose: bool) -> None:
     if verbose:
-        print(shlex.join(step.command), file=sys.stderr, flush=True)
-    result = subprocess.run(step.command, capture_output=True, text=True)
+        print(shlex.join(step.shell), file=sys.stderr, flush=True)
+    result = subprocess.run(step.shell, capture_output=True, text=True)
     if result.returncode != 0:
-        raise CompilationError(f"{shlex.join(step.command)}\n{result.stderr or result.stdout}")
+        raise CompilationError(f"{shlex.join(step.shell)}\n{result.stderr or result.stdout}")
     if verbose and result.stderr:
         print(result.stderr, file=sys.stderr)
 
@@ -284,21 +298,37 @@ def _build(name: str, steps: Sequence[_Step], folder: Path, verbose: bool) -> No
         return
     if verbose:
         print(f"Building extension {name}: {len(stale)} of {len(steps)} files, in {folder}", file=sys.stderr)
+    for step in stale:
+        # A build may be interrupted: what it leaves has no record, and is made again.
+        step.record.unlink(missing_ok=True)
+        step.output.unlink(missing_ok=True)
     try:
         if is_ninja_available() and len(stale) > 1:
             _run_ninja(stale, folder, verbose)
         else:
-            with concurrent.futures.ThreadPoolExecutor(_workers()) as pool:
-                for number, done in enumerate(
-                    concurrent.futures.as_completed([pool.submit(_run, s, verbose) for s in stale]), 1
-                ):
-                    done.result()
-                    if verbose:
-                        print(f"[{number}/{len(stale)}]", file=sys.stderr, flush=True)
+            _run_in_threads(stale, verbose)
     except CompilationError as error:
+        # Compilers remove what they could not finish.
+        for step in stale:
+            if step.output.exists():
+                _remember(step)
         raise RuntimeError(f"Error building extension '{name}': {error}") from None
     for step in stale:
         _remember(step)
+
+
+def _run_in_threads(steps: Sequence[_Step], verbose: bool) -> None:
+    with concurrent.futures.ThreadPoolExecutor(min(_workers(), len(steps))) as pool:
+        running = [pool.submit(_run, s, verbose) for s in steps]
+        try:
+            for number, done in enumerate(concurrent.futures.as_completed(running), 1):
+                done.result()
+                if verbose:
+                    print(f"[{number}/{len(steps)}]", file=sys.stderr, flush=True)
+        except BaseException:
+            # An error, or an interrupt: those that have not begun are left out.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _run_ninja(steps: Sequence[_Step], folder: Path, verbose: bool) -> None:
@@ -307,19 +337,21 @@ def _run_ninja(steps: Sequence[_Step], folder: Path, verbose: bool) -> None:
 
     lines = ["ninja_required_version = 1.3", "rule make", "  command = $command", "  description = $out"]
     for step in steps:
-        # What is stale is decided by content; ninja, which looks at times, is to make all of these.
-        step.output.unlink(missing_ok=True)
+        # What is stale is decided by content; ninja, which looks at times, makes all of these: none is there.
         lines.append(f"build {escaped(str(step.output))}: make {' '.join(escaped(str(p)) for p in step.inputs)}")
-        lines.append(f"  command = {shlex.join(step.command).replace('$', '$$')}")
+        lines.append(f"  command = {shlex.join(step.shell).replace('$', '$$')}")
     (folder / "build.ninja").write_text("\n".join(lines) + "\n")
     command = ["ninja", "-C", str(folder), "-j", str(_workers()), *(["-v"] if verbose else ["--quiet"])]
-    if verbose:
-        if subprocess.run(command).returncode != 0:
-            raise CompilationError("ninja failed; the compiler's errors are above")
-        return
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        raise CompilationError(result.stdout + result.stderr)
+    # What it prints is passed on as it comes, and kept: the compiler's words are those of the error.
+    said = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            if verbose:
+                print(line, end="", file=sys.stderr, flush=True)
+    if process.returncode != 0:
+        raise CompilationError("".join(said))
 
 
 def _compile_steps(
@@ -373,6 +405,7 @@ def load(
     is_python_module: bool = True,
     is_standalone: bool = False,
     keep_intermediates: bool = True,
+    use_pch: bool | None = None,
     **ignored: Any,
 ) -> Any:
     """Compile an extension, unless it was compiled before, and load it.
@@ -384,6 +417,7 @@ def load(
     - `verbose`: print the commands and the progress.
     - `is_python_module`: return the module; false for a library that registers operators.
     - `is_standalone`: build a program, and return its path.
+    - `use_pch`: whether g++ is to use a precompiled header; None for where it pays, which is from five files on.
 
     Raises RuntimeError with the compiler's own words for a source that does not compile, and where there is no
     compiler.
@@ -396,7 +430,7 @@ def load(
     folder.mkdir(parents=True, exist_ok=True)
     library = _build_library(
         name, [str(Path(p).resolve()) for p in paths], folder, _as_list(extra_cflags), _as_list(extra_cuda_cflags),
-        _as_list(extra_ldflags), _as_list(extra_include_paths), verbose, with_cuda, is_standalone,
+        _as_list(extra_ldflags), _as_list(extra_include_paths), verbose, with_cuda, is_standalone, use_pch,
     )  # fmt: skip
     if is_standalone:
         return str(library)
@@ -414,18 +448,26 @@ def _build_library(
     verbose: bool,
     with_cuda: bool | None,
     is_standalone: bool,
+    use_pch: bool | None,
+    written: Mapping[Path, str] = {},
 ) -> Path:
     uses_cuda = any(Path(s).suffix in _CUDA_SUFFIXES for s in sources) if with_cuda is None else with_cuda
     cpp_flags = _cpp_flags(name, cflags, includes, uses_cuda)
     cuda_flags = _cuda_flags(name, cuda_cflags, includes) if uses_cuda else []
     with _Lock(folder / "lock"):
+        for path, text in written.items():
+            path.write_text(text)
         steps = _compile_steps(name, sources, folder, cpp_flags, cuda_flags)
-        _build(name, steps, folder, verbose)
+        stale = [s for s in steps if not _is_current(s) and s.inputs[0].suffix not in _CUDA_SUFFIXES]
+        header = _precompiled([s.inputs[0] for s in stale], cpp_flags, use_pch, verbose) if stale else None
+        _build(name, [s._replace(header=header) if s in stale else s for s in steps], folder, verbose)
         objects = [s.output for s in steps]
         # A library that is loaded must not be written over: its name tells its content.
         content = hashlib.sha256("".join(_hash(o) or "" for o in objects).encode() + repr(ldflags).encode()).hexdigest()
         target = folder / (name if is_standalone else f"{name}.{content[:16]}.so")
         link = [] if is_standalone else ["-shared"]
+        # PyTorch's library brings OpenMP's along, so that many extensions only compile for it.
+        link += [f for f in cflags if f.startswith("-fopenmp")][:1]
         # The library of the toolkit is found when the extension is loaded, unless CuPy has loaded its own before.
         libraries = [f for p in library_paths("cuda") for f in (f"-L{p}", f"-Wl,-rpath,{p}")] if uses_cuda else []
         libraries += ["-lcudart"] if uses_cuda else []
@@ -436,6 +478,29 @@ def _build_library(
         ]  # fmt: skip
         _build(name, [_Step(command, target, None, tuple(objects))], folder, verbose)
     return target
+
+
+def _precompiled(sources: Sequence[Path], flags: Sequence[str], wanted: bool | None, verbose: bool) -> Path | None:
+    """Return the folder of a precompiled header to search first: see Note [When a precompiled header pays]."""
+
+    def make(command: list[str], target: Path) -> None:
+        if verbose:
+            print("Precompiling the headers", file=sys.stderr, flush=True)
+        _run(_Step(command, target, None, ()), verbose)
+
+    root = _build_root()
+    package, _, pybind11, _ = include_paths()
+    (root / "precompiled").mkdir(parents=True, exist_ok=True)
+    with _Lock(root / "precompiled.lock"):
+        try:
+            return precompiled_folder(
+                sources, shlex.split(get_cxx_compiler()), flags, [package, pybind11], root, wanted, make
+            )
+        except (CompilationError, OSError) as error:
+            # It only saves time: a source that is wrong says so itself.
+            if verbose:
+                print(f"No precompiled header: {error}", file=sys.stderr)
+            return None
 
 
 def _embedding_flags() -> list[str]:
@@ -494,7 +559,7 @@ def load_inline(
     is_python_module: bool = True,
     with_pytorch_error_handling: bool = True,
     keep_intermediates: bool = True,
-    use_pch: bool = False,
+    use_pch: bool | None = None,
     no_implicit_headers: bool = False,
     **ignored: Any,
 ) -> Any:
@@ -516,22 +581,19 @@ def load_inline(
         for function, doc in exported.items():
             text += f'  m.def("{function}", &{function}, {json.dumps(doc or function)});\n'
         text += "}\n"
-    written = [_write(folder / "main.cpp", text)]
+    written = {folder / "main.cpp": text}
     if cuda:
         cuda_head = (
             "" if no_implicit_headers else "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
         )
-        written.append(_write(folder / "cuda.cu", cuda_head + "\n".join(cuda)))
-    return load(
-        name, written, extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths, folder, verbose,
-        bool(cuda) if with_cuda is None else with_cuda, is_python_module,
+        written[folder / "cuda.cu"] = cuda_head + "\n".join(cuda)
+    # Written when no other process builds here.
+    library = _build_library(
+        name, [str(p.resolve()) for p in written], folder, _as_list(extra_cflags), _as_list(extra_cuda_cflags),
+        _as_list(extra_ldflags), _as_list(extra_include_paths), verbose, bool(cuda) if with_cuda is None else with_cuda,
+        False, use_pch, written,
     )  # fmt: skip
-
-
-def _write(path: Path, text: str) -> str:
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
-    return str(path)
+    return _loaded(name, library, is_python_module)
 
 
 # ---- setup.py --------------------------------------------------------------------------------------------------------
@@ -568,7 +630,9 @@ def __getattr__(name: str) -> Any:
     if name == "BuildExtension":
         globals()[name] = made = _build_extension()
         return made
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tensorlike.as_torch.absent import absent
+
+    return absent(__name__, name)
 
 
 def _build_extension() -> type:
@@ -601,18 +665,20 @@ def _build_extension() -> type:
             folder.mkdir(parents=True, exist_ok=True)
             given = ext.extra_compile_args or []
             cflags = given.get("cxx", []) if isinstance(given, dict) else given
+            # As setuptools does for every extension.
+            cflags = [*_flags_of("CPPFLAGS", "CFLAGS", "CXXFLAGS"), *cflags]
             cuda_cflags = given.get("nvcc", []) if isinstance(given, dict) else []
             defined = [f"-D{k}" if v is None else f"-D{k}={v}" for k, v in ext.define_macros]
             defined += [f"-U{k}" for k in ext.undef_macros]
             own = set(include_paths())
             includes = [os.path.abspath(p) for p in ext.include_dirs if p not in own]
-            ldflags = [*(ext.extra_link_args or []), *[f"-L{p}" for p in ext.library_dirs]]
+            ldflags = [*_flags_of("LDFLAGS"), *(ext.extra_link_args or []), *[f"-L{p}" for p in ext.library_dirs]]
             ldflags += [f"-Wl,-rpath,{p}" for p in ext.runtime_library_dirs] + [f"-l{one}" for one in ext.libraries]
             optimized = [] if any(f.startswith("-O") for f in cflags) else ["-O3"]
             built = _build_library(
                 ext.name.rpartition(".")[2], [os.path.abspath(s) for s in ext.sources], folder,
                 [*optimized, *defined, *cflags], [*defined, *cuda_cflags], ldflags, includes, bool(self.verbose), None,
-                False,
+                False, None,
             )  # fmt: skip
             shutil.copyfile(built, output)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
 from tensorlike.tensor.dlpack import DLDeviceType, from_dlpack, to_dlpack
+
+explain_absent_names(__name__)
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

@@ -74,9 +74,7 @@ RIGHT = {
     "an input that is no leaf": (lambda x: x.exp(), lambda: leaf(3) * 2),
     "a result that is the input": (lambda x: x, lambda: leaf(3)),
     "an unused input": (lambda x, y: x * 2, lambda: (leaf(2), leaf(2))),
-    "a gradient inside": (
-        lambda x: tl.autograd.grad((x**3).sum(), x, create_graph=True)[0], lambda: leaf(2)
-    ),
+    "a gradient inside": (lambda x: tl.autograd.grad((x**3).sum(), x, create_graph=True)[0], lambda: leaf(2)),
 }
 
 
@@ -134,6 +132,7 @@ def test_fast_mode_makes_few_calls() -> None:
 
 
 # -------------------------------------------------------------------------------------- mistakes, and the guess at them
+
 
 def _first_of(grad: Any, x: Any, y: Any) -> Any:
     return grad * y, grad[0] * x[0]
@@ -332,6 +331,7 @@ def test_single_precision_is_warned_about_and_named() -> None:
 
 # ---------------------------------------------------------------------------------------- what else a backward has to
 
+
 @BOTH
 def test_backward_that_differs_from_run_to_run(fast_mode: bool) -> None:
     runs = iter(range(10**6))
@@ -428,9 +428,7 @@ def test_a_wrong_batching_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "For output 0 and input 0: gradcheck or gradgradcheck failed" in message(
         function, leaf(2, 3), check_batched_grad=True
     )
-    assert "in forward mode" in message(
-        function, leaf(2, 3), check_forward_ad=True, check_batched_forward_grad=True
-    )
+    assert "in forward mode" in message(function, leaf(2, 3), check_forward_ad=True, check_batched_forward_grad=True)
 
 
 @BOTH
@@ -443,11 +441,10 @@ def test_a_result_without_history_must_be_constant(fast_mode: bool) -> None:
 
 # ------------------------------------------------------------------------------------------------- second derivatives
 
+
 @BOTH
 def test_second_derivatives_that_are_wrong(fast_mode: bool) -> None:
-    cut = custom(
-        lambda x: x**3, lambda g, x: 3 * g * x.detach() ** 2, lambda s, t: 3 * s[0].detach() ** 2 * t[0]
-    )
+    cut = custom(lambda x: x**3, lambda g, x: 3 * g * x.detach() ** 2, lambda s, t: 3 * s[0].detach() ** 2 * t[0])
     assert gradcheck(cut, leaf(3), fast_mode=fast_mode)
     found = message(cut, leaf(3), gradgradcheck, fast_mode=fast_mode)
     assert "In gradgradcheck an output is the gradient of one of the 1 inputs" in found

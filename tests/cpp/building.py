@@ -18,6 +18,12 @@ SOURCES = Path(__file__).parent / "sources"
 CACHE = Path(tempfile.gettempdir()) / f"tensorlike_test_extensions_{os.getuid()}"
 
 
+#: Tests that build for a minute or more, which the README's command leaves to a stage of `.ci/run`.
+in_full = pytest.mark.skipif(
+    not os.environ.get("TENSORLIKE_TEST_CPP"), reason="builds for a minute: set TENSORLIKE_TEST_CPP=1"
+)
+
+
 def require_compiler() -> None:
     """Skip the test where no extension can be built."""
     if importlib.util.find_spec("pybind11") is None:
@@ -42,11 +48,17 @@ def build_folder(name: str) -> Path:
     return CACHE / f"{sys.implementation.cache_tag}_{os.environ.get('CXX', '')}".replace("/", "_") / name
 
 
+#: Flags of an extension for the compiler and the linker, beside those of all.
+FLAGS = {"trust": ["-fopenmp"]}
+
+
 def extension(name: str, suffix: str = ".cpp", **options: Any) -> Any:
     """Return the extension of `sources/NAME.cpp`, built without optimisation."""
     require_compiler()
     from tensorlike.utils import cpp_extension
 
+    flags = FLAGS.get(name, [])
     return cpp_extension.load(
-        name, [str(SOURCES / f"{name}{suffix}")], extra_cflags=["-O0"], build_directory=build_folder(name), **options
-    )
+        name, [str(SOURCES / f"{name}{suffix}")], extra_cflags=["-O0", *flags], extra_ldflags=flags,
+        build_directory=build_folder(name), **options,
+    )  # fmt: skip

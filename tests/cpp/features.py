@@ -8,9 +8,13 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from tests.cpp.kernel_calls import kernel_calls
+from tests.cpp.library_calls import library_calls
 
 
 def shown(value: Any, lib: Any) -> Any:
@@ -30,7 +34,8 @@ def shown(value: Any, lib: Any) -> Any:
         return value if isinstance(value, float) and not math.isfinite(value) else float(f"{value:.6g}")
     if isinstance(value, Exception):
         first = str(value).split("\n")[0].replace("tensorlike.", "torch.")
-        return {"error": type(value).__name__, "text": first.partition("Exception raised from")[0].strip()}
+        first = re.sub(r'"/[^"]*/', '"', first)  # The folder of a source.
+        return {"error": type(value).__name__.lstrip("_"), "text": first.partition("Exception raised from")[0].strip()}
     return repr(value)
 
 
@@ -192,6 +197,10 @@ def operator_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
 
     asked: list[str] = []
 
+    def duck() -> Any:
+        asked.clear()
+        return [ops.muladd(Duck(), b), ops.muladd.default(a, Duck()), ops.several([a, Duck()]), list(asked)]
+
     class Duck:
         @classmethod
         def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -218,7 +227,7 @@ def operator_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
         "no kernel": lambda: ops.no_kernel(a),
         "no operator": lambda: ops.nope,
         "counter": counter,
-        "duck": lambda: [ops.muladd(Duck(), b), ops.muladd.default(a, Duck()), ops.several([a, Duck()]), asked],
+        "duck": duck,
     }
 
 
@@ -237,9 +246,56 @@ def more_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
+#: The kinds of exceptions that sources/trust.cpp raises.
+KINDS = (
+    "check", "index", "value", "type", "not implemented", "linalg", "assert", "runtime", "logic", "bad alloc",
+    "out of range", "invalid", "domain", "length", "range", "overflow", "exception", "python", "python class",
+    "python value", "python index", "python key", "python type", "python stop", "cast", "operator", "int", "text",
+)  # fmt: skip
+
+
+class Own(Exception):
+    """An error of Python that C++ knows nothing of."""
+
+
+def raise_own() -> None:
+    """Raise an error of Python, for C++ to pass on."""
+    raise Own("own")
+
+
+def trust_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
+    """Return calls that raise each kind of exception in each place that Python calls."""
+    x, leaf = lib.tensor([1.0, 2.0]), lib.tensor([1.0, 2.0], requires_grad=True)
+    m.set_num_threads(4)
+    places: dict[str, Callable[[str], Any]] = {
+        "function": m.raise_here,
+        "without lock": m.raise_without_gil,
+        "parallel": m.raise_in_parallel,
+        "operator": lambda kind: lib.ops.tests_trust.fail(x, kind),
+        "method": lambda kind: lib.classes.tests_trust.Raiser().fail(kind),
+        "forward": lambda kind: m.raise_in_forward(leaf, kind),
+        "backward": lambda kind: m.raise_in_backward(leaf, kind).sum().backward(),
+        "hook": lambda kind: m.with_hook(leaf, kind).sum().backward(),
+    }
+    calls = {
+        f"{place}: {kind}": (lambda call=call, kind=kind: call(kind))
+        for place, call in places.items()
+        for kind in KINDS
+        # PyTorch ends the process for what is no std::exception in its engine.
+        if not (kind in ("int", "text") and place in ("backward", "hook"))
+    }
+    calls["operators in parallel"] = lambda: m.operators_in_parallel(x)
+    calls["operators in OpenMP"] = lambda: m.operators_in_openmp(x, -1)
+    calls["failure in OpenMP"] = lambda: m.operators_in_openmp(x, 5)
+    return calls
+
+
 CALLS = {
+    "trust": trust_calls,
     "features": feature_calls,
     "features_more": more_calls,
+    "kernels": kernel_calls,
+    "libraries": library_calls,
     "reference": reference_calls,
     "operators": operator_calls,
 }

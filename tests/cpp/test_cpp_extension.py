@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_the_errors_of_registrations_are_raised_by_the_load(tmp_path):
         "another signature": 'm.def("other(Tensor x) -> Tensor", [](at::Tensor x, int64_t n) { return x; });',
     }
     expected = {
-        "does not parse": r"expected \) but found '->' here",
+        "does not parse": r"expected \) but found 'arrow' here",
         "defined twice": "Tried to register an operator .*multiple times",
         "another signature": r"(?s)doesn't match the expected function schema.*arguments is different. 1 vs 2",
     }
@@ -143,7 +144,7 @@ def test_a_setup_script_written_for_pytorch_builds_unchanged(tmp_path):
     (tmp_path / "use.py").write_text(program)
     command = [sys.executable, "-m", "tensorlike", "run", "use.py"]
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert result.stdout == "tensor([6., 6.]) 2.13.0\n", result.stderr
+    assert result.stdout == "tensor([6., 6.]) 2.13.0+tensorlike\n", result.stderr
 
 
 def test_duck_types_and_subclasses_pass_through_cpp():
@@ -229,3 +230,121 @@ def test_a_handle_sees_what_became_of_its_tensor():
     assert features.describe(x).startswith("[3, 2][1, 3]")
     x.data = tl.zeros(4)
     assert features.describe(x).startswith("[4][1]")
+
+
+def test_a_precompiled_header_is_made_once_and_what_is_in_it_is_looked_at(tmp_path, monkeypatch, capfd):
+    if "g++" not in cpp_extension.get_cxx_compiler() and "c++" not in cpp_extension.get_cxx_compiler():
+        pytest.skip("only g++ is given a precompiled header")
+    monkeypatch.setenv("TENSORLIKE_EXTENSIONS_DIR", str(tmp_path / "cache"))
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.cpp").write_text(SMALL.format(name=name, more=""))
+
+    def build(name, **options):
+        source = str(tmp_path / f"{name}.cpp")
+        cpp_extension.load(
+            name, [source], extra_cflags=["-O0"], build_directory=tmp_path / name, verbose=True, **options
+        )
+        return capfd.readouterr().err
+
+    assert "Precompiling" not in build("first")  # It does not pay for one file.
+    (tmp_path / "first" / "first_0.o").unlink()
+    assert "Precompiling" in build("first", use_pch=True)
+    (made,) = (tmp_path / "cache" / "precompiled").iterdir()
+    assert (made / "torch" / "torch.h.gch").exists()
+    said = build("second")  # Another extension of the same flags uses it.
+    assert "Precompiling" not in said
+    assert f"-I{made}" in said
+    record = (tmp_path / "second" / "second_0.o.json").read_text()
+    assert "tensor_impl.h" in record  # A change of the headers still compiles it again.
+    assert "nothing to do" in build("second", use_pch=False)
+    monkeypatch.setenv("TENSORLIKE_PRECOMPILED_HEADER", "0")
+    (tmp_path / "second" / "second_0.o").unlink()
+    assert f"-I{made}" not in build("second", use_pch=True)
+
+
+#: A source that needs no header, so that it compiles in no time.
+TINY = 'extern "C" int {name}() {{ return {number}; }}\n'
+
+
+def test_processes_that_build_the_same_extension_at_once_do_not_disturb_each_other(tmp_path):
+    program = """
+        import sys, ctypes
+        from tensorlike.utils import cpp_extension
+        number = int(sys.argv[1])
+        path = cpp_extension.load_inline(
+            "shared", f'extern "C" int number() {{ return {number % 2}; }}', no_implicit_headers=True,
+            build_directory=sys.argv[2], is_python_module=False, extra_cflags=["-O0"])
+        print(ctypes.CDLL(path).number() == number % 2)
+    """
+    text = "\n".join(line[8:] for line in program.split("\n"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", text, str(n), str(tmp_path)], env=environment, stdout=subprocess.PIPE)
+        for n in range(6)
+    ]
+    assert [p.communicate()[0] for p in processes] == [b"True\n"] * 6
+
+
+def test_an_interrupted_build_leaves_nothing_that_is_taken_for_a_result(tmp_path, monkeypatch):
+    sources = []
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.cpp").write_text(TINY.format(name=name, number=1))
+        sources.append(str(tmp_path / f"{name}.cpp"))
+    folder = tmp_path / "build"
+
+    def build():
+        return cpp_extension.load("broken", sources, build_directory=folder, is_python_module=False)
+
+    good = Path(build()).read_bytes()
+    (tmp_path / "two.cpp").write_text(TINY.format(name="two", number=2))
+
+    # The compiler is interrupted when it has written half of its output.
+    def interrupted(step, verbose):
+        step.output.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cpp_extension, "_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build()
+    monkeypatch.undo()
+    (tmp_path / "two.cpp").write_text(TINY.format(name="two", number=1))
+    assert Path(build()).read_bytes() == good
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("ninja", [False, True])
+def test_the_error_of_one_of_several_files_has_the_compilers_words(tmp_path, monkeypatch, capfd, verbose, ninja):
+    if ninja and not cpp_extension.is_ninja_available():
+        pytest.skip("ninja is not there")
+    monkeypatch.setattr(cpp_extension, "is_ninja_available", lambda: ninja)
+    monkeypatch.setenv("MAX_JOBS", "1")
+    (tmp_path / "right.cpp").write_text(TINY.format(name="right", number=1))
+    (tmp_path / "wrong.cpp").write_text("int wrong() { return missing_name; }\n")
+    with pytest.raises(RuntimeError, match=r"(?s)Error building extension 'several'.*wrong\.cpp:1.*missing_name"):
+        cpp_extension.load(
+            "several", [str(tmp_path / f"{n}.cpp") for n in ("right", "wrong")], build_directory=tmp_path,
+            verbose=verbose,
+        )  # fmt: skip
+    assert ("Building extension several: 2 of 2 files" in capfd.readouterr().err) is verbose
+
+
+def test_max_jobs_limits_how_many_files_are_compiled_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpp_extension, "is_ninja_available", lambda: False)
+    monkeypatch.setenv("MAX_JOBS", "2")
+    counted, most, run, lock = 0, 0, cpp_extension._run, threading.Lock()
+
+    def counting(step, verbose):
+        nonlocal counted, most
+        with lock:
+            counted += 1
+            most = max(most, counted)
+        run(step, verbose)
+        with lock:
+            counted -= 1
+
+    monkeypatch.setattr(cpp_extension, "_run", counting)
+    for n in range(5):
+        (tmp_path / f"part{n}.cpp").write_text(TINY.format(name=f"part{n}", number=n))
+    sources = [str(tmp_path / f"part{n}.cpp") for n in range(5)]
+    cpp_extension.load("parts", sources, build_directory=tmp_path, is_python_module=False)
+    assert most == 2

@@ -6,7 +6,6 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.testing.test_case import TestCase
-from tensorlike.utils.serving import serve_torch
 
 # ruff: noqa: PT009 (the methods are tested here)
 
@@ -19,7 +18,7 @@ def without_pytorch(monkeypatch):
 
 
 def test_backends_are_absent():
-    with serve_torch():
+    with tl.install_as_torch():
         import torch
         import torch.backends.cudnn as cudnn
 
@@ -31,7 +30,7 @@ def test_backends_are_absent():
 
 
 def test_code_for_the_script_compiler_is_left_as_it_is():
-    with serve_torch():
+    with tl.install_as_torch():
         import torch
         from torch.jit.annotations import BroadcastingList2
 
@@ -43,7 +42,7 @@ def test_code_for_the_script_compiler_is_left_as_it_is():
 
 
 def test_helpers_of_tests():
-    with serve_torch():
+    with tl.install_as_torch():
         from torch.testing._internal.common_utils import TestCase as Served
         from torch.testing._internal.optests import opcheck
 
@@ -77,3 +76,14 @@ def test_an_operator_that_only_writes_needs_no_fake():
     library.define("fill(Tensor(a!) out) -> ()")
     library.impl("fill", lambda out: out.fill_(1) and None, "CPU")
     assert tl.library.opcheck(tl.ops.cpp_served_names.fill.default, (tl.zeros(1),))["test_faketensor"] == "SUCCESS"
+
+
+class ComparedItemByItem(TestCase):
+    def test_numbers_of_two_types_and_texts_in_containers(self):
+        self.assertEqual(1, 1.0)
+        self.assertEqual({"name": "text", "values": [1, None]}, {"name": "text", "values": [1.0, None]})
+        for one, other in (({"name": "a", "x": 1}, {"name": "b", "x": 1}), ([1, 2], [1]), ({"a": 1}, {"b": 1})):
+            with pytest.raises(AssertionError):
+                self.assertEqual(one, other)
+        with pytest.raises(AssertionError):
+            self.assertEqual([tl.tensor(1)], [tl.tensor(1.0)])

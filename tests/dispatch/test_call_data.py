@@ -158,8 +158,10 @@ def test_its_gradients_are_the_functions(name: str) -> None:
                 kept[saved.name] = values[saved.source]  # type: ignore[index]
             elif saved.kind == "shape":
                 of = values[saved.source]  # type: ignore[index]
-                kept[saved.name] = [t._tl_data.shape for t in of] if isinstance(of, (list, tuple)) else getattr(
-                    getattr(of, "_tl_data", None), "shape", ()
+                kept[saved.name] = (
+                    [t._tl_data.shape for t in of]
+                    if isinstance(of, (list, tuple))
+                    else getattr(getattr(of, "_tl_data", None), "shape", ())
                 )
             elif saved.kind == "output":
                 kept[saved.name] = results[saved.source]  # type: ignore[index]
@@ -175,9 +177,7 @@ def test_its_gradients_are_the_functions(name: str) -> None:
             operand = tensors.get(gradient.operand)
             if operand is None or not operand.requires_grad:
                 continue
-            given = [
-                ones if n == "grads" else ones[0] if n == "grad" else detached[n] for n in gradient.arguments
-            ]
+            given = [ones if n == "grads" else ones[0] if n == "grad" else detached[n] for n in gradient.arguments]
             mine = gradient.formula(*given)
             (theirs,) = tl.autograd.grad(
                 outputs, operand, [o for o in ones if o is not None], allow_unused=True, retain_graph=True

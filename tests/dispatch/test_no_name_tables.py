@@ -23,8 +23,14 @@ from tensorlike.overrides.introspection import public_rows
 PACKAGE = Path(tensorlike.__file__).parent
 FILES = sorted(
     path
-    for pattern in ("dispatch/**/*.py", "autograd/**/*.py", "transforms/**/*.py", "overrides/**/*.py", "testing/*.py",
-                    "tensor/*.py")
+    for pattern in (
+        "dispatch/**/*.py",
+        "autograd/**/*.py",
+        "transforms/**/*.py",
+        "overrides/**/*.py",
+        "testing/*.py",
+        "tensor/*.py",
+    )
     for path in PACKAGE.glob(pattern)
 )
 
@@ -62,8 +68,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "dispatch/tracing.py": {QUESTION: "mode type"},
     "overrides/__init__.py": {POLICY: "to_dense"},
-    "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size", OTHER_FORMAT: "cpu"},
-    "overrides/audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor"},
+    "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size bool float int", OTHER_FORMAT: "cpu"},
+    "overrides/audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor values"},
     "overrides/audit/cli.py": {POLICY: "to_dense"},
     "overrides/audit/model.py": {OTHER_FORMAT: "name equal type"},
     "overrides/audit/run.py": {KIND: "alias"},
@@ -85,10 +91,13 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "float half int long short __complex__ __float__ __int__",
         PARAMETER: "copy device dtype",
     },
-    "tensor/creation.py": {DEVICE: "cpu", PARAMETER: "size"},
+    "tensor/creation.py": {DEVICE: "cpu", PARAMETER: "device size"},
     "tensor/declaration.py": {
-        "what a formula of a derivative asks for": "grad", GENERATED: "new", "a rule of `out`": "dtype",
-        "an attribute of a node's class": "name", "how much an operation writes": "all",
+        "what a formula of a derivative asks for": "grad",
+        GENERATED: "new",
+        "a rule of `out`": "dtype",
+        "an attribute of a node's class": "name",
+        "how much an operation writes": "all",
     },
     "tensor/device.py": {DEVICE: "cpu cuda", "an attribute of a device": "index type"},
     "tensor/device_context.py": {DEVICE: "cuda", PARAMETER: "device"},
@@ -96,15 +105,23 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "tensor/dlpack.py": {DEVICE: "cpu cuda", PARAMETER: "copy", PROTOCOL: "__dlpack__"},
     "tensor/dlpack_capsule.py": {"a field of DLPack's structures": "data dtype ndim tensor"},
     "tensor/dtypes.py": {
-        DTYPE: "bfloat16 bool complex float int", "an attribute of a dtype": "is_complex is_floating_point is_signed "
-        "itemsize",
+        DTYPE: "bfloat16 bool complex float int",
+        "an attribute of a dtype": "is_complex is_floating_point is_signed itemsize",
     },
     "tensor/fast_paths.py": {GENERATED: "concatenate tensor"},
     "tensor/forms.py": {GENERATED: "new numpy", KIND: "alias", OPERATOR: "add eq ge gt le lt matmul mul ne pow sub"},
     "tensor/formulas.py": {"a method of tensors that numbers lack": "conj"},
     "tensor/from_data.py": {
-        PROTOCOL: "__array__ __dlpack__ __float__ __getitem__ __index__ __len__ dtype shape", DEVICE: "cpu",
-        DTYPE: "bool", PARAMETER: "data size",
+        PROTOCOL: "__array__ __dlpack__ __float__ __getitem__ __index__ __len__ dtype shape",
+        DEVICE: "cpu",
+        DTYPE: "bool",
+    },
+    "tensor/legacy.py": {PARAMETER: "data device size storage", PROTOCOL: "__getitem__", "the method": "new"},
+    "tensor/legacy_types.py": {
+        DTYPE: "bfloat16 bool",
+        DEVICE: "cpu cuda",
+        PARAMETER: "device dtype",
+        "the method": "new",
     },
     "tensor/generate.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype", GENERATED: "tensor"},
     "tensor/generate_hot.py": {GENERATED: "tensor"},
@@ -115,18 +132,22 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "tensor/namespaces.py": {KIND: "alias"},
     "tensor/printing.py": {DTYPE: "bool float", "an option of printing": "full short threshold", TEXT: "tensor"},
     "tensor/promotion_rules.py": {"a rule of promotion": "float real"},
+    "tensor/mapped_files.py": {DEVICE: "cpu"},
     "tensor/protocols.py": {DEVICE: "cpu", TEXT: "tensor"},
     "tensor/python_forms.py": {KIND: "alias"},
+    "tensor/sparse_methods.py": {"the methods declared there": "_indices _nnz _values coalesce indices values"},
     "tensor/random_creation.py": {DEVICE: "cpu", PARAMETER: "device mean size std", PROTOCOL: "ndim"},
     "tensor/runtime.py": {
-        "the operator whose error has words of its own": "__invert__", "a rule of `out`": "any", DTYPE: "bfloat16 bool",
+        "the operator whose error has words of its own": "__invert__",
+        "a rule of `out`": "any",
+        DTYPE: "bfloat16 bool",
         PROTOCOL: "dtype shape",
     },
     "tensor/serialization.py": {DEVICE: "cpu"},
     "tensor/storage.py": {DEVICE: "cpu cuda", "a key of `__array_interface__`": "data shape"},
     "tensor/strided_creation.py": {DEVICE: "cpu"},
     "testing/comparison.py": {
-        CHECK: "shape device dtype layout stride absolute",
+        CHECK: "shape device dtype stride absolute",
         OTHER_FORMAT: "bfloat16",
         PROTOCOL: "__array__",
     },

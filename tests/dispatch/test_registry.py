@@ -9,7 +9,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.dispatch import MISSING
-from tensorlike.dispatch.registry import IGNORED, REGISTRY
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, UNLISTED
 from tensorlike.overrides.introspection import owner_of
 from tensorlike.tensor.declare import DECLARATIONS
 from tensorlike.testing.samples import SAMPLES
@@ -33,7 +33,7 @@ IMMATERIAL = {
     "inplace": "tested with the modules that pass it on",
     "indices": "segment_reduce refuses them, as PyTorch does",
     "tracker": "lobpcg refuses it, since SciPy iterates without telling",
-    "sparse": "there are strided tensors only",
+    "sparse": "the gradient is sparse then: tests/sparse",
     "sparse_grad": "there are strided tensors only",
     "reduce": "an older spelling of `reduction` that warns",
     "size_average": "an older spelling of `reduction` that warns",
@@ -49,7 +49,14 @@ WITHOUT_SAMPLES = {
     "tensorlike.Tensor.cuda": "tests of backends",
     "tensorlike.Tensor.data_ptr": "an address is no value",
     "tensorlike.Tensor.bfloat16": "NumPy has no such dtype without an extra; test_promotion.py",
-    "tensorlike.Tensor.is_coalesced": "raises for every tensor",
+    "tensorlike.Tensor.is_coalesced": "raises for every dense tensor",
+    **dict.fromkeys(
+        (f"tensorlike.Tensor.{name}" for name in ("coalesce", "indices", "values")),
+        "raises for every dense tensor: tests/sparse",
+    ),
+    "tensorlike.Tensor.sparse_mask": "the mask is sparse: tests/sparse",
+    "tensorlike.Tensor.to_sparse": "the result is sparse: tests/sparse",
+    "tensorlike.Tensor.to_sparse_coo": "the result is sparse: tests/sparse",
     "tensorlike.Tensor.pin_memory": "raises for every tensor",
     "tensorlike.Tensor._is_view": "test_private_names_parity.py",
     "tensorlike.Tensor.__array_wrap__": "NumPy calls it: test_elementwise.py",
@@ -164,7 +171,7 @@ def public_callables(namespace):
             value = value.__func__
         if isinstance(value, (types.ModuleType, type)) or not callable(value):
             continue
-        if getattr(value, "__module__", "") in ("typing", "collections.abc", "functools"):
+        if getattr(value, "__module__", "") in ("typing", "collections.abc", "functools", "tensorlike._absent"):
             continue
         yield name, value
 
@@ -172,6 +179,7 @@ def public_callables(namespace):
 @pytest.mark.parametrize("namespace", namespaces(), ids=lambda n: n.__name__)
 def test_every_public_function_is_registered_or_ignored(namespace):
     known = {id(row.function) for row in REGISTRY.values()}
+    known |= {id(row.function) for row in UNLISTED.values()}
     known |= {id(getattr(function, "__func__", function)) for function, _ in IGNORED.values()}
     unknown = [name for name, function in public_callables(namespace) if id(function) not in known]
     assert unknown == [], f"in {namespace.__name__}: neither overridable nor ignored with a reason"

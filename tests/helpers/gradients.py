@@ -46,9 +46,7 @@ def recorded_among(outputs: Sequence[Any], inputs: Sequence[Any]) -> list[int]:
 
     A factory that is asked for a tensor that requires grad returns another leaf.
     """
-    return [
-        i for i, o in enumerate(outputs) if o.requires_grad and (not o.is_leaf or any(o is t for t in inputs))
-    ]
+    return [i for i, o in enumerate(outputs) if o.requires_grad and (not o.is_leaf or any(o is t for t in inputs))]
 
 
 class GradientMismatch(AssertionError):

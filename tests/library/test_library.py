@@ -7,6 +7,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.library.schema import parse_schema
+from tensorlike.testing.override_coverage import Recorder
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_a_schema_is_written_as_it_was_read(text):
 
 NO_SCHEMAS = [
     "", "f", "f(", "f(Tensor x", "f(Tensor) -> Tensor", "f(Tensor x) -> ", "f(Tensor x) - Tensor", "f(int x=y) -> ()",
-    "f(Tensor x, Tensor x) -> Tensor", "f(int a=1, int b) -> Tensor", "f(Tensor x) -> Tensor; g", "f(Nope x) -> ()",
+    "f(int a=1, int b) -> Tensor", "f(Tensor x) -> Tensor; g", "f(Nope x) -> ()",
 ]  # fmt: skip
 
 
@@ -130,3 +131,97 @@ def test_kernels_of_wrong_results_are_refused(library):
     library.impl("nothing", lambda x: x, "CPU")
     with pytest.raises(RuntimeError, match=r"expected the kernel to return None"):
         tl.ops.tests_library.nothing(tl.ones(2))
+
+
+def operator_with_every_kind(library):
+    library.define(
+        "kinds(Tensor x, SymInt n, float f, SymInt[] sizes, str mode, bool flag, Tensor? bias=None) -> Tensor"
+    )
+    library.impl(
+        "kinds", lambda x, n, f, sizes, mode, flag, bias=None: x * n * f if bias is None else x * n + bias, "CPU"
+    )
+    return tl.ops.tests_library.kinds
+
+
+def plain(value):
+    return value.tensor if isinstance(value, Held) else value
+
+
+class Held:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func not in (tl.ops.tests_library.kinds, tl.ops.tests_library.kinds.default):
+            return NotImplemented
+        return cls(func(*map(plain, args), **{name: plain(a) for name, a in (kwargs or {}).items()}))
+
+
+def test_the_audit_calls_an_operator_with_an_instance_in_each_place(library):
+    operator_with_every_kind(library)
+    report = tl.overrides.audit(Held, from_dense=Held, to_dense=lambda held: held.tensor, only="ops.tests_library.*")
+    assert [(row.operand, row.outcome.label, row.value.value) for row in report.rows] == [
+        ("x", "own", "equal"),
+        ("bias", "own", "equal"),
+    ]
+
+
+def test_override_coverage_counts_an_overload_as_its_operator(library):
+    recorder = Recorder(Held)
+    recorder.install()
+    try:
+        kinds = operator_with_every_kind(library)  # Defined after counting began.
+        kinds.default(Held(tl.ones(2)), 1, 1.0, [1], "", True)
+        kinds(Held(tl.ones(2)), 1, 1.0, [1], "", True)
+    finally:
+        recorder.uninstall()
+    assert recorder.counts() == [("tensorlike.ops.tests_library.kinds", "x", "answered", "Held", 2)]
+
+
+def test_names_of_operators(library):
+    kinds = operator_with_every_kind(library)
+    assert tl.overrides.resolve_name(kinds) == "tensorlike.ops.tests_library.kinds"
+    assert tl.overrides.resolve_name(kinds.default) == "tensorlike.ops.tests_library.kinds.default"
+
+
+def test_kernels_receive_no_keyset(library):
+    library.define("keys(Tensor x) -> Tensor")
+    with pytest.raises(NotImplementedError, match="redispatch"):
+        library.impl("keys", lambda keyset, x: x, "CPU", with_keyset=True)
+
+
+def test_transforms_go_through_an_operator_with_a_formula(library):
+    library.define("product(Tensor x, Tensor y) -> Tensor")
+    library.impl("product", lambda x, y: tl.from_numpy(x.detach().numpy() * y.detach().numpy()), "CPU")
+    tl.library.register_autograd(
+        "tests_library::product",
+        lambda ctx, grad: (grad * ctx.saved_tensors[1], grad * ctx.saved_tensors[0]),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    product = tl.ops.tests_library.product
+    x, y = tl.tensor([1.0, 2.0]), tl.tensor([5.0, 7.0])
+    assert tl.func.grad(lambda a: product(a, y).sum())(x).tolist() == [5.0, 7.0]
+    assert tl.func.jacrev(product)(x, y).tolist() == [[5.0, 0.0], [0.0, 7.0]]
+    assert tl.func.jacfwd(product)(x, y).tolist() == [[5.0, 0.0], [0.0, 7.0]]
+    assert tl.func.jvp(product, (x, y), (y, x))[1].tolist() == [26.0, 53.0]
+    assert tl.func.hessian(lambda a: product(a, a).sum())(x).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    rows = tl.stack([x, y])
+    assert tl.vmap(tl.func.grad(lambda a, b: product(a, b).sum()), (0, None))(rows, y).tolist() == [[5.0, 7.0]] * 2
+
+
+def test_a_size_out_of_its_bounds_is_told(library):
+    library.define("positive(Tensor x) -> Tensor")
+    library.impl("positive", lambda x: x[x > 0].clone(), "CPU")
+    tl.library.register_fake(
+        "tests_library::positive", lambda x: x.new_empty([tl.library.get_ctx().new_dynamic_size(max=1)])
+    )
+    with pytest.raises(tl.library.OpCheckError, match=r"new_dynamic_size\(min=0, max=1\) is 2 here"):
+        tl.library.opcheck("tests_library::positive", (tl.ones(2),), test_utils="test_faketensor")
+    tl.library.register_fake(
+        "tests_library::positive",
+        lambda x: x.new_empty([tl.library.get_ctx().new_dynamic_size(), 1]),
+        allow_override=True,
+    )
+    with pytest.raises(tl.library.OpCheckError, match=r"shape"):
+        tl.library.opcheck("tests_library::positive", (tl.ones(2),), test_utils="test_faketensor")

@@ -139,9 +139,13 @@ def test_made_with_steps():
     assert tl.empty_permuted((2, 3, 4), (0, 2, 1)).stride() == (12, 1, 3)
     assert tl.ones(1, dtype=tl.int8).new_empty_strided((2, 2), (1, 2)).dtype is tl.int8
     assert tl.scalar_tensor(2, dtype=tl.int16).dtype is tl.int16
-    for wrong in (lambda: tl.empty_strided((2,), (1, 2)), lambda: tl.empty_strided((2,), (-1,)),
-                  lambda: tl.empty_permuted((2, 3), (0, 0)), lambda: tl.empty_permuted((2, 3), (0, 2)),
-                  lambda: tl.scalar_tensor(1j)):
+    for wrong in (
+        lambda: tl.empty_strided((2,), (1, 2)),
+        lambda: tl.empty_strided((2,), (-1,)),
+        lambda: tl.empty_permuted((2, 3), (0, 0)),
+        lambda: tl.empty_permuted((2, 3), (0, 2)),
+        lambda: tl.scalar_tensor(1j),
+    ):
         with pytest.raises(RuntimeError):
             wrong()
 

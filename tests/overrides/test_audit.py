@@ -396,9 +396,7 @@ def test_scalar_tensor() -> None:
 
 
 def test_scalar_tensor_with_values() -> None:
-    found = audit(
-        ScalarTensor, make=lambda: ScalarTensor(2, 2.0), to_dense=lambda s: s.tensor(), only="tensorlike.add"
-    )
+    found = audit(ScalarTensor, make=lambda: ScalarTensor(2, 2.0), to_dense=lambda s: s.tensor(), only="tensorlike.add")
     assert found.row("tensorlike.add", "input").value is ValueCheck.EQUAL
     assert found.row("tensorlike.add", "other").value is ValueCheck.EQUAL
 

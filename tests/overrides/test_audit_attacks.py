@@ -22,7 +22,7 @@ from tensorlike.overrides.audit.terminal import print_report
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PROGRAM = '''
+PROGRAM = """
 import os, signal, sys, threading, time
 import tensorlike as tl
 
@@ -172,7 +172,7 @@ def __getattr__(name):
     if name == "Missing":
         raise Own("no such type")
     raise AttributeError(name)
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCALAR = f"{ROOT / 'examples' / 'scalar_tensor.py'}:ScalarTensor"
 MAKE = ("--make", "ScalarTensor(2, 2.0)")
 
-DUCKS = '''
+DUCKS = """
 import sys
 import tensorlike as torch
 
@@ -77,7 +77,7 @@ class Odd(metaclass=Meta):
 
 
 number = 3
-'''
+"""
 
 
 @pytest.fixture
@@ -307,9 +307,7 @@ def test_progress_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert progress is None
 
 
-def test_html_without_jinja(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_html_without_jinja(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "jinja2")
     assert run("some_ducks:Boxed", *BOXED, "--only", "tensorlike.mul", "--html", "audit.html") == 2
     assert "an HTML report needs Jinja2" in capsys.readouterr().err
@@ -374,9 +372,7 @@ def test_nothing_slow_is_imported_by_the_package() -> None:
         (["some_ducks:Boxed", "--unknown"], "unrecognized arguments: --unknown"),
     ],
 )
-def test_bad_input(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
+def test_bad_input(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
     (folder / "fails.py").write_text("1 / 0\n", encoding="utf-8")
     (folder / "wrong.py").write_text("def\n", encoding="utf-8")
     (folder / "exits.py").write_text("raise SystemExit(3)\n", encoding="utf-8")

@@ -87,16 +87,14 @@ def test_guards():
     with DisableTorchFunctionSubclass():
         explanation = explain(tl.add, Refuser(), 1)
     assert explanation.steps == ()
-    assert explanation.notes == (
-        "DisableTorchFunctionSubclass is on: Refuser would be asked without it.",
-    )
+    assert explanation.notes == ("DisableTorchFunctionSubclass is on: Refuser would be asked without it.",)
 
 
 def test_plain_operands():
     explanation = explain(tl.add, tl.ones(2), 1)
     assert explanation.steps == ()
-    assert repr(explanation) == str(explanation) == (
-        "tensorlike.add: nobody is asked, and its own implementation runs."
+    assert (
+        repr(explanation) == str(explanation) == ("tensorlike.add: nobody is asked, and its own implementation runs.")
     )
 
 

@@ -13,8 +13,9 @@ OPS = ROOT / "tensorlike" / "tensor" / "ops"
 SAMPLES = ROOT / "tensorlike" / "testing" / "samples"
 #: Tests of what is no operation: folders as the package has them, and what the tests share.
 OTHERS = {
-    "autograd", "cpp", "dispatch", "golden", "helpers", "library", "optim", "overrides", "package", "parity",
-    "random_programs", "reliability", "serialization", "tensor", "testing", "transforms", "utils", "vs_torch",
+    "as_torch", "autograd", "cpp", "data", "dispatch", "distributions", "golden", "helpers", "library", "optim",
+    "overrides", "package", "parity", "random_programs", "reliability", "serialization", "sparse", "tensor", "testing",
+    "transforms", "utils", "vs_torch",
 }  # fmt: skip
 
 

@@ -83,7 +83,9 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_holds_the_package_with_its_types_and_nothing_else(distributions: Path) -> None:
     [wheel] = distributions.glob("*.whl")
-    assert wheel.stat().st_size < 1_500_000
+    # 1.69 MB, of which 1.25 are Python with its docstrings; 1.5 was the aim before distributions, optimizers, data
+    # loading, sparse tensors and the C++ headers came.
+    assert wheel.stat().st_size < 1_720_000
     names = set(zipfile.ZipFile(wheel).namelist())
     metadata = f"tensorlike-{PROJECT['version']}.dist-info/"
     assert [name for name in names if not name.startswith(("tensorlike/", metadata))] == []

@@ -433,9 +433,10 @@ KNOWN: tuple[Known, ...] = (
         "v1 = lib.ones(2, 2)", "v2 = v1.index_copy(0, lib.tensor([0]), lib.ones(2, 3))",
     ),
     _two_faults(
-        r"\] = ", "source and destination dtypes match", "indexing tensors could not be broadcast|out of bounds",
-        "PyTorch looks at the index first",
-        "v1 = lib.ones(3, 3)", "v1[[0, 1], [0, 1, 2]] = lib.ones(2, dtype=lib.int64)",
+        r"\] = ", "indexing tensors could not be broadcast", "leaf Variable that requires grad",
+        "PyTorch looks first whether the tensor may be written, ours at the index",
+        "v1 = lib.ones(2, 2, 3, requires_grad=True)",
+        "v1[[1, 0], lib.tensor([False, False]), [0, 1]] = lib.zeros(1, 3, dtype=lib.float64)",
     ),
     _two_faults(
         r"\] = ", "out of bounds", "shape mismatch|without overflow", "PyTorch looks at what is written first",

@@ -460,8 +460,12 @@ class Draw(dict[str, str]):
             if function == "logsumexp":
                 return function, choice(("{f}.logsumexp({dim})", "{f}.logsumexp({dim}, keepdim=True)"))
             return function, choice(
-                ("lib.{0}({{x}})", "lib.{0}({{f}}, dim={{dim}})", f"{{{{f}}}}.{{0}}({more})",
-                 "{{x}}.{0}(dim=({{dim}},))")
+                (
+                    "lib.{0}({{x}})",
+                    "lib.{0}({{f}}, dim={{dim}})",
+                    f"{{{{f}}}}.{{0}}({more})",
+                    "{{x}}.{0}(dim=({{dim}},))",
+                )
             ).format(function)
         function = choice(ALONG)
         several = {"max", "min", "median", "nanmedian", "sort", "cummax", "cummin", "mode", "aminmax"}

@@ -352,9 +352,7 @@ def _foreign_import(where: str) -> bool:
     return len(places) < where.count(" <- ") + 1 and bool(places) and "/tensorlike/" not in places[0]
 
 
-def measure(
-    module: str, parents: int, forks: int = 8, seed: int = 0, only: Sequence[str] = KINDS
-) -> list[Result]:
+def measure(module: str, parents: int, forks: int = 8, seed: int = 0, only: Sequence[str] = KINDS) -> list[Result]:
     """Return what became of the children of `parents` processes for each kind of work, and of all kinds together."""
     tl = importlib.import_module(module)
     results = []

@@ -103,7 +103,7 @@ def failing(monkeypatch, place, error, after):
 @pytest.mark.parametrize(
     "place, after",
     [
-        *(((saving, "_write_member"), n) for n in range(1, 7)),
+        *(((saving, "_write_member"), n) for n in range(1, 6)),
         ((saving, "_to_disk"), 1),
         ((os, "fsync"), 1),
         ((os, "replace"), 1),

@@ -126,6 +126,8 @@ GOOD = {
     "torch._utils._rebuild_parameter": ("tensor", "bool", "None"),
     "torch._utils._rebuild_parameter_with_state": ("tensor", "bool", "OrderedDict", "None"),
     "torch._tensor._rebuild_from_type_v2": None,
+    # Crafted ones are tried in tests/sparse.
+    "torch._utils._rebuild_sparse_tensor": None, "tensorlike._utils._rebuild_sparse_tensor": None,
 }  # fmt: skip
 
 #: What takes the place of an argument above without being wrong.

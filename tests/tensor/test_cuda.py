@@ -40,7 +40,6 @@ FACTORIES = {
     "as_tensor": lambda **o: tl.as_tensor([1.0, 2.0], **o),
     "as_tensor of an array": lambda **o: tl.as_tensor(np.arange(3), **o),
     "as_tensor of a tensor": lambda **o: tl.as_tensor(tl.arange(3), **o),
-    "Tensor": lambda **o: tl.Tensor([1.0, 2.0], **o),
     "zeros_like": lambda **o: tl.zeros_like(tl.ones(2), **o),
     "full_like": lambda **o: tl.full_like(tl.ones(2), 3, **o),
     "new_zeros": lambda **o: tl.ones(2).new_zeros(3, **o),
@@ -66,6 +65,16 @@ class TestFactories:
         out = tl.empty(0, dtype=FACTORIES[name]().dtype, device="cuda")
         assert FACTORIES[name](out=out) is out
         same(out, FACTORIES[name]())
+
+    def test_legacy_constructors_are_of_one_device(self, gpu):
+        for make, device in ((tl.Tensor, "cuda"), (tl.FloatTensor, "cuda"), (tl.cuda.FloatTensor, "cpu")):
+            with pytest.raises(RuntimeError, match="legacy constructor expects device type"):
+                make([1.0, 2.0], device=device)
+        same(tl.cuda.FloatTensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        same(tl.ones(2, device="cuda").new([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        same(tl.ones(2).type("torch.cuda.DoubleTensor"), tl.ones(2, dtype=tl.float64))
+        assert isinstance(tl.ones(2, device="cuda"), tl.cuda.FloatTensor)
+        assert not isinstance(tl.ones(2, device="cuda"), tl.FloatTensor)
 
     def test_like_and_new_stay(self, gpu):
         x = tl.ones(2, 3, device="cuda")

@@ -166,6 +166,8 @@ def check_in_place(samples, row, sample, expected, what):
 
 
 def check_out(samples, row, sample, expected, what):
+    if sample.kwargs.get("as_tuple"):
+        return  # `nonzero` refuses both together, as PyTorch's does.
     def empty(like, dtype=None):
         return wrapped(np.full(array(like).shape, 7, dtype or array(like).dtype))
 

@@ -36,8 +36,14 @@ f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 c128 c128
 c64 c64 c64 c64 c64 c64 -   -   -   c64 c64 c128 c64 c128
 c128 c128 c128 c128 c128 c128 - -   -   c128 c128 c128 c128 c128
 """
-SHORT = {"b1": "bool", **{f"{s}{bits}": f"{n}{bits}" for s, n in zip("uifc", ("uint", "int", "float", "complex"),
-                                                                      strict=True) for bits in (8, 16, 32, 64, 128)}}
+SHORT = {
+    "b1": "bool",
+    **{
+        f"{s}{bits}": f"{n}{bits}"
+        for s, n in zip("uifc", ("uint", "int", "float", "complex"), strict=True)
+        for bits in (8, 16, 32, 64, 128)
+    },
+}
 
 
 @pytest.fixture(autouse=True)

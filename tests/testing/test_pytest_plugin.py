@@ -17,7 +17,7 @@ from tensorlike.testing.override_coverage import Recorder, TypeCoverage
 
 ROOT = Path(__file__).resolve().parents[2]
 
-UNITS = '''
+UNITS = """
 import tensorlike as tl
 
 class Units:
@@ -49,7 +49,7 @@ class Silent(tl.Tensor):
 
 class Nothing:
     pass
-'''
+"""
 
 TESTS = """
 import pytest

@@ -126,9 +126,7 @@ def _mapped(name: str) -> int:
     batches = [samples(name).generate(dtype, seed=seed) for seed in (0, 1)]
     for one, other in zip(*batches, strict=True):
         first, second = _operands(one), _operands(other)
-        chosen = [
-            i for i, (a, b) in enumerate(zip(first, second, strict=False)) if array(a).shape == array(b).shape
-        ]
+        chosen = [i for i, (a, b) in enumerate(zip(first, second, strict=False)) if array(a).shape == array(b).shape]
         if not chosen or len(first) != len(second):
             continue
         function = calling(row, one, chosen)
@@ -148,9 +146,7 @@ def _mapped(name: str) -> int:
         compared += 1
         for position, result in enumerate(found):
             for index in (0, 1):
-                assert_arrays(
-                    array(result)[index], array(expected[index][position]), f"vmap of {name}{one}", 1e-7
-                )
+                assert_arrays(array(result)[index], array(expected[index][position]), f"vmap of {name}{one}", 1e-7)
     return compared
 
 

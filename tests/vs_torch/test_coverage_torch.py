@@ -306,7 +306,6 @@ class TestRecorder:
         assert covered.exercised == 1
         assert covered.others == {}
 
-
     def test_a_duck_whose_library_is_not_named(self):
         recorder = Recorder(Duck)
         recorder.install()

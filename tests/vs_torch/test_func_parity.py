@@ -39,9 +39,9 @@ PROGRAMS: dict[str, Program] = {
         x, w
     ),
     "vmap of grad": lambda t, f, x: f.vmap(f.grad(lambda x: (x.sin() * x).sum()))(x),
-    "per-sample gradients": lambda t, f, x, w: f.vmap(
-        f.grad(lambda w, x: (x @ w).tanh().sum()), in_dims=(None, 0)
-    )(w, x),
+    "per-sample gradients": lambda t, f, x, w: f.vmap(f.grad(lambda w, x: (x @ w).tanh().sum()), in_dims=(None, 0))(
+        w, x
+    ),
     "per-sample gradients of a dict": lambda t, f, x, w: f.vmap(
         f.grad(lambda p, x: t.nn.functional.mse_loss(t.nn.functional.linear(x, p["w"].T).relu(), x[:2])),
         in_dims=(None, 0),
@@ -102,3 +102,13 @@ def test_transform(name: str) -> None:
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.requires_grad == theirs.requires_grad
         np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("show", [str, repr, "{}".format], ids=["str", "repr", "format"])
+def test_print_inside_vmap(show: Callable[[Any], str]) -> None:
+    def texts(t: Any) -> list[str]:
+        found = []
+        t.func.vmap(t.func.vmap(lambda x: found.append(show(x)) or x))(t.ones(2, 2, 1))
+        return found
+
+    assert texts(tl) == texts(torch)

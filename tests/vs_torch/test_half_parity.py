@@ -123,7 +123,7 @@ def test_half_precision(name, primary, theirs):
         grad = SAMPLES[name].gradcheck and not mutates(primary)
         samples = [s for s in SAMPLES[name].generate("float32", requires_grad=grad) if s.name != "not in PyTorch"]
         for dtype in HALVES:
-            for sample in (samples[:2] + samples[-1:] if dtype == "bfloat16" else samples[:1]):
+            for sample in samples[:2] + samples[-1:] if dtype == "bfloat16" else samples[:1]:
                 try:
                     compare(name, primary, theirs, sample, dtype)
                 except Exception as error:
@@ -159,3 +159,12 @@ class TestBFloat16:
         (a + b).sum().backward()
         assert x.grad.tolist() == [[3, 3], [1, 1]]
         assert x.grad.dtype is tl.bfloat16
+
+
+@pytest.mark.parametrize("factors", [{"beta": 3.1, "alpha": -2.3}, {"beta": 0.3, "alpha": 0}, {"beta": 3.1}], ids=str)
+def test_sums_with_products_are_rounded_once(factors):
+    generator = np.random.default_rng(5)
+    arrays = [generator.standard_normal(shape).astype("f") for shape in ((3, 4), (3, 5), (5, 4))]
+    mine = tl.addmm(*(tl.from_numpy(value).bfloat16() for value in arrays), **factors)
+    theirs = torch.addmm(*(torch.from_numpy(value).bfloat16() for value in arrays), **factors)
+    assert np.array_equal(array(mine.float()), to_numpy(theirs.float()))

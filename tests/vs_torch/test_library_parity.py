@@ -12,6 +12,7 @@ from tests.library.calls import calls
 #: Outcomes that differ, and why.
 DIFFERENT = {
     "no kernel": "the message lists the kernels that there are",
+    "types, 11": "None is refused as a bool, which PyTorch takes for False",
 }
 
 
@@ -46,7 +47,7 @@ def test_library_does_what_pytorchs_does(ours):
     for name, call in ours.items():
         found, expected = named_alike(outcome(call, tl)), named_alike(outcome(theirs[name], torch))
         if name in DIFFERENT:
-            assert found["error"] == expected["error"], name
+            assert not isinstance(expected, dict) or found["error"] == expected["error"], name
             assert not agree(found, expected), f"{name} agrees now: take the entry out of DIFFERENT"
         elif not agree(found, expected):
             wrong.append((name, found, expected))

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import tensorlike as tl
-from tensorlike.overrides.missing import MISSING, OUT_OF_SCOPE
+from tensorlike.as_torch.absent import reason_of
 
 # Not `random`: its functions are those of the main namespace, until PyTorch wraps the latter for its compiler.
 NAMESPACES = (
@@ -62,6 +62,7 @@ ONLY_HERE: dict[str, dict[str, str]] = {
             ),
             AS_ONE,
         ),
+        "Tensor.to_sparse_coo": "asks types here; PyTorch ignores it, and asks about `to_sparse`, which it calls",
     },
 }  # fmt: skip
 ONLY_HERE["overridable"] = {
@@ -71,63 +72,42 @@ ONLY_HERE["overridable"] = {
 }
 
 #: What only PyTorch lists although both have it.
-ONLY_THERE: dict[str, dict[str, str]] = {"ignored": {}, "testing": {}, "overridable": {}}
+_SYMBOLIC = "asks types here as well, and is in no list: it is loaded when it is asked for"
+_SYMBOLS = dict.fromkeys(
+    ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"), _SYMBOLIC
+)
+_ON_DEMAND = "never asks types here either, and is in no list: it is loaded when it is asked for"
+_SPARSE = "asks types here as well, and is in no list: it is a private method of sparse tensors"
+_PRIVATE = dict.fromkeys(("Tensor._indices", "Tensor._nnz", "Tensor._values"), _SPARSE)
+ONLY_THERE: dict[str, dict[str, str]] = {
+    "ignored": {
+        "Tensor.to_sparse_coo": "asks types here",
+        **dict.fromkeys(
+            (
+                "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "from_file",
+                "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",
+                "is_autocast_cpu_enabled", "is_autocast_enabled", "set_anomaly_enabled", "set_autocast_cache_enabled",
+                "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+                "set_autocast_gpu_dtype", "sparse_coo_tensor", "thread_safe_generator",
+            ),
+            _ON_DEMAND,
+        ),
+    },
+    "testing": {**_SYMBOLS, **_PRIVATE},
+    "overridable": {**_SYMBOLS, **_PRIVATE, "autocast": "is a class, which PyTorch lists among the functions"},
+}  # fmt: skip
 
-#: What PyTorch lists and this library lacks, by patterns, beside what `overrides.missing` has.
+#: What PyTorch lists and this library lacks, by patterns, beside what the table of absent names has.
 ABSENT: dict[str, str] = {
     "Tensor._*": "is PyTorch's own, and free to change",
     "Tensor.__idiv__": "is from the time of Python 2",
     "Tensor.__torch_dispatch__": "is a second protocol, below autograd, which this library does not speak",
-    "Tensor.*solve": "raises an error in PyTorch: it was removed",
-    "Tensor.eig": "raises an error in PyTorch: it was removed",
-    "Tensor.lstsq": "raises an error in PyTorch: it was removed",
-    "Tensor.symeig": "raises an error in PyTorch: it was removed",
-    "Tensor.reinforce": "raises an error in PyTorch: it was removed",
-    "Tensor.to_padded_tensor": "is for nested tensors",
-    "Tensor.to_sparse_*": "is for sparse tensors",
     "_*": "is PyTorch's own, and free to change",
-    "*autocast*": "is for mixed precision chosen by a context",
-    "*deterministic*": "chooses among kernels of PyTorch's",
     "*.boolean_dispatch": "is PyTorch's own, and imported there",
     "*.handle_torch_function": "is the function of `overrides`, imported there",
     "*.has_torch_function*": "is the function of `overrides`, imported there",
-    "bilinear": "is nn.functional.bilinear under a second name",
-    "compile": "compiles",
-    "cond": "is for programs that are compiled",
-    "*cudnn*": "is a kernel of one vendor",
-    "*miopen*": "is a kernel of one vendor",
-    "*mkldnn*": "is a kernel of one vendor",
-    "dsmm": "is for sparse tensors",
-    "empty_quantized": "is for quantized tensors",
-    "fork": "is for programs that are compiled",
-    "from_file": "maps a file into memory",
-    "get_device_module": "leads to modules of other devices",
-    "*float32_matmul_precision": "chooses among kernels of PyTorch's",
-    "*interop_threads": "is about threads between operations, of which there are none",
-    "hsmm": "is for sparse tensors",
-    "import_ir_module*": "is for programs that are compiled",
-    "init_num_threads": "is for programs in C++",
-    "is_vulkan_available": "is about a device that there is none of",
-    "*warn_always*": "is a setting of warnings from C++",
-    "merge_type_from_type_comment": "is for programs that are compiled",
     "nn.functional._*": "is PyTorch's own, and free to change",
-    "nn.functional.*_mm": "multiplies numbers of eight bits in groups",
-    "nn.functional.grouped_mm": "multiplies numbers of eight bits in groups",
-    "nn.functional.assert_int_or_pair": "is PyTorch's own, and imported there",
-    "nn.init.*": "is a deprecated name of the function with an underscore",
     "overrides._*": "is PyTorch's own, and free to change",
-    "parse_*": "is for programs that are compiled",
-    "qscheme": "is for quantized tensors",
-    "*thread_safe_generator": "is for generators shared by threads",
-    "range": "is deprecated: arange",
-    "saddmm": "is for sparse tensors",
-    "set_anomaly_enabled": "is the function behind autograd.set_detect_anomaly",
-    "set_default_tensor_type": "is deprecated: set_default_dtype",
-    "set_flush_denormal": "is a setting of the processor",
-    "sparse_*": "is for sparse tensors",
-    "sym_*": "is for programs that are compiled",
-    "unify_type_list": "is for programs that are compiled",
-    "wait": "is for programs that are compiled",
 }  # fmt: skip
 
 #: What PyTorch lists under no name of the namespaces above, by the module that it is from.
@@ -195,9 +175,9 @@ def _hashable(value):
     return True
 
 
-def out_of_scope():
-    names = {*MISSING, *(name for group in OUT_OF_SCOPE for name in group.names)}
-    return {name.removeprefix("torch.") for name in names}
+def unexplained(which):
+    """What PyTorch lists, this library lacks, and the table of absent names does not have."""
+    return {name for name in listed(torch, which) - named(tl).keys() if reason_of(f"torch.{name}") is None}
 
 
 @pytest.mark.parametrize("which", ["ignored", "testing", "overridable"])
@@ -219,9 +199,7 @@ class TestLists:
         assert len(common) > {"ignored": 110, "testing": 1300, "overridable": 1300}[which]
 
     def test_what_is_absent_has_a_reason(self, which):
-        absent = listed(torch, which) - named(tl).keys() - out_of_scope()
-        unexplained = {name for name in absent if not any(fnmatchcase(name, pattern) for pattern in ABSENT)}
-        assert unexplained - ({"autocast"} if which == "overridable" else set()) == set()
+        assert {name for name in unexplained(which) if not any(fnmatchcase(name, known) for known in ABSENT)} == set()
 
     def test_nothing_else_is_listed_here(self, which):
         unknown = listed(tl, which) - named(torch).keys()
@@ -245,7 +223,7 @@ class TestLists:
 def test_every_reason_is_of_use():
     found = set()
     for which in ("ignored", "testing", "overridable"):
-        found |= listed(torch, which) - named(tl).keys() - out_of_scope()
+        found |= unexplained(which)
     unused = [pattern for pattern in ABSENT if not any(fnmatchcase(name, pattern) for name in found)]
     assert unused == []
 

@@ -203,6 +203,7 @@ def test_arange_of_hostile_numbers(arguments):
 
 # ---------------------------------------------------------------------------------------------------------- where, to
 
+
 @pytest.mark.parametrize("numbers", [
     # A number together with `out=` is more than PyTorch takes.
     "1, 0", "1.0, 0", "True, False", "True, 2", "1j, 2", "1.5, True", "1, None",
@@ -225,6 +226,7 @@ def test_to_with_none(arguments):
 
 
 # ------------------------------------------------------------------------------------------- numbers without tensors
+
 
 @functools.cache
 def functions() -> dict[str, tuple[Any, Any]]:
@@ -259,6 +261,7 @@ def test_functions_of_numbers_alone(numbers):
 
 
 # ------------------------------------------------------------------------------------------------ unique, DLPack, sizes
+
 
 @pytest.mark.parametrize("call", [
     "unique(x)", "unique(x, return_inverse=True, return_counts=True)", "unique(x, dim=0)", "unique_consecutive(x)",
@@ -315,8 +318,12 @@ FACTORIES = (
 def device_asked(library: Any, call: str, host: Any) -> str:
     """Return the type of the device that a call makes its tensor on; ours has nothing that makes any on "meta"."""
     try:
-        return str(eval(f"lib.{call}" if "host." not in call and "host +" not in call else call,
-                        {"lib": library, "host": host, "np": np}).device.type)
+        return str(
+            eval(
+                f"lib.{call}" if "host." not in call and "host +" not in call else call,
+                {"lib": library, "host": host, "np": np},
+            ).device.type
+        )
     except RuntimeError as error:
         return "meta" if "'meta'" in str(error) else str(error)
 

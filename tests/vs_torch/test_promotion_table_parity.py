@@ -144,8 +144,10 @@ def difference(function, *args):
         result, error = outcome(function, tl, *mapped(list(args), lambda t: wrapped(t._tl_data.copy())))
     if "ComplexHalf" in str(their_error) or getattr(expected, "dtype", expected) is torch.complex32:
         return None  # NumPy has no complex numbers of that size.
-    if error is not None and not all(a.numel() for a in args if isinstance(a, tl.Tensor)) and (
-        isinstance(error, NotImplementedError) or their_error is not None
+    if (
+        error is not None
+        and not all(a.numel() for a in args if isinstance(a, tl.Tensor))
+        and (isinstance(error, NotImplementedError) or their_error is not None)
     ):
         return None  # PyTorch looks at the dtype element by element, and there are none; or at the other of two faults.
     what = str([a if not isinstance(a, tl.Tensor) else (str(a.dtype)[11:], a.dim()) for a in args])

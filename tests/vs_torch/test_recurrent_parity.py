@@ -187,6 +187,7 @@ def masks(t, name, turned):
 def test_attention(name, mask, need_weights):
     options = ATTENTION[name]
     turned = "batch_first" in options
+
     def call(t, module, q, k, v):
         return module(q, k, v, need_weights=need_weights, average_attn_weights=mask == "none", **masks(t, mask, turned))
 
@@ -398,7 +399,10 @@ REFUSED = {
             *[rand(t, 3, 2, 4)] * 3, attn_mask=t.zeros(shape, dtype=getattr(t, dtype))
         )
         for shape, dtype in [
-            ((3, 4), "float32"), ((2, 3, 3), "float32"), ((1, 4, 3, 3), "float32"), ((3, 3), "int64"),
+            ((3, 4), "float32"),
+            ((2, 3, 3), "float32"),
+            ((1, 4, 3, 3), "float32"),
+            ((3, 3), "int64"),
             ((3, 3), "float64"),
         ]
     },

@@ -49,11 +49,20 @@ def silent_difference(name, args, kwargs, what, tolerance):
 ONE_OPERAND = frozenset(
     f"tensorlike.{name}"
     for name in (
-        "Tensor.__getitem__", "Tensor.__rsub__", "Tensor.__rtruediv__", "Tensor.to", "atleast_1d", "atleast_2d",
-        "atleast_3d", "clamp", "gradient", "linalg.pinv", "max", "min",
+        "Tensor.__getitem__",
+        "Tensor.__rsub__",
+        "Tensor.__rtruediv__",
+        "Tensor.to",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "clamp",
+        "gradient",
+        "linalg.pinv",
+        "max",
+        "min",
     )
 )
-
 
 
 def mixed_calls(name):
@@ -79,8 +88,10 @@ def several_operands():
         name
         for name, (primary, *_) in families().items()
         if theirs_of(name) is not None
-        and (len(operands := [p.operand for p in primary.parameters if p.operand and p.name != "out"]) > 1
-             or "many" in operands)
+        and (
+            len(operands := [p.operand for p in primary.parameters if p.operand and p.name != "out"]) > 1
+            or "many" in operands
+        )
         and name not in ONE_OPERAND
     ]
 

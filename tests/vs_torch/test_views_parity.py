@@ -46,6 +46,7 @@ M.nn.functional.embedding(M.tensor([0,1]), x) | x.t().gather(0, M.zeros((1,2), d
 x.t().index_select(0, M.tensor([0]))
 """
 
+
 @pytest.fixture(autouse=True)
 def no_warnings():
     with warnings.catch_warnings():

@@ -10,7 +10,11 @@ Forward mode is compared along the same directions.
 
 from __future__ import annotations
 
+from tensorlike._absent import explain_absent_names
+
 from .inputs import GradcheckError
 from .public import gradcheck, gradgradcheck
+
+explain_absent_names(__name__)
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

@@ -1,2 +1,2 @@
 #pragma once
-#include "../tensorlike/all.h"
+#include "../tensorlike/tensor_iterator.h"

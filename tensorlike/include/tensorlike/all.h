@@ -51,6 +51,7 @@ constexpr auto kUInt8 = at::kByte, kInt8 = at::kChar, kInt16 = at::kShort, kInt3
 constexpr auto kU8 = kUInt8, kI8 = kInt8, kI16 = kInt16, kI32 = kInt32, kI64 = kInt64, kF16 = kFloat16, kF32 = kFloat32,
                kF64 = kFloat64;
 
+inline namespace TENSORLIKE_VERSION_NAMESPACE {
 namespace cuda {
 inline bool is_available() {
   static at::detail::PythonFunction function("cuda.is_available");
@@ -67,11 +68,13 @@ inline void synchronize(int64_t device = -1) {
   at::detail::call<void>(function, device);
 }
 }  // namespace cuda
+}  // namespace TENSORLIKE_VERSION_NAMESPACE
 
 }  // namespace torch
 namespace at {
 using c10::ArrayRef;
 using c10::IntArrayRef;
+using c10::IntList;
 namespace cuda {
 using torch::cuda::is_available;
 }

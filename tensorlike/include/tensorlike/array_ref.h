@@ -129,6 +129,23 @@ std::ostream& operator<<(std::ostream& out, ArrayRef<T> elements) {
   return out << "]";
 }
 
+}  // namespace TENSORLIKE_VERSION_NAMESPACE
+}  // namespace c10
+namespace std {
+inline namespace TENSORLIKE_VERSION_NAMESPACE {
+// Vectors are written as PyTorch writes them: without brackets, and 100 elements at most.
+template <class T>
+std::ostream& operator<<(std::ostream& out, const std::vector<T>& elements) {
+  for (size_t i = 0; i < elements.size(); i++) {
+    if (i == 100) return out << " ...";
+    out << (i != 0 ? " " : "") << elements[i];
+  }
+  return out;
+}
+}  // namespace TENSORLIKE_VERSION_NAMESPACE
+}  // namespace std
+TENSORLIKE_BEGIN(c10)
+
 template <class T>
 ArrayRef<T> makeArrayRef(const std::vector<T>& elements) {
   return elements;
@@ -139,6 +156,7 @@ ArrayRef<T> makeArrayRef(const T* data, size_t size) {
 }
 
 using IntArrayRef = ArrayRef<int64_t>;
+using IntList = IntArrayRef;
 // Sizes are never symbolic here.
 using SymInt = int64_t;
 using SymIntArrayRef = IntArrayRef;

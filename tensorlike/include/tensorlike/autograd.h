@@ -49,10 +49,7 @@ using IndexRange = std::pair<size_t, size_t>;
 // A node of the graph, held as its Python object.
 struct Node {
   explicit Node(at::detail::Ref object) : object_(std::move(object)) {}
-  ~Node() {
-    at::detail::Gil gil;
-    object_ = at::detail::Ref();
-  }
+  ~Node() { at::detail::drop(object_); }
   std::string name() const {
     at::detail::Gil gil;
     return at::detail::from_python<std::string>(
@@ -173,17 +170,47 @@ using Forward = std::function<PyObject*(PyObject* context)>;
 
 // Run C++ on behalf of Python: its exceptions become Python's.
 template <class F>
-PyObject* guarded(F&& f) noexcept {
+PyObject* guarded(c10::detail::Boundary boundary, F&& f) noexcept {
   try {
     return f();
   } catch (...) {
-    c10::detail::restore_current_exception();
+    c10::detail::restore_current_exception(boundary);
     return nullptr;
   }
 }
 
+// An exception of C++ on its way through Python: it arrives as it was thrown, unless Python made another error of it.
+class Thrown {
+ public:
+  // Keep the exception that is being handled, and set it as the Python error.
+  void keep() noexcept {
+    exception_ = std::current_exception();
+    c10::detail::restore_current_exception();
+    error_ = pending();
+  }
+  // Throw it again, if it is the Python error.
+  void rethrow() {
+    if (!exception_ || pending().get() != error_.get()) return;
+    PyErr_Clear();
+    std::rethrow_exception(exception_);
+  }
+
+ private:
+  // Return the Python error, which stays set.
+  static Ref pending() {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    Ref found = Ref::borrow(value);
+    PyErr_Restore(type, value, trace);
+    return found;
+  }
+  std::exception_ptr exception_;
+  Ref error_;
+};
+
 inline PyObject* call_forward(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  return guarded([&] {
+  return guarded(c10::detail::Boundary::Operator, [&] {
     TORCH_CHECK_TYPE(count >= 2, "forward() of a C++ function is called by its apply()");
     return (*static_cast<Forward*>(PyCapsule_GetPointer(arguments[1], nullptr)))(arguments[0]);
   });
@@ -218,7 +245,7 @@ struct Function {
     at::detail::Gil gil;
     detail::TensorArguments given;
     (given.add_argument(args), ...);
-    detail::Forward forward = [&](PyObject* python_context) -> PyObject* {
+    const auto run = [&](PyObject* python_context) -> PyObject* {
       auto context = std::make_unique<AutogradContext>();
       context->python_ = python_context;
       context->is_variable_ = given.is_variable;
@@ -235,18 +262,27 @@ struct Function {
         return at::detail::new_reference(PyList_AsTuple(list.get()));
       }
     };
+    detail::Thrown thrown;
+    detail::Forward forward = [&](PyObject* python_context) -> PyObject* {
+      try {
+        return run(python_context);
+      } catch (...) {
+        thrown.keep();
+        return nullptr;
+      }
+    };
     const detail::Ref call = detail::checked(PyCapsule_New(&forward, nullptr, nullptr));
     std::vector<PyObject*> arguments{nullptr, call.get()};
     arguments.insert(arguments.end(), given.objects.begin(), given.objects.end());
-    detail::Ref result =
-        detail::checked(PyObject_Vectorcall(python_apply(), arguments.data() + 1,
-                                            (arguments.size() - 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-    return at::detail::take<Result>(std::move(result));
+    PyObject* const result = PyObject_Vectorcall(
+        python_apply(), arguments.data() + 1, (arguments.size() - 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    if (result == nullptr) thrown.rethrow();
+    return at::detail::take<Result>(detail::checked(result));
   }
 
  private:
   static PyObject* call_backward(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-    return detail::guarded([&]() -> PyObject* {
+    return detail::guarded(c10::detail::Boundary::Engine, [&]() -> PyObject* {
       const detail::Ref capsule = detail::checked(PyObject_GetAttr(arguments[0], detail::context_name()));
       auto* context = static_cast<AutogradContext*>(PyCapsule_GetPointer(capsule.get(), nullptr));
       variable_list gradients;
@@ -274,8 +310,8 @@ struct Function {
     static PyMethodDef backward{"backward",
                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_backward)),
                                 METH_FASTCALL, nullptr};
-    static PyObject* const apply = detail::make_apply(name(), &backward);
-    return apply;
+    static std::atomic<PyObject*> apply;
+    return at::detail::once(apply, [] { return detail::make_apply(name(), &backward); });
   }
 };
 
@@ -303,6 +339,11 @@ inline void backward(const variable_list& tensors, const variable_list& grad_ten
 inline bool any_variable_requires_grad(const variable_list& tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const Variable& t) { return t.defined() && t.requires_grad(); });
 }
+// Say that a tensor was written through its address: what autograd saved of it before is refused from then on.
+inline void increment_version(const at::Tensor& tensor) {
+  static at::detail::PythonFunction function("library.cpp.increment_version");
+  at::detail::call<void>(function, tensor);
+}
 inline Variable make_variable(at::Tensor data, bool requires_grad = false) {
   return data.detach().set_requires_grad(requires_grad);
 }
@@ -322,7 +363,7 @@ inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {
 namespace detail {
 using GradientHook = std::function<Tensor(const Tensor&)>;
 inline PyObject* call_hook(PyObject* self, PyObject* gradient) {
-  return torch::autograd::detail::guarded([&] {
+  return torch::autograd::detail::guarded(c10::detail::Boundary::Engine, [&] {
     const auto* hook = static_cast<GradientHook*>(PyCapsule_GetPointer(self, nullptr));
     return to_python((*hook)(from_python<Tensor>(gradient)));
   });

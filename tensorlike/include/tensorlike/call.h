@@ -51,6 +51,16 @@ Keyword<T> keyword(const char* name, const T& value, bool is_default = false) {
   return {name, value, is_default};
 }
 
+// Functions of the library take tensors; operators of extensions may take undefined ones.
+inline void fail_undefined(PyObject* function, int64_t place) {
+  const Ref helper = checked(PyObject_GetAttrString(Python::get().tensorlike.get(), "library"));
+  const Ref name = checked(PyObject_CallMethod(attribute(helper.get(), "cpp").get(), "tensor_parameter", "OL", function,
+                                               static_cast<long long>(place)));
+  if (name.get() == Py_None) return;
+  TORCH_CHECK(false, "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", place, " '",
+              from_python<std::string>(name.get()), "'");
+}
+
 // The arguments of one call.
 template <size_t capacity>
 class Arguments {
@@ -64,8 +74,7 @@ class Arguments {
     given_ = count_;
   }
   void add(const Tensor& tensor) {
-    TORCH_CHECK(tensor.defined(), "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #",
-                count_, count_ == 0 ? " 'self'" : "");
+    if (!tensor.defined() && undefined_ < 0) undefined_ = static_cast<int64_t>(count_);
     push(to_python(tensor));
     given_ = count_;
   }
@@ -89,6 +98,7 @@ class Arguments {
   }
 
   Ref call(PyObject* function) {
+    if (C10_UNLIKELY(undefined_ >= 0)) fail_undefined(function, undefined_);
     drop_defaults();
     Ref names;
     if (keywords_ != 0) {
@@ -111,6 +121,8 @@ class Arguments {
   PyObject* slots_[capacity + 1];
   const char* names_[capacity];
   size_t count_ = 0, given_ = 0, keywords_ = 0;
+  // The place of the first tensor that is none.
+  int64_t undefined_ = -1;
 };
 
 // What `R` a result is read as; a handle takes the reference.

@@ -179,11 +179,11 @@ struct Convert<Generator> {
   static Generator from(PyObject* object) {
     if (object == Py_None) return {};
     // The last owner may be a thread without the lock of the interpreter.
-    const auto drop = [](Ref* held) {
-      Gil gil;
+    const auto end = [](Ref* held) {
+      drop(*held);
       delete held;
     };
-    return {std::shared_ptr<Ref>(new Ref(Ref::borrow(object)), drop)};
+    return {std::shared_ptr<Ref>(new Ref(Ref::borrow(object)), end)};
   }
 };
 template <>

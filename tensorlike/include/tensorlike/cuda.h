@@ -205,7 +205,9 @@ namespace stream_detail {
 
 // Return a function of the module cupy.cuda; hold the lock of the interpreter.
 inline c10::detail::Ref cupy(const char* name) {
-  static PyObject* const module = c10::detail::checked(PyImport_ImportModule("cupy.cuda")).release();
+  static std::atomic<PyObject*> kept;
+  PyObject* const module =
+      c10::detail::once(kept, [] { return c10::detail::checked(PyImport_ImportModule("cupy.cuda")).release(); });
   return c10::detail::attribute(module, name);
 }
 inline c10::detail::Ref current(DeviceIndex device) {
@@ -491,6 +493,11 @@ TENSORLIKE_END(c10)
 
 namespace at {
 namespace cuda {
+// Return how many blocks of b cover a.
+template <class T>
+C10_HOST_DEVICE constexpr T ATenCeilDiv(T a, T b) {
+  return ceil_div(a, b);
+}
 using namespace c10::cuda;
 namespace detail {
 using namespace c10::cuda::detail;

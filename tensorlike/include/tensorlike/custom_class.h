@@ -9,10 +9,27 @@ TENSORLIKE_BEGIN(torch)
 struct CustomClassHolder : c10::intrusive_ptr_target {};
 
 namespace detail {
-// The class of Python for a class of C++, once it is registered.
+// Return the name by which extensions know a class of C++ and its layout: two that were built with the same headers may hand
+// each other its objects. Another extension's unnamed namespace may have another class of the same name.
 template <class T>
-PyObject*& python_class() {
+const char* class_name() {
+  static const std::string name = [] {
+    std::string text = C10_STRINGIZE(TENSORLIKE_VERSION_NAMESPACE) "::" + std::string(typeid(T).name());
+    static const char here = 0;
+    return text.find("_GLOBAL__N_") == std::string::npos ? text : c10::str(text, "@", static_cast<const void*>(&here));
+  }();
+  return name.c_str();
+}
+// Return the class of Python for a class of C++, borrowed. Raises where none is registered.
+template <class T>
+PyObject* python_class() {
   static PyObject* found = nullptr;
+  if (found == nullptr) {
+    static at::detail::PythonFunction function("library.cpp.find_class");
+    at::detail::Ref registered = at::detail::call<at::detail::Ref>(function, class_name<T>());
+    TORCH_CHECK(registered.get() != Py_None, "no class of Python is registered for ", c10::demangle_type<T>());
+    found = registered.release();
+  }
   return found;
 }
 template <class... T>
@@ -54,30 +71,29 @@ struct Convert<intrusive_ptr<T>> {
   static PyObject* to(const intrusive_ptr<T>& pointer) {
     if (!pointer) Py_RETURN_NONE;
     PyObject* type = torch::detail::python_class<T>();
-    TORCH_CHECK(type != nullptr, "no class of Python is registered for ", c10::demangle_type<T>());
-    const Ref capsule = checked(PyCapsule_New(new intrusive_ptr<T>(pointer), nullptr, [](PyObject* object) {
-      delete static_cast<intrusive_ptr<T>*>(PyCapsule_GetPointer(object, nullptr));
+    const char* const name = torch::detail::class_name<T>();
+    const Ref capsule = checked(PyCapsule_New(new intrusive_ptr<T>(pointer), name, [](PyObject* object) {
+      delete static_cast<intrusive_ptr<T>*>(PyCapsule_GetPointer(object, PyCapsule_GetName(object)));
     }));
     static PythonFunction function("library.cpp.wrap_object");
     return call<Ref>(function, Ref::borrow(type), capsule).release();
   }
   static intrusive_ptr<T> from(PyObject* object) {
     if (object == Py_None) return {};
-    PyObject* type = torch::detail::python_class<T>();
-    if (type == nullptr || PyObject_IsInstance(object, type) != 1) wrong_type(c10::demangle_type<T>().c_str(), object);
-    const Ref capsule = attribute(object, "_object");
-    auto* held = static_cast<intrusive_ptr<T>*>(PyCapsule_GetPointer(capsule.get(), nullptr));
-    if (held == nullptr) throw PythonError();
-    return *held;
+    const Ref capsule(PyObject_GetAttrString(object, "_object"));
+    const char* const name = torch::detail::class_name<T>();
+    if (!capsule) wrong_type(c10::demangle_type<T>().c_str(), object);
+    if (PyCapsule_IsValid(capsule.get(), name) == 0) {
+      wrong_type((c10::demangle_type<T>() + " as these headers lay it out").c_str(), object);
+    }
+    return *static_cast<intrusive_ptr<T>*>(PyCapsule_GetPointer(capsule.get(), name));
   }
 };
 template <class T>
 struct SchemaType<intrusive_ptr<T>> {
   static std::string name() {
-    PyObject* type = torch::detail::python_class<T>();
-    TORCH_CHECK(type != nullptr, "no class of Python is registered for ", c10::demangle_type<T>());
     Gil gil;
-    return from_python<std::string>(attribute(type, "_schema_name").get());
+    return from_python<std::string>(attribute(torch::detail::python_class<T>(), "_schema_name").get());
   }
 };
 
@@ -97,7 +113,7 @@ class class_ {
     detail::LibraryInit::register_safely([&] {
       static at::detail::PythonFunction function("library.cpp.make_class");
       at::detail::Gil gil;
-      detail::python_class<T>() = at::detail::call<at::detail::Ref>(function, ns, name, doc).release();
+      at::detail::call<void>(function, ns, name, doc, detail::class_name<T>());
     });
   }
   template <class... A>
@@ -165,14 +181,16 @@ class class_ {
         if (one.value_) values.push_back(*one.value_);
       }
       at::detail::call<void>(function, at::detail::Ref::borrow(detail::python_class<T>()), name, kind,
-                             at::detail::python_function(at::detail::box(f)), names, values);
+                             at::detail::python_function<c10::detail::Boundary::Method>(at::detail::box(f)),
+                             at::detail::schema_of(f), names, values);
     });
     return *this;
   }
 };
 template <class T>
 class_<T> Library::class_(const std::string& name) {
-  return torch::class_<T>(namespace_, name);
+  at::detail::Gil gil;
+  return torch::class_<T>(at::detail::from_python<std::string>(at::detail::attribute(block_.get(), "namespace").get()), name);
 }
 
 TENSORLIKE_END(torch)

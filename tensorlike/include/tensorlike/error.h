@@ -4,6 +4,8 @@
 #include "config.h"
 
 #include <exception>
+#include <stdexcept>
+#include <new>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -58,6 +60,17 @@ class Error : public std::exception {
   std::string message_, what_;
 };
 
+namespace detail {
+// Return a kind of error that tensorlike defines, borrowed: its classes live as long as the process.
+inline PyObject* own_error(const char* module, const char* name) {
+  const Ref tensorlike(PyImport_ImportModule("tensorlike"));
+  const Ref found(tensorlike ? PyObject_GetAttrString(tensorlike.get(), module) : nullptr);
+  const Ref kind(found ? PyObject_GetAttrString(found.get(), name) : nullptr);
+  if (!kind) PyErr_Clear();
+  return kind ? kind.get() : PyExc_RuntimeError;
+}
+}  // namespace detail
+
 #define TENSORLIKE_ERROR(name, base, python)       \
   class name : public base {                       \
     using base::base;                              \
@@ -72,7 +85,8 @@ TENSORLIKE_ERROR(NotImplementedError, Error, PyExc_NotImplementedError)
 TENSORLIKE_ERROR(BufferError, Error, PyExc_BufferError)
 TENSORLIKE_ERROR(EnforceFiniteError, Error, PyExc_RuntimeError)
 TENSORLIKE_ERROR(OnnxfiBackendSystemError, Error, PyExc_RuntimeError)
-TENSORLIKE_ERROR(LinAlgError, Error, PyExc_RuntimeError)
+TENSORLIKE_ERROR(LinAlgError, Error, detail::own_error("linalg", "LinAlgError"))
+TENSORLIKE_ERROR(SyntaxError, Error, PyExc_SyntaxError)
 TENSORLIKE_ERROR(OutOfMemoryError, Error, PyExc_MemoryError)
 TENSORLIKE_ERROR(AcceleratorError, Error, PyExc_RuntimeError)
 #undef TENSORLIKE_ERROR
@@ -82,37 +96,32 @@ class PythonError : public Error {
  public:
   // Takes the current Python error; hold the lock of the interpreter.
   PythonError() : Error(""), error_(fetch()) {
-    if (PyObject* text = error_->value != nullptr ? PyObject_Str(error_->value) : nullptr) {
-      if (const char* characters = PyUnicode_AsUTF8(text)) message_ = what_ = characters;
-      Py_DECREF(text);
+    if (const detail::Ref text(error_->value ? PyObject_Str(error_->value.get()) : nullptr); text) {
+      if (const char* characters = PyUnicode_AsUTF8(text.get())) message_ = what_ = characters;
     }
     PyErr_Clear();
   }
   void restore() const override {
-    Py_XINCREF(error_->type);
-    Py_XINCREF(error_->value);
-    Py_XINCREF(error_->trace);
-    PyErr_Restore(error_->type, error_->value, error_->trace);
+    detail::Ref type = error_->type, value = error_->value, trace = error_->trace;
+    PyErr_Restore(type.release(), value.release(), trace.release());
   }
-  bool matches(PyObject* kind) const { return PyErr_GivenExceptionMatches(error_->type, kind) != 0; }
+  bool matches(PyObject* kind) const { return PyErr_GivenExceptionMatches(error_->type.get(), kind) != 0; }
 
  private:
   struct Fetched {
-    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    detail::Ref type, value, trace;
     ~Fetched() {
-      if (!detail::interpreter_runs()) return;
-      detail::Gil gil;
-      Py_XDECREF(type);
-      Py_XDECREF(value);
-      Py_XDECREF(trace);
+      detail::drop(type);
+      detail::drop(value);
+      detail::drop(trace);
     }
   };
   static std::shared_ptr<const Fetched> fetch() {
-    auto error = std::make_shared<Fetched>();
-    PyErr_Fetch(&error->type, &error->value, &error->trace);
-    PyErr_NormalizeException(&error->type, &error->value, &error->trace);
-    if (error->trace != nullptr && error->value != nullptr) PyException_SetTraceback(error->value, error->trace);
-    return error;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != nullptr && value != nullptr) PyException_SetTraceback(value, trace);
+    return std::shared_ptr<const Fetched>(new Fetched{detail::Ref(type), detail::Ref(value), detail::Ref(trace)});
   }
   // Shared by copies: exceptions are copied without the lock of the interpreter.
   std::shared_ptr<const Fetched> error_;
@@ -129,30 +138,43 @@ inline void checked(int status) {
   if (status < 0) throw PythonError();
 }
 
+// Where an exception of C++ comes to Python: PyTorch takes operators through pybind11, which has kinds of Python for those
+// of the standard library; it has other code for methods of classes, and for what its engine calls.
+enum class Boundary { Operator, Method, Engine };
+
+// Sets the Python error for an exception of pybind11 that is being handled, and returns whether it was one. Set where
+// pybind11 is included, which these headers do without.
+inline bool (*restore_pybind11)(Boundary) = nullptr;
+
 // Set the current Python error from the C++ exception that is being handled.
-inline void restore_current_exception() noexcept {
+inline void restore_current_exception(Boundary boundary = Boundary::Operator) noexcept {
+  if (restore_pybind11 != nullptr && restore_pybind11(boundary)) return;
+  const bool by_kind = boundary == Boundary::Operator;
+  const auto set = [by_kind](PyObject* kind, const std::exception& error) {
+    PyErr_SetString(by_kind ? kind : PyExc_RuntimeError, error.what());
+  };
   try {
     throw;
   } catch (const Error& error) {
     error.restore();
   } catch (const std::bad_alloc& error) {
-    PyErr_SetString(PyExc_MemoryError, error.what());
+    set(PyExc_MemoryError, error);
   } catch (const std::out_of_range& error) {
-    PyErr_SetString(PyExc_IndexError, error.what());
+    set(PyExc_IndexError, error);
   } catch (const std::invalid_argument& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    set(PyExc_ValueError, error);
   } catch (const std::domain_error& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    set(PyExc_ValueError, error);
   } catch (const std::length_error& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    set(PyExc_ValueError, error);
   } catch (const std::range_error& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    set(PyExc_ValueError, error);
   } catch (const std::overflow_error& error) {
-    PyErr_SetString(PyExc_OverflowError, error.what());
+    set(PyExc_OverflowError, error);
   } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    set(PyExc_RuntimeError, error);
   } catch (...) {
-    PyErr_SetString(PyExc_RuntimeError, "Caught an unknown C++ exception");
+    PyErr_SetString(PyExc_RuntimeError, "Caught an unknown exception!");
   }
 }
 
@@ -225,10 +247,7 @@ TENSORLIKE_END(c10)
 #define TORCH_WARN_DEPRECATION(...) TORCH_WARN_WITH(PyExc_DeprecationWarning, __VA_ARGS__)
 #define TORCH_WARN_ONCE(...)                             \
   do {                                                   \
-    static const bool tensorlike_warned = [&] {          \
-      TORCH_WARN(__VA_ARGS__);                           \
-      return true;                                       \
-    }();                                                 \
-    (void)tensorlike_warned;                             \
+    static std::atomic<bool> tensorlike_warned;          \
+    if (!tensorlike_warned.exchange(true)) TORCH_WARN(__VA_ARGS__); \
   } while (false)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)

@@ -14,14 +14,7 @@ class intrusive_ptr;
 class IValue final {
   struct Object {
     detail::Ref held;
-    ~Object() {
-      if (!detail::interpreter_runs()) {
-        held.release();
-        return;
-      }
-      detail::Gil gil;
-      held = detail::Ref();
-    }
+    ~Object() { detail::drop(held); }
   };
 
  public:
@@ -94,6 +87,11 @@ class IValue final {
     if (isInt()) return "Int";
     if (isDouble()) return "Double";
     if (isBool()) return "Bool";
+    if (isString()) return "String";
+    if (isList()) return "GenericList";
+    if (isTuple()) return "Tuple";
+    if (isGenericDict()) return "GenericDict";
+    if (isComplexDouble()) return "ComplexDouble";
     return Py_TYPE(object())->tp_name;
   }
 
@@ -127,18 +125,16 @@ class IValue final {
     }
   }
   at::Tensor toTensor() const {
-    if (isNone()) return {};
+    if (isNone()) return {};  // An undefined tensor that came through Python.
     require(isTensor(), "Tensor");
     return std::get<at::Tensor>(value_);
   }
   int64_t toInt() const {
-    if (isBool()) return static_cast<int64_t>(std::get<bool>(value_));
     require(isInt(), "Int");
     return std::get<int64_t>(value_);
   }
   int64_t toSymInt() const { return toInt(); }
   double toDouble() const {
-    if (isInt()) return static_cast<double>(std::get<int64_t>(value_));
     require(isDouble(), "Double");
     return std::get<double>(value_);
   }
@@ -148,22 +144,24 @@ class IValue final {
   }
   Scalar toScalar() const { return to<Scalar>(); }
   c10::complex<double> toComplexDouble() const { return to<c10::complex<double>>(); }
-  std::string toStringRef() const { return to<std::string>(); }
+  std::string toStringRef() const { return checked<std::string>(isString(), "String"); }
   std::string toStringView() const { return toStringRef(); }
   ScalarType toScalarType() const { return to<ScalarType>(); }
   Device toDevice() const { return to<Device>(); }
   Layout toLayout() const { return to<Layout>(); }
   MemoryFormat toMemoryFormat() const { return to<MemoryFormat>(); }
-  std::vector<int64_t> toIntVector() const { return to<std::vector<int64_t>>(); }
+  std::vector<int64_t> toIntVector() const { return checked<std::vector<int64_t>>(isIntList(), "IntList"); }
   List<int64_t> toIntList() const { return toIntVector(); }
   std::vector<int64_t> toSymIntVector() const { return toIntVector(); }
-  std::vector<double> toDoubleVector() const { return to<std::vector<double>>(); }
+  std::vector<double> toDoubleVector() const { return checked<std::vector<double>>(isDoubleList(), "DoubleList"); }
   List<double> toDoubleList() const { return toDoubleVector(); }
-  List<bool> toBoolList() const { return to<List<bool>>(); }
-  std::vector<at::Tensor> toTensorVector() const { return to<std::vector<at::Tensor>>(); }
+  List<bool> toBoolList() const { return checked<List<bool>>(isBoolList(), "BoolList"); }
+  std::vector<at::Tensor> toTensorVector() const {
+    return checked<std::vector<at::Tensor>>(isTensorList(), "TensorList");
+  }
   List<at::Tensor> toTensorList() const { return toTensorVector(); }
   List<std::optional<at::Tensor>> toOptionalTensorList() const { return to<List<std::optional<at::Tensor>>>(); }
-  std::vector<IValue> toListRef() const { return to<std::vector<IValue>>(); }
+  std::vector<IValue> toListRef() const { return checked<std::vector<IValue>>(isList(), "GenericList"); }
   List<IValue> toList() const { return toListRef(); }
   Dict<IValue, IValue> toGenericDict() const;
   template <class T>
@@ -217,6 +215,11 @@ class IValue final {
   }
   void require(bool right, const char* expected) const {
     TORCH_CHECK(right, "Expected ", expected, " but got ", tagKind());
+  }
+  template <class T>
+  T checked(bool right, const char* expected) const {
+    require(right, expected);
+    return to<T>();
   }
 
   std::variant<std::monostate, at::Tensor, int64_t, double, bool, std::shared_ptr<Object>> value_;

@@ -114,6 +114,8 @@ template <class K, class V>
 struct SchemaType<Dict<K, V>> {
   static std::string name() { return "Dict(" + schema_type<K>() + ", " + schema_type<V>() + ")"; }
 };
+template <class K, class V>
+struct SchemaType<std::unordered_map<K, V>> : SchemaType<Dict<K, V>> {};
 template <class... T>
 struct SchemaType<std::tuple<T...>> {
   static std::string name() {
@@ -200,8 +202,8 @@ struct Results<std::tuple<R...>> {
 };
 
 template <class F>
-std::string schema_of(const F&) {
-  using S = Signature<std::decay_t<F>>;
+std::string schema_of_signature() {
+  using S = Signature<F>;
   using Result = std::decay_t<typename S::Result>;
   const std::string arguments = Boxer<typename WithoutKeys<typename S::Tuple>::type>::schema();
   if constexpr (std::is_void_v<Result>) {
@@ -209,6 +211,10 @@ std::string schema_of(const F&) {
   } else {
     return arguments + " -> " + Results<Result>::schema();
   }
+}
+template <class F>
+std::string schema_of(const F&) {
+  return schema_of_signature<std::decay_t<F>>();
 }
 template <class F>
 BoxedKernel box(F f) {
@@ -221,13 +227,15 @@ BoxedKernel box(F f) {
   }
 }
 
-inline PyObject* call_boxed(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+template <Boundary boundary>
+PyObject* call_boxed(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return torch::autograd::detail::guarded(
-      [&] { return (*static_cast<BoxedKernel*>(PyCapsule_GetPointer(self, nullptr)))(arguments, count); });
+      boundary, [&] { return (*static_cast<BoxedKernel*>(PyCapsule_GetPointer(self, nullptr)))(arguments, count); });
 }
-// Return a kernel as a function of Python.
-inline Ref python_function(BoxedKernel kernel) {
-  static PyMethodDef definition{"kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_boxed)),
+// Return a kernel, or a method of a class, as a function of Python.
+template <Boundary boundary = Boundary::Operator>
+Ref python_function(BoxedKernel kernel) {
+  static PyMethodDef definition{"kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_boxed<boundary>)),
                                 METH_FASTCALL, nullptr};
   const Ref capsule = checked(PyCapsule_New(new BoxedKernel(std::move(kernel)), nullptr, [](PyObject* object) {
     delete static_cast<BoxedKernel*>(PyCapsule_GetPointer(object, nullptr));
@@ -258,11 +266,19 @@ class TypedOperatorHandle<R(A...)> {
       return at::detail::call_object<R>(operator_, arguments...);
     }
   }
-  // Call the operator for the keys that are left: below autograd, where its keys are not among them.
+  // Call the operator for the keys that are left: its kernel of the backend, where those of autograd are not among them.
+  // The operators that the kernel calls are recorded: a guard alone keeps them from that.
   R redispatch(DispatchKeySet keys, A... arguments) const {
     if (keys.has_any(autograd_dispatch_keyset)) return call(arguments...);
-    const at::AutoDispatchBelowAutograd below;
-    return call(arguments...);
+    static at::detail::PythonFunction function("library.cpp.redispatch");
+    detail::Gil gil;
+    const auto handle = detail::Ref::borrow(operator_);
+    if constexpr (std::is_reference_v<R>) {
+      at::detail::call<void>(function, handle, arguments...);
+      return std::get<0>(std::tie(arguments...));
+    } else {
+      return at::detail::call<R>(function, handle, arguments...);
+    }
   }
 
  private:
@@ -275,6 +291,9 @@ class OperatorHandle {
   explicit OperatorHandle(PyObject* operator_) : operator_(operator_) {}
   template <class F>
   TypedOperatorHandle<F> typed() const {
+    static at::detail::PythonFunction function("library.cpp.check_call");
+    detail::Gil gil;
+    at::detail::call<void>(function, detail::Ref::borrow(operator_), at::detail::schema_of_signature<F>());
     return TypedOperatorHandle<F>(operator_);
   }
   std::string schema() const {
@@ -400,16 +419,19 @@ using c10::str;
 class Library final {
  public:
   enum Kind { DEF, IMPL, FRAGMENT };
-  Library(Kind kind, std::string ns, std::optional<DispatchKey> key, const char* file, uint32_t line)
-      : namespace_(std::move(ns)), key_(key) {
-    static at::detail::PythonFunction function("library.cpp.open_library");
+  Library(Kind kind, std::string ns, std::optional<DispatchKey> key, const char* file, uint32_t line) : key_(key) {
+    static at::detail::PythonFunction function("library.cpp.Block");
     static constexpr const char* kinds[] = {"DEF", "IMPL", "FRAGMENT"};
-    at::detail::call<void>(function, kinds[kind], namespace_, c10::str(file, ":", line));
+    at::detail::Gil gil;
+    block_ = at::detail::call<at::detail::Ref>(function, kinds[kind], ns, c10::str(file, ":", line));
   }
+  C10_DISABLE_COPY_AND_ASSIGN(Library);
+  Library(Library&&) = default;
+  Library& operator=(Library&&) = default;
 
   Library& def(const std::string& schema) & {
-    static at::detail::PythonFunction function("library.cpp.define");
-    at::detail::call<void>(function, namespace_, schema);
+    static at::detail::PythonFunction function("library.cpp.Block.define");
+    at::detail::call<void>(function, block_, schema);
     return *this;
   }
   template <class Tag>
@@ -449,14 +471,15 @@ class Library final {
  private:
   Library& implement(const std::string& name, DispatchKey key, const CppFunction& kernel) {
     if (!kernel.kernel) return *this;
-    static at::detail::PythonFunction function("library.cpp.implement");
+    static at::detail::PythonFunction function("library.cpp.Block.implement");
     at::detail::Gil gil;
-    at::detail::call<void>(function, namespace_, name, c10::toString(key),
-                           at::detail::python_function(kernel.kernel), kernel.schema);
+    at::detail::call<void>(function, block_, name, c10::toString(key), at::detail::python_function(kernel.kernel),
+                           kernel.schema);
     return *this;
   }
 
-  std::string namespace_;
+  // Its namespace, kind and place; and what they mean for a definition.
+  at::detail::Ref block_;
   std::optional<DispatchKey> key_;
 };
 
@@ -555,11 +578,13 @@ class RegisterOperators final {
     return *this;
   }
 };
+
+TENSORLIKE_END(torch)
+namespace torch {
 namespace jit {
 using torch::RegisterOperators;
 }
-
-TENSORLIKE_END(torch)
+}  // namespace torch
 namespace c10 {
 using torch::RegisterOperators;
 }

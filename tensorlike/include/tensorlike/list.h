@@ -3,6 +3,8 @@
 
 #include "convert.h"
 
+#include <list>
+
 TENSORLIKE_BEGIN(c10)
 
 template <class T>
@@ -57,9 +59,10 @@ class List {
 template <class T>
 using ListRef = List<T>;
 
+// Keeps the order in which keys were inserted.
 template <class K, class V>
 class Dict {
-  using Elements = std::unordered_map<K, V>;
+  using Elements = std::list<std::pair<const K, V>>;
 
  public:
   using key_type = K;
@@ -94,35 +97,64 @@ class Dict {
     typename Elements::iterator at_;
   };
 
-  Dict() : elements_(std::make_shared<Elements>()) {}
+  Dict() : held_(std::make_shared<Held>()) {}
   Dict copy() const {
     Dict other;
-    *other.elements_ = *elements_;
+    for (const auto& entry : *this) other.insert(entry.key(), entry.value());
     return other;
   }
-  iterator begin() const { return iterator(elements_->begin()); }
-  iterator end() const { return iterator(elements_->end()); }
-  bool empty() const { return elements_->empty(); }
-  size_t size() const { return elements_->size(); }
-  void clear() const { elements_->clear(); }
-  void reserve(size_t count) const { elements_->reserve(count); }
+  iterator begin() const { return iterator(held_->elements.begin()); }
+  iterator end() const { return iterator(held_->elements.end()); }
+  bool empty() const { return held_->elements.empty(); }
+  size_t size() const { return held_->elements.size(); }
+  void clear() const {
+    held_->places.clear();
+    held_->elements.clear();
+  }
+  void reserve(size_t count) const { held_->places.reserve(count); }
   template <class W>
   std::pair<iterator, bool> insert(const K& key, W&& value) const {
-    auto [at, inserted] = elements_->emplace(key, std::forward<W>(value));
-    return {iterator(at), inserted};
+    if (const iterator found = find(key); found != end()) return {found, false};
+    const auto at = held_->elements.emplace(held_->elements.end(), key, std::forward<W>(value));
+    held_->places.emplace(key, at);
+    return {iterator(at), true};
   }
   template <class W>
   std::pair<iterator, bool> insert_or_assign(const K& key, W&& value) const {
-    auto [at, inserted] = elements_->insert_or_assign(key, std::forward<W>(value));
-    return {iterator(at), inserted};
+    const iterator found = find(key);
+    if (found == end()) return insert(key, std::forward<W>(value));
+    (*found).setValue(std::forward<W>(value));
+    return {found, false};
   }
-  size_t erase(const K& key) const { return elements_->erase(key); }
-  V& at(const K& key) const { return elements_->at(key); }
-  iterator find(const K& key) const { return iterator(elements_->find(key)); }
-  bool contains(const K& key) const { return elements_->count(key) != 0; }
+  size_t erase(const K& key) const {
+    const auto found = held_->places.find(key);
+    if (found == held_->places.end()) return 0;
+    held_->elements.erase(found->second);
+    held_->places.erase(found);
+    return 1;
+  }
+  void erase(iterator at) const {
+    held_->places.erase(at.at_->first);
+    held_->elements.erase(at.at_);
+  }
+  V& at(const K& key) const {
+    const iterator found = find(key);
+    TORCH_CHECK_INDEX(found != end(), "Argument passed to at() was not in the map.");
+    return (*found).value();
+  }
+  iterator find(const K& key) const {
+    const auto found = held_->places.find(key);
+    return found == held_->places.end() ? end() : iterator(found->second);
+  }
+  bool contains(const K& key) const { return held_->places.count(key) != 0; }
+  bool is(const Dict& other) const { return held_ == other.held_; }
 
  private:
-  std::shared_ptr<Elements> elements_;
+  struct Held {
+    Elements elements;
+    std::unordered_map<K, typename Elements::iterator> places;
+  };
+  std::shared_ptr<Held> held_;
 };
 
 TENSORLIKE_END(c10)
@@ -145,8 +177,12 @@ struct Convert<Dict<K, V>> {
     return found.release();
   }
   static Dict<K, V> from(PyObject* object) {
+    if (PyDict_Check(object) == 0) wrong_type("a dict", object);
     Dict<K, V> values;
-    for (auto& [key, value] : from_python<std::unordered_map<K, V>>(object)) values.insert(key, value);
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t position = 0; PyDict_Next(object, &position, &key, &value) != 0;) {
+      values.insert(from_python<K>(key), from_python<V>(value));
+    }
     return values;
   }
 };

@@ -179,7 +179,7 @@ inline Tensor& index_put_(Tensor& self, const std::vector<std::optional<Tensor>>
                                                accumulate ? Py_True : Py_False, nullptr));
   return self;
 }
-inline Tensor Tensor::operator[](int64_t index) const { return this->index({indexing::TensorIndex(index)}); }
+inline Tensor Tensor::operator[](int64_t index) const { return select(0, index); }
 inline Tensor Tensor::operator[](const Tensor& index) const { return this->index({indexing::TensorIndex(index)}); }
 inline Tensor Tensor::operator[](const Scalar& index) const {
   TORCH_CHECK_INDEX(index.isIntegral(false), "Can only index tensors with integral scalars");
@@ -313,7 +313,7 @@ inline Scalar Tensor::item() const {
   static detail::PythonFunction function("Tensor.item");
   return detail::call<Scalar>(function, *this);
 }
-inline bool Tensor::requires_grad() const { return detail::read_attribute<bool>(*this, "requires_grad"); }
+inline bool Tensor::requires_grad() const { return defined() && detail::read_attribute<bool>(*this, "requires_grad"); }
 inline Tensor& Tensor::set_requires_grad(bool required) {
   detail::write_attribute(*this, "requires_grad", required);
   return *this;
@@ -537,3 +537,16 @@ inline std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b) {
 }
 
 TENSORLIKE_END(at)
+
+TENSORLIKE_BEGIN(c10)
+
+inline caffe2::TypeMeta get_default_dtype() {
+  static at::detail::PythonFunction function("get_default_dtype");
+  return at::detail::call<ScalarType>(function);
+}
+inline ScalarType get_default_dtype_as_scalartype() { return get_default_dtype().toScalarType(); }
+
+TENSORLIKE_END(c10)
+namespace torch {
+using c10::get_default_dtype;
+}

@@ -61,8 +61,15 @@ void run_in_threads(int64_t count, const F& part) {
   {
     const c10::detail::WithoutGil others_run;
     std::vector<std::thread> threads;
-    for (int64_t i = 1; i < count; i++) threads.emplace_back(run, i);
+    int64_t begun = 1;
+    try {
+      threads.reserve(static_cast<size_t>(count));
+      for (; begun < count; begun++) threads.emplace_back(run, begun);
+    } catch (const std::exception&) {
+      // The system gives no more threads: this one does the rest.
+    }
     run(0);
+    for (int64_t i = begun; i < count; i++) run(i);
     for (std::thread& thread : threads) thread.join();
   }
   if (error) std::rethrow_exception(error);

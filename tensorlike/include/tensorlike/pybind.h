@@ -20,8 +20,24 @@ inline void translate(std::exception_ptr pointer) {
     error.restore();
   }
 }
+inline bool restore_pybind11(Boundary boundary) {
+  try {
+    throw;
+  } catch (pybind11::error_already_set& error) {
+    // Its own `restore` may be called once, but the exception may be caught again.
+    PyErr_Restore(error.type().inc_ref().ptr(), error.value().inc_ref().ptr(), error.trace().inc_ref().ptr());
+    return true;
+  } catch (const pybind11::builtin_exception& error) {
+    if (boundary == Boundary::Engine) return false;
+    error.set_error();
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
 struct Translator {
   Translator() {
+    c10::detail::restore_pybind11 = &restore_pybind11;
     if (Py_IsInitialized() == 0) return;
     Gil gil;
     pybind11::register_local_exception_translator(&translate);

@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <atomic>
 #include <utility>
 
 TENSORLIKE_BEGIN(c10)
@@ -46,6 +47,18 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+// Return what `make` returned when it was first called. The lock of the interpreter guards it: a thread that held that lock
+// and waited for the one of a static variable, whose maker waits for the interpreter, would wait for ever. Two threads may
+// both make it; the first one's is kept.
+template <class T, class Make>
+T* once(std::atomic<T*>& kept, Make&& make) {
+  if (T* const found = kept.load(std::memory_order_acquire); C10_LIKELY(found != nullptr)) return found;
+  const Gil gil;
+  T* const made = make();
+  T* found = nullptr;
+  return kept.compare_exchange_strong(found, made) ? made : found;
+}
+
 // Owns one reference. Hold the lock of the interpreter where one is copied or dropped.
 class Ref {
  public:
@@ -70,6 +83,17 @@ class Ref {
  private:
   PyObject* object_ = nullptr;
 };
+
+// Drop a reference from any thread. While the interpreter goes down the object is left to the end of the process.
+inline void drop(Ref& held) noexcept {
+  if (!held) return;
+  if (!interpreter_runs()) {
+    held.release();
+    return;
+  }
+  Gil gil;
+  held = Ref();
+}
 
 }  // namespace detail
 TENSORLIKE_END(c10)

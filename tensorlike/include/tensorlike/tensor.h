@@ -106,7 +106,10 @@ class Tensor {
 
   // An undefined tensor has one dimension without elements.
   IntArrayRef sizes() const { return impl_ == nullptr ? IntArrayRef(undefined_size) : impl_->sizes(); }
-  IntArrayRef strides() const { return impl_ == nullptr ? IntArrayRef(undefined_stride) : impl_->strides(); }
+  IntArrayRef strides() const {
+    TORCH_CHECK(impl_ != nullptr, "strides() called on an undefined Tensor");
+    return impl_->strides();
+  }
   IntArrayRef sym_sizes() const { return sizes(); }
   IntArrayRef sym_strides() const { return strides(); }
   int64_t dim() const { return impl_ == nullptr ? 1 : impl_->dim(); }
@@ -225,6 +228,10 @@ class Tensor {
   Tensor to(Device device, bool non_blocking = false, bool copy = false) const {
     return to(TensorOptions(device), non_blocking, copy);
   }
+  // Of its own: nvcc finds both the device and the options that it converts to.
+  Tensor to(DeviceType device, bool non_blocking = false, bool copy = false) const {
+    return to(TensorOptions(Device(device)), non_blocking, copy);
+  }
   Tensor to(Device device, ScalarType type, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> memory_format = std::nullopt) const {
     return to(TensorOptions(type).device(device), non_blocking, copy, memory_format);
@@ -285,7 +292,7 @@ class Tensor {
     return of[static_cast<size_t>(maybe_wrap_dim(dim, static_cast<int64_t>(of.size()), false))];
   }
 
-  static constexpr int64_t undefined_size[1] = {0}, undefined_stride[1] = {1};
+  static constexpr int64_t undefined_size[1] = {0};
   TensorImpl* impl_ = nullptr;
 };
 

@@ -20,8 +20,6 @@
 #include <structmember.h>
 #endif
 
-#include <atomic>
-
 TENSORLIKE_BEGIN(c10)
 namespace detail {
 
@@ -36,8 +34,8 @@ struct Python {
 
   // Leaked: handles may be dropped later than static variables.
   static const Python& get() {
-    static const Python* const found = new Python();
-    return *found;
+    static std::atomic<const Python*> kept;
+    return *once(kept, [] { return new Python(); });
   }
 
   // Return the place of a slot in the objects of a class.
@@ -49,7 +47,6 @@ struct Python {
 
  private:
   Python() {
-    Gil gil;
     tensorlike = checked(PyImport_ImportModule("tensorlike"));
     tensor = attribute(tensorlike.get(), "Tensor");
     tensor_base = attribute(checked(PyImport_ImportModule("tensorlike.library.cpp")).get(), "TensorBase");
@@ -198,15 +195,20 @@ class TensorImpl final {
     bool contiguous = true;
   };
 
+  // Return the array of the tensor, borrowed.
+  PyObject* slot() const {
+    return *reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(object_) +
+                                               detail::Python::get().data_slot);
+  }
+
   const Facts& facts() {
     if (C10_LIKELY(readable_)) {
-      PyObject* const now = *reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(object_) +
-                                                                detail::Python::get().data_slot);
-      if (C10_LIKELY(now == array_.load(std::memory_order_acquire))) return facts_;
+      if (C10_LIKELY(slot() == array_.load(std::memory_order_acquire))) return facts_;
     }
     detail::Gil gil;
     if (readable_) {
-      read_array();
+      // Another thread may have read the array while this one waited, and go on with what it read.
+      if (slot() != array_.load(std::memory_order_acquire)) read_array();
     } else {
       ask_object();
     }
@@ -214,8 +216,7 @@ class TensorImpl final {
   }
 
   void read_array() {
-    PyObject* const array = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object_) +
-                                                          detail::Python::get().data_slot);
+    PyObject* const array = slot();
     TORCH_CHECK(array != nullptr, "the tensor was made without its constructor: it has no data");
     if (std::string_view(Py_TYPE(array)->tp_name) == "numpy.ndarray") {
       auto* numpy = reinterpret_cast<PyArrayObject*>(array);

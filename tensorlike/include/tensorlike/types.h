@@ -198,6 +198,22 @@ struct alignas(sizeof(T) * 2) complex {
   friend std::ostream& operator<<(std::ostream& out, const complex& value) { return out << std::complex<T>(value); }
 };
 
+template <class T>
+struct is_complex : std::false_type {};
+template <class T>
+struct is_complex<complex<T>> : std::true_type {};
+template <class T>
+struct is_complex<std::complex<T>> : std::true_type {};
+// The type of the parts of a number.
+template <class T>
+struct scalar_value_type {
+  using type = T;
+};
+template <class T>
+struct scalar_value_type<complex<T>> {
+  using type = T;
+};
+
 template <class To, class From>
 C10_HOST_DEVICE inline To convert(From value) {
   return static_cast<To>(value);
@@ -251,7 +267,7 @@ constexpr ScalarTypeFacts scalar_type_facts(ScalarType type) {
     case ScalarType::ComplexHalf:
       return {"ComplexHalf", "complex32", 4};
     default:
-      return {"Undefined", "undefined", 0};
+      return {"UNKNOWN_SCALAR", "undefined", 0};
   }
 }
 }  // namespace detail

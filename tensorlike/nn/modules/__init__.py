@@ -1,5 +1,19 @@
 """Modules: the layers of neural networks, functions with their own parameters."""
 
+from tensorlike._absent import explain_absent_names
+
+from . import (
+    activation,
+    attention,
+    conv,
+    conv_transpose,
+    linear_cross_entropy,
+    loss,
+    pooling,
+    ranking_loss,
+    rectifier,
+    special_pooling,
+)  # fmt: skip
 from .activation import (
     ELU,
     GELU,
@@ -22,8 +36,17 @@ from .activation import (
 )
 from .adaptive import AdaptiveLogSoftmaxWithLoss
 from .attention import MultiheadAttention
-from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d
-from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .batchnorm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    SyncBatchNorm,
+)
+from .channelshuffle import ChannelShuffle
+from .container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, Conv3d, LazyConv1d, LazyConv2d, LazyConv3d
 from .conv_transpose import (
     ConvTranspose1d,
@@ -36,6 +59,7 @@ from .conv_transpose import (
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .flatten import Flatten, Unflatten
+from .fold import Fold, Unfold
 from .instancenorm import (
     InstanceNorm1d,
     InstanceNorm2d,
@@ -63,7 +87,7 @@ from .loss import (
     SoftMarginLoss,
 )
 from .module import Module
-from .normalization import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
+from .normalization import CrossMapLRN2d, GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
 from .padding import (
     CircularPad1d,
     CircularPad2d,
@@ -81,6 +105,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .pixelshuffle import PixelShuffle, PixelUnshuffle
 from .pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -105,7 +130,6 @@ from .ranking_loss import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from .rearranging import ChannelShuffle, Fold, PixelShuffle, PixelUnshuffle, Unfold
 from .rectifier import CELU, SELU, Hardshrink, Hardsigmoid, Hardswish, PReLU, RReLU, Softshrink, Tanhshrink, Threshold
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .sparse import Embedding, EmbeddingBag
@@ -127,6 +151,21 @@ from .transformer import (
     TransformerEncoderLayer,
 )
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+
+# PyTorch has the classes of these files in one of them.
+for _module, *_others in (
+    (activation, attention, rectifier),
+    (conv, conv_transpose),
+    (loss, linear_cross_entropy, ranking_loss),
+    (pooling, special_pooling),
+):
+    for _other in _others:
+        for _name, _class in vars(_other).items():
+            if getattr(_class, "__module__", None) == _other.__name__ and isinstance(_class, type):
+                setattr(_module, _name, _class)
+del _module, _other, _others, _name, _class
+
+explain_absent_names(__name__)
 
 __all__ = [
     "CELU",
@@ -162,6 +201,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -171,6 +211,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -271,6 +312,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

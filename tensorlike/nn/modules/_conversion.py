@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -25,17 +26,30 @@ class ConversionMethods:
         """Replace each parameter's data and gradient and each buffer by the result of `fn` for it.
 
         Parameters stay the objects they are, so that an optimizer keeps updating the module, unless they move to or
-        from the "meta" device.
+        from the "meta" device, or `__future__` says otherwise.
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)
+        switches: Any = sys.modules.get("tensorlike.__future__")
+        overwriting = switches is not None and switches.get_overwrite_module_params_on_conversion()
+        swapping = switches is not None and switches.get_swap_module_params_on_conversion()
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with recording_block(False):
                 data = fn(parameter)
             gradient = parameter.grad
+            if swapping:
+                self._swap(name, parameter, data, gradient, fn)
+                continue
+            if overwriting and data is not parameter:
+                parameter = self._parameters[name] = Parameter(data, requires_grad=parameter.requires_grad)
+                if gradient is not None:
+                    with recording_block(False):
+                        changed: Any = fn(gradient)
+                        parameter.grad = changed.requires_grad_(gradient.requires_grad)
+                continue
             if data.is_meta != parameter.is_meta:
                 # The meta device has no memory: the only case in which the parameter becomes another object.
                 parameter = self._parameters[name] = Parameter(data, requires_grad=parameter.requires_grad)
@@ -56,6 +70,27 @@ class ConversionMethods:
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _swap(self, name: str, parameter: Any, data: Any, gradient: Any, fn: Callable[[Any], Any]) -> None:
+        """Swap a parameter with its new form, and its gradient with that of the gradient. Called by `_apply`."""
+        from tensorlike.utils._swapping import swap_tensors
+
+        parameter.grad = None
+        try:
+            if data is not parameter:
+                if not isinstance(data, Parameter):
+                    data = Parameter(data, requires_grad=parameter.requires_grad)
+                swap_tensors(parameter, data)
+        except RuntimeError as error:
+            parameter.grad = gradient
+            raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}: {error}") from error
+        if gradient is not None:
+            with recording_block(False):
+                changed = fn(gradient)
+            if changed is not gradient:
+                changed.requires_grad_(gradient.requires_grad)
+                swap_tensors(gradient, changed)
+            parameter.grad = gradient
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move the parameters and buffers to a device, or convert those of floating point to a dtype, and return self.
@@ -111,6 +146,14 @@ class ConversionMethods:
         """Convert parameters and buffers of floating point to bfloat16."""
         return self._to_floating(tl.bfloat16)
 
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that processes share, and return self.
+
+        >>> tl.nn.Linear(2, 3).share_memory().weight.is_shared()
+        True
+        """
+        return self._apply(lambda tensor: tensor.share_memory_())
+
     def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
@@ -120,16 +163,20 @@ class ConversionMethods:
         return self._apply(lambda tensor: tensor.cuda(device))
 
 
+_FLAGS = ("non_blocking", "copy")
+
+
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
     """Parse the arguments of `to`; return the device, dtype and `non_blocking`."""
-    names: tuple[str, ...] = ("device", "dtype", "non_blocking")
+    names: tuple[str, ...] = ("device", "dtype", "non_blocking", "copy")
     if args and isinstance(args[0], tl.dtype):
         names = names[1:]
     elif (args and isinstance(args[0], Tensor)) or "tensor" in kwargs:
-        names = ("tensor", "non_blocking")
+        names = ("tensor", "non_blocking", "copy")
     given = dict(zip(names, args))
     unknown = [name for name in kwargs if name not in names]
-    if len(args) > len(names) or unknown or given.keys() & kwargs.keys():
+    no_bool = any(not isinstance(value, bool) for name, value in (given | kwargs).items() if name in _FLAGS)
+    if len(args) > len(names) or unknown or no_bool or given.keys() & kwargs.keys():
         kinds = [type(a).__name__ for a in args] + [f"{name}={type(v).__name__}" for name, v in kwargs.items()]
         raise TypeError(
             f"Module.to() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected "
@@ -139,6 +186,8 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
     given.update(kwargs)
     if "tensor" in given:
         given["device"], given["dtype"] = given["tensor"].device, given["tensor"].dtype
+    if given.get("copy"):
+        raise RuntimeError(".to() does not accept copy argument")
     device = given.get("device")
     if device is not None and not isinstance(device, tl.device):
         device = tl.device(device)

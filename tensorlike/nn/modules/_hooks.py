@@ -20,6 +20,10 @@ from tensorlike.autograd import Function
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
+# The hooks of all modules are that module's globals: see Note [Hooks of all modules] there.
+from . import module as tables
+from .global_hooks import attach_to_node
+
 if TYPE_CHECKING:
     from .module import Module
 
@@ -38,6 +42,8 @@ class HookMethods:
     _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
     _backward_hooks: OrderedDict[int, Callable[..., Any]]
     _backward_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    #: Whether `_backward_hooks` are full ones; None as long as there are none.
+    _is_full_backward_hook: bool | None
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -92,7 +98,29 @@ class HookMethods:
         >>> x.grad
         tensor([2., 2.])
         """
+        self._check_kind_of_backward_hook(True)
         return register_hook(hook, self._backward_hooks, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have `hook(module, grad_input, grad_output)` run at the node of the graph that made the module's output.
+
+        PyTorch's old form, which `register_full_backward_hook` replaces: `grad_input` are the gradients of that node's
+        inputs, not of the module's. A warning says where they differ. Raises RuntimeError for a module with full hooks.
+
+        >>> module = tl.nn.Identity()
+        >>> handle = module.register_backward_hook(lambda module, grad_input, grad_output: None)
+        >>> handle.remove()
+        """
+        self._check_kind_of_backward_hook(False)
+        return register_hook(hook, self._backward_hooks)
+
+    def _check_kind_of_backward_hook(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of them."
+            )
+        self._is_full_backward_hook = full
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have `hook(module, grad_output)` run whenever the gradients of the outputs are known.
@@ -110,57 +138,82 @@ class HookMethods:
 
 
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return `module.forward(*args, **kwargs)` with every hook of `module` run."""
+    """Return `module.forward(*args, **kwargs)` with every hook of `module`, and those of all modules, run."""
     called: set[int] = set()
     result: Any = None
     try:
-        args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
+        for identifier, hook in _pre_hooks(module):
+            args, kwargs = _run_forward_pre_hook(module, identifier, hook, args, kwargs)
         boundary = None
-        if module._backward_hooks or module._backward_pre_hooks:
-            boundary = _Boundary(module)
+        full, not_full = _backward_hooks(module)
+        pre_hooks = (*tables._global_backward_pre_hooks.values(), *module._backward_pre_hooks.values())
+        if full or pre_hooks:
+            boundary = _Boundary(module, full, pre_hooks)
             args = boundary.enter(args)
         result = module.forward(*args, **kwargs)
-        for identifier, hook in tuple(module._forward_hooks.items()):
+        for identifier, hook in _forward_hooks(module):
             called.add(identifier)
             answer = _run_forward_hook(module, identifier, hook, args, kwargs, result)
             if answer is not None:
                 result = answer
-        return result if boundary is None else boundary.leave(result)
+        if boundary is not None:
+            result = boundary.leave(result)
+        if not_full:
+            attach_to_node(module, not_full, args, result)
+        return result
     except Exception:
-        for identifier, hook in tuple(module._forward_hooks.items()):
-            if identifier not in module._forward_hooks_always_called or identifier in called:
+        for identifier, hook in _forward_hooks(module):
+            always = (module._forward_hooks_always_called, tables._global_forward_hooks_always_called)
+            if identifier in called or not any(identifier in table for table in always):
                 continue
             try:
                 answer = _run_forward_hook(module, identifier, hook, args, kwargs, result)
                 if answer is not None:
                     result = answer
             except Exception as error:
+                scope = "global module" if identifier in tables._global_forward_hooks else "module"
                 warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                    f"{scope} forward hook with ``always_call=True`` raised an exception that was silenced as another "
                     f"error was raised in forward: {error}",
                     stacklevel=3,
                 )
         raise
 
 
-def _run_forward_pre_hooks(
-    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+Hooks = tuple[tuple[int, Callable[..., Any]], ...]
+
+
+# Those of all modules come first. Copies: a hook may remove itself.
+def _pre_hooks(module: Module) -> Hooks:
+    return (*tables._global_forward_pre_hooks.items(), *module._forward_pre_hooks.items())
+
+
+def _forward_hooks(module: Module) -> Hooks:
+    return (*tables._global_forward_hooks.items(), *module._forward_hooks.items())
+
+
+def _backward_hooks(module: Module) -> tuple[tuple[Callable[..., Any], ...], tuple[Callable[..., Any], ...]]:
+    """Return the full backward hooks, and those that are not."""
+    kinds: tuple[list[Any], list[Any]] = ([], [])
+    kinds[not tables._global_is_full_backward_hook].extend(tables._global_backward_hooks.values())
+    kinds[module._is_full_backward_hook is False].extend(module._backward_hooks.values())
+    return tuple(kinds[0]), tuple(kinds[1])
+
+
+def _run_forward_pre_hook(
+    module: Module, identifier: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    for identifier, hook in tuple(module._forward_pre_hooks.items()):
-        if identifier in module._forward_pre_hooks_with_kwargs:
-            answer = hook(module, args, kwargs)
-            if answer is None:
-                continue
-            if not (isinstance(answer, tuple) and len(answer) == 2):
-                raise RuntimeError(
-                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {answer}."
-                )
-            args, kwargs = answer
-        else:
-            answer = hook(module, args)
-            if answer is not None:
-                args = answer if isinstance(answer, tuple) else (answer,)
-    return args, kwargs
+    if identifier not in module._forward_pre_hooks_with_kwargs:
+        answer = hook(module, args)
+        if answer is not None:
+            args = answer if isinstance(answer, tuple) else (answer,)
+        return args, kwargs
+    answer = hook(module, args, kwargs)
+    if answer is None:
+        return args, kwargs
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {answer}.")
+    return answer
 
 
 def _run_forward_hook(
@@ -171,12 +224,12 @@ def _run_forward_hook(
     kwargs: dict[str, Any],
     result: Any,
 ) -> Any:
-    if identifier in module._forward_hooks_with_kwargs:
+    if identifier in module._forward_hooks_with_kwargs or identifier in tables._global_forward_hooks_with_kwargs:
         return hook(module, args, kwargs, result)
     return hook(module, args, result)
 
 
-class _Identity(Function):
+class BackwardHookFunction(Function):
     """The identity on tensors; its backward returns the result of `relay`, the gradients to continue with."""
 
     @staticmethod
@@ -224,11 +277,13 @@ class _Layout:
 class _Boundary:
     """The two identity nodes around one call of a module; see Note [Backward hooks]."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(
+        self, module: Module, hooks: tuple[Callable[..., Any], ...], pre_hooks: tuple[Callable[..., Any], ...]
+    ) -> None:
         self.module = module
-        # A copy: a hook registered after the call does not see its gradients.
-        self.hooks = tuple(module._backward_hooks.values())
-        self.pre_hooks = tuple(module._backward_pre_hooks.values())
+        # Tuples: a hook registered after the call does not see its gradients.
+        self.hooks = hooks
+        self.pre_hooks = pre_hooks
         self.inputs = _Layout(())
         self.outputs = _Layout(())
         self.has_input_node = False
@@ -304,7 +359,7 @@ def _through(
     if not tl.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
         return None
     replaced = list(values)
-    for i, tensor in zip(layout.positions, _Identity.apply(relay, *tensors)):
+    for i, tensor in zip(layout.positions, BackwardHookFunction.apply(relay, *tensors)):
         replaced[i] = tensor
     return tuple(replaced)
 

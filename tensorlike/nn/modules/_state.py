@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn.parameter import is_lazy
 from tensorlike.tensor import Tensor
@@ -31,17 +34,45 @@ class IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
 
+def _swapping() -> bool:
+    """Return whether what is loaded is swapped with the tensors of a module: see `__future__`."""
+    switches: Any = sys.modules.get("tensorlike.__future__")
+    return switches is not None and bool(switches.get_swap_module_params_on_conversion())
+
+
+def _swap(value: Any, loaded: Any, assign: bool) -> None:
+    """Swap a tensor of a module with what `module_load` makes of a loaded one."""
+    from tensorlike.utils._swapping import swap_tensors
+
+    made = value.module_load(loaded, assign=assign)
+    if made is loaded or made is value:
+        raise RuntimeError("module_load() returned one of its arguments instead of a tensor of its own; detach it")
+    if isinstance(value, Parameter):
+        if isinstance(made, Parameter):
+            made.requires_grad_(value.requires_grad)
+        else:
+            made = Parameter(made, requires_grad=value.requires_grad)
+    swap_tensors(value, made)
+
+
 class _PassModule:
     """A load pre-hook called with the module as its first argument; a class, not a closure, so that modules can be
-    pickled.
+    pickled. Refers to the module weakly, which makes no cycle.
     """
 
     def __init__(self, hook: Callable[..., Any], module: Any) -> None:
         self.hook = hook
-        self.module = module
+        self.module = weakref.ref(module)
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(self.module, *args)
+        return self.hook(self.module(), *args)
+
+    def __getstate__(self) -> tuple[Any, Any]:
+        return self.hook, self.module()
+
+    def __setstate__(self, state: tuple[Any, Any]) -> None:
+        self.hook, module = state
+        self.module = weakref.ref(module)
 
 
 class StateMethods:
@@ -236,7 +267,7 @@ class StateMethods:
         """Copy `loaded` into `value`, or put it in its place; return an error message, or None."""
         if not isinstance(loaded, Tensor) and not hasattr(type(loaded), "__torch_function__"):
             return (
-                f'While copying the parameter named "{key}", expected tensorlike.Tensor or Tensor-like object from '
+                f'While copying the parameter named "{key}", expected {LIBRARY}.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(loaded)}"
             )
         lazy = is_lazy(value)
@@ -256,7 +287,9 @@ class StateMethods:
             )
         try:
             with recording_block(False):
-                if not assign:
+                if _swapping():
+                    _swap(value, loaded, assign)
+                elif not assign:
                     value.copy_(loaded)
                 else:
                     if isinstance(value, Parameter):
@@ -266,8 +299,9 @@ class StateMethods:
                             loaded = Parameter(loaded, requires_grad=value.requires_grad)
                     setattr(self, name, loaded)
         except Exception as error:
+            action = "swapping" if _swapping() else "copying"
             return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {value.size()} and '
+                f'While {action} the parameter named "{key}", whose dimensions in the model are {value.size()} and '
                 f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}."
             )
         return None

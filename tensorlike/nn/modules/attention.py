@@ -10,21 +10,10 @@ from tensorlike.nn import init
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
-from .linear import Linear
+from .linear import Linear, NonDynamicallyQuantizableLinear
 from .module import Module
 
 __all__ = ["MultiheadAttention"]
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A `Linear`, under the name that PyTorch gives the output projection of an attention; there is no quantization
-    here.
-
-    >>> tl.nn.MultiheadAttention(4, 2).out_proj
-    NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
-
-    Source: PyTorch's class of that name.
-    """
 
 
 class MultiheadAttention(Module):

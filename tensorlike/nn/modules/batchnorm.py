@@ -22,6 +22,7 @@ __all__ = [
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
     "LazyNorm",
+    "SyncBatchNorm",
 ]
 
 
@@ -189,6 +190,63 @@ class BatchNorm3d(_BatchNorm):
     """
 
     _input_dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization over the batches of all processes of a group: of this process, as there is no group.
+
+    It does what `BatchNorm1d` does, for inputs of two dimensions or more.
+
+    >>> tl.nn.SyncBatchNorm(2, affine=False)(tl.tensor([[1.0, 10.0], [3.0, 30.0]]))
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+
+    Source: PyTorch's `torch.nn.SyncBatchNorm`.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+        if input.shape[1] == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Return `module` with every batch normalization in it, itself included, as a `SyncBatchNorm`.
+
+        >>> module = tl.nn.SyncBatchNorm.convert_sync_batchnorm(tl.nn.Sequential(tl.nn.BatchNorm2d(3)))
+        >>> type(module[0]).__name__
+        'SyncBatchNorm'
+        """
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = SyncBatchNorm(
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                process_group, bias=module.bias is not None,
+            )  # fmt: skip
+            converted.weight, converted.bias = module.weight, module.bias
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(converted, name, getattr(module, name))
+            converted.training = module.training
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
 
 
 class LazyNorm(LazyModuleMixin, _NormBase):

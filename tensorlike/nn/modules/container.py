@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -13,7 +14,7 @@ from tensorlike.tensor.parameter import Parameter
 
 from .module import Module, block, indented, type_name
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 T = TypeVar("T")
 
@@ -35,6 +36,16 @@ def _pairs(kind: str, source: Any) -> Iterator[tuple[str, Any]]:
         if len(items) != 2:
             raise ValueError(f"{kind} update sequence element #{number} has length {len(items)}; 2 is required")
         yield items
+
+
+class Container(Module):
+    """A module with the given modules under their names. Deprecated: subclass `Module`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn("`nn.Container` is deprecated: subclass `nn.Module`", FutureWarning, stacklevel=2)
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _ModuleSequence(Module):

@@ -15,7 +15,7 @@ from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
 from .module import Module
-from .utils import repeated
+from .utils import _reverse_repeat_tuple, repeated
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvolution"]
 
@@ -27,22 +27,21 @@ class _ConvNd(Module):
 
     weight: Parameter
     bias: Parameter | None
-    #: The number of spatial dimensions.
-    _dimensions: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
-    _transposed: ClassVar[bool] = False
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | tuple[int, ...],
-        stride: int | tuple[int, ...] = 1,
-        padding: str | int | tuple[int, ...] = 0,
-        dilation: int | tuple[int, ...] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
         device: Any = None,
         dtype: Any = None,
     ) -> None:
@@ -51,22 +50,22 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
-            if padding == "same" and any(step != 1 for step in repeated(stride, self._dimensions)):
+            if padding == "same" and any(step != 1 for step in stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
             modes = ", ".join(map(repr, _PADDING_MODES))
             raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode={padding_mode!r}")
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = repeated(kernel_size, self._dimensions)
-        self.stride = repeated(stride, self._dimensions)
-        self.padding = padding if isinstance(padding, str) else repeated(padding, self._dimensions)
-        self.dilation = repeated(dilation, self._dimensions)
-        self.transposed = self._transposed
-        self.output_padding = repeated(0, self._dimensions)
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
-        self._padding_for_pad = self._pad_argument()
+        self._reversed_padding_repeated_twice = self._pad_argument()
         self._make_parameters(bias, device, dtype)
 
     def _check_channels(self, in_channels: int, out_channels: int, groups: int) -> None:
@@ -90,16 +89,14 @@ class _ConvNd(Module):
             return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
         return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
 
-    def _pad_argument(self) -> tuple[int, ...]:
+    def _pad_argument(self) -> list[int]:
         """Return the padding in the form of `pad`: the last dimension first, each with both sides."""
-        if self.padding == "valid":
-            return (0, 0) * len(self.kernel_size)
         if self.padding == "same":
             totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size)]
-            sides = [(total // 2, total - total // 2) for total in totals]
-        else:
-            sides = [(int(amount), int(amount)) for amount in self.padding]
-        return tuple(amount for side in reversed(sides) for amount in side)
+            return [amount for total in reversed(totals) for amount in (total // 2, total - total // 2)]
+        if isinstance(self.padding, str):
+            return [0, 0] * len(self.kernel_size)
+        return list(_reverse_repeat_tuple(tuple(int(amount) for amount in self.padding), 2))
 
     def reset_parameters(self) -> None:
         """Initialise the parameters again."""
@@ -113,7 +110,7 @@ class _ConvNd(Module):
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._padding_for_pad, mode=self.padding_mode)
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,) * len(self.kernel_size)
         return type(self)._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -139,7 +136,35 @@ class _ConvNd(Module):
         return ", ".join(parts)
 
 
-class Conv1d(_ConvNd):
+class _Convolution(_ConvNd):
+    """Base class of the convolutions: arguments are one number for all dimensions, or one for each."""
+
+    #: The number of spatial dimensions.
+    _dimensions: ClassVar[int]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: str | int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        sizes, steps, holes = (repeated(value, self._dimensions) for value in (kernel_size, stride, dilation))
+        sides = padding if isinstance(padding, str) else repeated(padding, self._dimensions)
+        super().__init__(
+            in_channels, out_channels, sizes, steps, sides, holes, False, repeated(0, self._dimensions), groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+
+class Conv1d(_Convolution):
     """The cross-correlation of (batch, in_channels, length) with a kernel, giving (batch, out_channels, length').
 
     `padding` is a number, "valid" (none) or "same" (the length is kept, only with stride 1); `padding_mode` is "zeros",
@@ -155,7 +180,7 @@ class Conv1d(_ConvNd):
     _function = staticmethod(F.conv1d)
 
 
-class Conv2d(_ConvNd):
+class Conv2d(_Convolution):
     """The cross-correlation of (batch, in_channels, height, width) with a kernel, as `Conv1d` in two dimensions.
 
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width).
@@ -170,7 +195,7 @@ class Conv2d(_ConvNd):
     _function = staticmethod(F.conv2d)
 
 
-class Conv3d(_ConvNd):
+class Conv3d(_Convolution):
     """The cross-correlation of (batch, in_channels, depth, height, width) with a kernel, as `Conv1d`.
 
     `weight` is (out_channels, in_channels / groups, kernel depth, height, width).
@@ -242,7 +267,7 @@ class LazyConvolution(LazyModuleMixin):
         return int(input.shape[-count - 1])
 
 
-class _LazyConv(LazyConvolution, _ConvNd):
+class _LazyConv(LazyConvolution, _Convolution):
     def __init__(
         self,
         out_channels: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
@@ -23,8 +23,35 @@ __all__ = [
 Sizes = int | tuple[int, ...]
 
 
-class _TransposedConvolution(_ConvNd):
-    _transposed = True
+class _ConvTransposeNd(_ConvNd):
+    """Base class of transposed convolutions: their arguments, parameters and text."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+
+class _TransposedConvolution(_ConvTransposeNd):
+    _dimensions: ClassVar[int]
 
     def __init__(
         self,
@@ -41,12 +68,12 @@ class _TransposedConvolution(_ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        sizes, steps, sides, holes, more = (
+            repeated(value, self._dimensions) for value in (kernel_size, stride, padding, dilation, output_padding)
         )
-        self.output_padding = repeated(output_padding, self._dimensions)
+        super().__init__(
+            in_channels, out_channels, sizes, steps, sides, holes, True, more, groups, bias, padding_mode, device, dtype
+        )
 
     def _extra_rows(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """Return the output padding that gives the requested output size."""
@@ -61,9 +88,10 @@ class _TransposedConvolution(_ConvNd):
             )
         wanted = [int(size) for size in output_size][-count:]
         spatial = tuple(input.shape)[-count:]
+        paddings: Any = self.padding
         least = [
             (size - 1) * step - 2 * int(pad) + hole * (width - 1) + 1
-            for size, step, pad, hole, width in zip(spatial, self.stride, self.padding, self.dilation, self.kernel_size)
+            for size, step, pad, hole, width in zip(spatial, self.stride, paddings, self.dilation, self.kernel_size)
         ]
         most = [size + step - 1 for size, step in zip(least, self.stride)]
         if any(not low <= size <= high for low, size, high in zip(least, wanted, most)):

@@ -132,6 +132,17 @@ class Bilinear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A `Linear`, under the name that PyTorch gives the output projection of an attention; there is no quantization
+    here.
+
+    >>> tl.nn.MultiheadAttention(4, 2).out_proj
+    NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
+
+    Source: PyTorch's class of that name.
+    """
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` that finds the number of input features from its first input.
 

@@ -32,15 +32,17 @@ __all__ = [
 ]
 
 
-def _reduction(size_average: bool | None, reduce: bool | None) -> str:
+def _reduction(size_average: bool | None, reduce: bool | None, warn: bool = True) -> str:
     """Return the reduction that the older arguments mean, with a deprecation warning."""
     if reduce is not None and not reduce:
         reduction = "none"
     else:
         reduction = "mean" if size_average is None or size_average else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4
-    )
+    if warn:
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=4,
+        )
     return reduction
 
 

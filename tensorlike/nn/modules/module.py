@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.protocol import SupportsTorchFunction
 from tensorlike.nn.parameter import Buffer, Parameter
 from tensorlike.tensor import Tensor
@@ -13,8 +14,46 @@ from tensorlike.tensor import Tensor
 from ._conversion import ConversionMethods
 from ._hooks import HookMethods, call_with_hooks
 from ._state import StateMethods
+from .global_hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+# Note [Hooks of all modules]
+# The tables of hooks that run for every module are globals of this module under PyTorch's names, which its tests set.
+# `register_module_forward_hook` and its kin fill them; `_hooks.py` and `__call__` read them.
+_Table = OrderedDict[int, Any]
+_global_forward_pre_hooks: _Table = OrderedDict()
+_global_forward_hooks: _Table = OrderedDict()
+_global_forward_hooks_with_kwargs: _Table = OrderedDict()
+_global_forward_hooks_always_called: _Table = OrderedDict()
+_global_backward_pre_hooks: _Table = OrderedDict()
+_global_backward_hooks: _Table = OrderedDict()
+#: Whether `_global_backward_hooks` are full ones; None as long as there were none.
+_global_is_full_backward_hook: bool | None = None
+_global_parameter_registration_hooks: _Table = OrderedDict()
+_global_buffer_registration_hooks: _Table = OrderedDict()
+_global_module_registration_hooks: _Table = OrderedDict()
 
 
 def type_name(value: Any) -> str:
@@ -23,6 +62,13 @@ def type_name(value: Any) -> str:
         return str(value.type())
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _unexpected_arguments(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    name = type(module).__name__
+    if kwargs:
+        return f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+    return f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
 
 
 def _missing_forward(self: Module, *input: Any, **kwargs: Any) -> Any:
@@ -60,8 +106,12 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     """
 
     training: bool
+    #: Whether `Module.__init__` calls the next class's with its arguments, for classes with several bases.
+    call_super_init: bool = False
+    #: PyTorch's name of what it no longer has: a tool for old files.
+    dump_patches: bool = False
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         # Straight into the instance dict: `__setattr__` below would check each value needlessly.
         state = self.__dict__
         state["training"] = True
@@ -69,8 +119,14 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         state["_buffers"] = {}
         state["_non_persistent_buffers_set"] = set()
         state["_modules"] = {}
+        state["_is_full_backward_hook"] = None
         for name in _HOOK_TABLES:
             state[name] = OrderedDict()
+        # PyTorch's arguments: positional ones and keywords are for the next class, if `call_super_init` is set.
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+        elif args or kwargs:
+            raise TypeError(_unexpected_arguments(self, args, kwargs))
 
     forward: Callable[..., Any] = _missing_forward
 
@@ -80,7 +136,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     @overload
     def __call__(self, *args: SupportsTorchFunction, **kwargs: Any) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
+        if (
+            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+            or _global_forward_hooks or _global_forward_pre_hooks
+            or _global_backward_hooks or _global_backward_pre_hooks
+        ):  # fmt: skip
             return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
@@ -88,6 +148,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         self.__dict__.update(state)
         for name in _HOOK_TABLES:
             self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
 
     # Registration
 
@@ -111,14 +172,14 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             if not isinstance(param, Parameter):
                 raise TypeError(
                     f"cannot assign '{type_name(param)}' object to parameter '{name}' "
-                    "(tensorlike.nn.Parameter or None required)"
+                    f"({LIBRARY}.nn.Parameter or None required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
                     f"cannot assign a tensor that was computed to parameter '{name}': a parameter is a leaf of the "
                     f"graph. Make it a Parameter, and compute what depends on it in forward()."
                 )
-        parameters[name] = param
+        parameters[name] = registered(_global_parameter_registration_hooks, self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a buffer called `name`: a tensor that is part of the module's state and no parameter.
@@ -137,9 +198,9 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         self._check_name("buffer", name, buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (tensorlike Tensor or None required)"
+                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' ({LIBRARY} Tensor or None required)"
             )
-        buffers[name] = tensor
+        buffers[name] = registered(_global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -165,7 +226,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         if modules is None:
             raise AttributeError("cannot assign module before Module.__init__() call")
         self._check_name("module", name, modules)
-        modules[name] = module
+        modules[name] = registered(_global_module_registration_hooks, self, name, module)
 
     def _check_name(self, kind: str, name: str, table: dict[str, Any]) -> None:
         if not isinstance(name, str):
@@ -204,31 +265,31 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{type_name(value)}' as parameter '{name}' "
-                    "(tensorlike.nn.Parameter or None expected)"
+                    f"({LIBRARY}.nn.Parameter or None expected)"
                 )
-            parameters[name] = None
+            parameters[name] = registered(_global_parameter_registration_hooks, self, name, None)
             return
         modules = state.get("_modules")
         if isinstance(value, Module):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_parameters", "_buffers")
-            modules[name] = value
+            modules[name] = registered(_global_module_registration_hooks, self, name, value)
             return
         if modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{type_name(value)}' as child module '{name}' "
-                    "(tensorlike.nn.Module or None expected)"
+                    f"({LIBRARY}.nn.Module or None expected)"
                 )
-            modules[name] = None
+            modules[name] = registered(_global_module_registration_hooks, self, name, None)
             return
         buffers = state.get("_buffers")
         known = buffers is not None and name in buffers
         if known and value is not None and not isinstance(value, Tensor):
             raise TypeError(
                 f"cannot assign '{type_name(value)}' as buffer '{name}' "
-                "(tensorlike.nn.Buffer, tensorlike.Tensor or None expected)"
+                f"({LIBRARY}.nn.Buffer, {LIBRARY}.Tensor or None expected)"
             )
         if isinstance(value, Tensor) and isinstance(value, Buffer):
             if buffers is None:
@@ -236,7 +297,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             self._forget(name, "_parameters", "_modules")
             self.register_buffer(name, value, value.persistent)
         elif known:
-            state["_buffers"][name] = value
+            state["_buffers"][name] = registered(_global_buffer_registration_hooks, self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -453,6 +514,9 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 else:
                     parameter.grad.requires_grad_(False)
                 parameter.grad.zero_()
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: a module runs as it is written. The arguments are those of PyTorch's `torch.compile`."""
 
     # Text
 

@@ -14,7 +14,7 @@ from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class _Affine(Module):
@@ -177,6 +177,41 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """Divides by a power of the sum of squares over `size` neighbouring channels of (batch, channels, height, width).
+
+    The divisor is (`k` + `alpha` / `size` · sum) to the power `beta`. As in PyTorch, the first channel counts for all
+    those behind its neighbours, too; `LocalResponseNorm` leaves it out there. The gradient is that of this function;
+    PyTorch's leaves it out.
+
+    >>> tl.nn.CrossMapLRN2d(1, alpha=3.0, beta=0.5)(tl.ones(1, 1, 1, 1))
+    tensor([[[[0.5000]]]])
+
+    Source: PyTorch's `torch.nn.CrossMapLRN2d`.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        channels, reach = input.shape[1], (self.size - 1) // 2 + 1
+        squares = input.square()
+        number = tl.arange(channels, device=input.device)
+        near = (number[:, None] - number).abs() < reach
+        first = (number[:, None] >= reach) & (number == 0)
+        total = tl.einsum("cd,ndhw->nchw", (near | first).to(input.dtype), squares)
+        return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

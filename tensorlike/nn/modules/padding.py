@@ -47,7 +47,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(Module):
+class _ConstantPadNd(Module):
     _dimensions: ClassVar[int]
 
     def __init__(self, padding: Sizes, value: float) -> None:
@@ -62,7 +62,7 @@ class _ConstantPad(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: Sizes) -> None:
         super().__init__(padding, 0.0)
 
@@ -70,7 +70,15 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class _CircularPad(_Pad):
+class _ReflectionPadNd(_Pad):
+    _mode = "reflect"
+
+
+class _ReplicationPadNd(_Pad):
+    _mode = "replicate"
+
+
+class _CircularPadNd(_Pad):
     _mode = "circular"
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -83,7 +91,7 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pads the last dimension with `value`.
 
     `padding` is one amount for both sides, or one for each; negative amounts cut off.
@@ -97,7 +105,7 @@ class ConstantPad1d(_ConstantPad):
     _dimensions = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pads the last two dimensions with `value`; `padding` is one amount, or (left, right, top, bottom).
 
     >>> tl.nn.ConstantPad2d((1, 0, 0, 1), 9)(tl.tensor([[1.0, 2.0]]))
@@ -110,7 +118,7 @@ class ConstantPad2d(_ConstantPad):
     _dimensions = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pads the last three dimensions with `value`; `padding` is one amount, or two for each, the last first.
 
     >>> tl.nn.ConstantPad3d(1, 0)(tl.ones(2, 2, 2)).shape == (4, 4, 4)
@@ -153,7 +161,7 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """
 
 
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_ReflectionPadNd):
     """Pads the last dimension of (batch, channels, length) with its reflection at the border.
 
     `padding` is as in `ConstantPad1d`; the batch may be missing.
@@ -165,10 +173,9 @@ class ReflectionPad1d(_Pad):
     """
 
     _dimensions = 1
-    _mode = "reflect"
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """Pads the last two dimensions with their reflection at the border.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
@@ -180,10 +187,9 @@ class ReflectionPad2d(_Pad):
     """
 
     _dimensions = 2
-    _mode = "reflect"
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pads the last three dimensions with their reflection at the border.
 
     `padding` is as in `ConstantPad3d`; the batch may be missing.
@@ -195,10 +201,9 @@ class ReflectionPad3d(_Pad):
     """
 
     _dimensions = 3
-    _mode = "reflect"
 
 
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_ReplicationPadNd):
     """Pads the last dimension of (batch, channels, length) with the elements at its border.
 
     `padding` is as in `ConstantPad1d`; the batch may be missing.
@@ -210,10 +215,9 @@ class ReplicationPad1d(_Pad):
     """
 
     _dimensions = 1
-    _mode = "replicate"
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pads the last two dimensions of (batch, channels, height, width) with the elements at the border.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing.
@@ -225,10 +229,9 @@ class ReplicationPad2d(_Pad):
     """
 
     _dimensions = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pads the last three dimensions of (batch, channels, depth, height, width) with the elements at the border.
 
     `padding` is as in `ConstantPad3d`; the batch may be missing.
@@ -240,10 +243,9 @@ class ReplicationPad3d(_Pad):
     """
 
     _dimensions = 3
-    _mode = "replicate"
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPadNd):
     """Pads the last dimension of (batch, channels, length) with the elements from its other end.
 
     `padding` is as in `ConstantPad1d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
@@ -257,7 +259,7 @@ class CircularPad1d(_CircularPad):
     _dimensions = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPadNd):
     """Pads the last two dimensions of (batch, channels, height, width) with the elements from their other ends.
 
     `padding` is as in `ConstantPad2d`; the batch may be missing. Raises ValueError for other numbers of dimensions.
@@ -271,7 +273,7 @@ class CircularPad2d(_CircularPad):
     _dimensions = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPadNd):
     """Pads the last three dimensions with the elements from their other ends.
 
     `padding` is as in `ConstantPad3d`; the batch may be missing. Raises ValueError for other numbers of dimensions.

@@ -29,7 +29,7 @@ __all__ = [
 Sizes = int | tuple[int, ...]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     _function: ClassVar[Callable[..., Any]]
 
     def __init__(
@@ -67,7 +67,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The maximum over windows of (batch, channels, length).
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds -inf on both sides;
@@ -82,7 +82,7 @@ class MaxPool1d(_MaxPool):
     _function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The maximum over windows of (batch, channels, height, width); the arguments are those of `MaxPool1d`.
 
     >>> tl.nn.MaxPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
@@ -94,7 +94,7 @@ class MaxPool2d(_MaxPool):
     _function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The maximum over windows of (batch, channels, depth, height, width); the arguments are those of `MaxPool1d`.
 
     >>> tl.nn.MaxPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
@@ -106,7 +106,7 @@ class MaxPool3d(_MaxPool):
     _function = staticmethod(F.max_pool3d)
 
 
-class _AvgPool(Module):
+class _AvgPoolNd(Module):
     kernel_size: Any
     stride: Any
     padding: Any
@@ -117,7 +117,7 @@ class _AvgPool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool1d(_AvgPool):
+class AvgPool1d(_AvgPoolNd):
     """The mean over windows of (batch, channels, length).
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds zeros on both sides,
@@ -148,7 +148,7 @@ class AvgPool1d(_AvgPool):
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
-class _AvgPoolWithDivisor(_AvgPool):
+class _AvgPoolWithDivisor(_AvgPoolNd):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(
@@ -206,7 +206,7 @@ class AvgPool3d(_AvgPoolWithDivisor):
     _function = staticmethod(F.avg_pool3d)
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     def __init__(self, output_size: int | tuple[int | None, ...] | None) -> None:
         super().__init__()
         self.output_size: Any = output_size
@@ -215,7 +215,7 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean over `output_size` windows of (batch, channels, length).
 
     >>> tl.nn.AdaptiveAvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
@@ -228,7 +228,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The mean over `output_size` windows of (batch, channels, height, width).
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
@@ -243,7 +243,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The mean over `output_size` windows of (batch, channels, depth, height, width).
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
@@ -258,7 +258,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     def __init__(self, output_size: int | tuple[int | None, ...] | None, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size: Any = output_size
@@ -268,7 +268,7 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maximum over `output_size` windows of (batch, channels, length).
 
     With `return_indices` the positions of the maxima are returned as well.
@@ -283,7 +283,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maximum over `output_size` windows of (batch, channels, height, width).
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
@@ -298,7 +298,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maximum over `output_size` windows of (batch, channels, depth, height, width).
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.

@@ -104,6 +104,8 @@ class RNNBase(Module):
         rows = _MODES[mode][1] * hidden_size
         width = proj_size or hidden_size
         self._flat_weights_names = []
+        #: The names for each layer and direction, which PyTorch's class asks a pickle for.
+        self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
             for suffix in ("", "_reverse")[:directions]:
                 columns = width * directions if layer else input_size
@@ -112,8 +114,8 @@ class RNNBase(Module):
                     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
                 if proj_size:
                     shapes["weight_hr"] = (proj_size, hidden_size)
-                for name, shape in shapes.items():
-                    full_name = f"{name}_l{layer}{suffix}"
+                self._all_weights.append([f"{name}_l{layer}{suffix}" for name in shapes])
+                for full_name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
                     setattr(self, full_name, Parameter(tl.empty(shape, device=device, dtype=dtype)))
                     self._flat_weights_names.append(full_name)
         self.reset_parameters()
@@ -122,9 +124,28 @@ class RNNBase(Module):
         """Initialise the parameters again."""
         _reset(self)
 
+    def _named_weights(self) -> list[Any]:
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
     @property
-    def _flat_weights(self) -> list[Tensor]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+    def _flat_weights(self) -> list[Any]:
+        weights, given = self._named_weights(), self.__dict__.get("_given_flat_weights")
+        if given is None:
+            return weights
+        # As PyTorch's, a list that was set counts until one of the weights is another object.
+        found, before = given
+        if all(old is new for old, new in zip(before, weights)):
+            return found  # type: ignore[no-any-return]
+        del self.__dict__["_given_flat_weights"]
+        return weights
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        self.__dict__["_given_flat_weights"] = weights, self._named_weights()
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        self.__dict__.pop("_given_flat_weights", None)
+        return super()._apply(fn, recurse)
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -132,6 +153,14 @@ class RNNBase(Module):
         weights: Any = self._flat_weights
         count = len(weights) // (self.num_layers * (2 if self.bidirectional else 1))
         return [weights[start : start + count] for start in range(0, len(weights), count)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch's class asks a pickle for its list.
+        state = {name: value for name, value in vars(self).items() if name != "_given_flat_weights"}
+        return state | {"_flat_weights": self._flat_weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
 
     def flatten_parameters(self) -> None:
         """Do nothing: no other layout of the parameters would be faster here."""

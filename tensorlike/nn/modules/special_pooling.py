@@ -25,7 +25,7 @@ __all__ = [
 Sizes = int | tuple[int, ...]
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     def __init__(
         self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
     ) -> None:
@@ -42,7 +42,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """The root of the sum of powers `norm_type` over windows of (batch, channels, length).
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None).
@@ -57,7 +57,7 @@ class LPPool1d(_LPPool):
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """The root of the sum of powers `norm_type` over windows of (batch, channels, height, width); see `LPPool1d`.
 
     >>> tl.nn.LPPool2d(2, 2)(tl.ones(1, 1, 2, 2))
@@ -70,7 +70,7 @@ class LPPool2d(_LPPool):
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """The root of the sum of powers `norm_type` over windows of (batch, channels, depth, height, width).
 
     The arguments are those of `LPPool1d`.
@@ -85,7 +85,7 @@ class LPPool3d(_LPPool):
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     _dimensions: ClassVar[int]
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
@@ -98,7 +98,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the maxima of (batch, channels, length) back at the indices of `MaxPool1d`, with zeros elsewhere.
 
     Takes the maxima, their `indices`, and the size of the result, the usual one for these windows when None.
@@ -115,7 +115,7 @@ class MaxUnpool1d(_MaxUnpool):
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the maxima of (batch, channels, height, width) back at the indices of `MaxPool2d`; see `MaxUnpool1d`.
 
     >>> tl.nn.MaxUnpool2d(2)(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]))
@@ -131,7 +131,7 @@ class MaxUnpool2d(_MaxUnpool):
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the maxima of (batch, channels, depth, height, width) back at the indices of `MaxPool3d`.
 
     The arguments are those of `MaxUnpool1d`.

@@ -14,8 +14,11 @@ import numpy as np
 
 import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._absent import explain_absent_names
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.runtime import type_name
+
+explain_absent_names(__name__)
 
 __all__ = [
     "PackedSequence",

@@ -204,7 +204,7 @@ class TensorlikeApi:
 
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""
-        data = tensor._tl_data
+        data = (tensor.to_dense() if tensor.is_sparse else tensor)._tl_data
         return data if isinstance(data, np.ndarray) else data.get()
 
     def tensor_of(self, array: Any, like: Any = None) -> Any:
@@ -332,10 +332,32 @@ _GUESSES: dict[str, Any] = {
 }
 
 
-def _guess(name: str) -> Any:
+_UNKNOWN = object()
+
+
+def _guess_of_type(kind: str) -> Any:
+    """Return an argument for a parameter of an operator by the type that its schema states, or _UNKNOWN."""
+    if kind.endswith("[]"):
+        element = _guess_of_type(kind.removesuffix("[]"))
+        return _UNKNOWN if element is _UNKNOWN else [element]
+    match kind.removeprefix("Sym").lower():
+        case "int":
+            return 1
+        case "float" | "scalar":
+            return 1.0
+        case "bool":
+            return False
+        case "str":
+            return ""
+        case "device":
+            return "cpu"
+    return _UNKNOWN
+
+
+def _guess(name: str, kind: str) -> Any:
     import tensorlike
 
-    value = _GUESSES[name]
+    value = _GUESSES[name] if name in _GUESSES else _guess_of_type(kind)
     if isinstance(value, str) and name in ("args", "cls", "dtype"):
         return getattr(tensorlike, value)
     return {} if name == "memo" else value
@@ -344,10 +366,16 @@ def _guess(name: str) -> Any:
 def _guessed_calls(row: Form) -> Iterator[Call]:
     """Yield calls of a function that has no samples: small tensors for its operands, usual values for the rest."""
     required = [p for p in row.parameters if p.default is MISSING]
+    optional = [p for p in row.parameters if p.operand and p.default is not MISSING]
+    for passed in (required, *([*required, p] for p in optional)):
+        yield from _calls_with(row, passed)
+
+
+def _calls_with(row: Form, passed: Sequence[Parameter]) -> Iterator[Call]:
     for array, requires_grad in _guessed_arrays():
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        for parameter in required:
+        for index, parameter in enumerate(passed):
             if parameter.operand:
                 tensor = wrap(array.copy())
                 if requires_grad:
@@ -358,11 +386,11 @@ def _guessed_calls(row: Form) -> Iterator[Call]:
                     value = getattr(args[0], row.name.split(".")[1])
                 except RuntimeError:  # `imag` of a real tensor
                     break
-            elif parameter.name in _GUESSES:
-                value = _guess(parameter.name)
             else:
-                return
-            if parameter.kind == KEYWORD:
+                value = _guess(parameter.name, parameter.annotation)
+                if value is _UNKNOWN:
+                    return
+            if parameter.kind == KEYWORD or parameter is not row.parameters[index]:
                 kwargs[parameter.name] = value
             elif parameter.kind == VARIADIC and isinstance(value, list):
                 args.extend(value)
@@ -370,7 +398,8 @@ def _guessed_calls(row: Form) -> Iterator[Call]:
                 args.append(value)
         else:
             # It is unknown whether such a function draws random numbers, but a property does not.
-            yield Call(args, kwargs, frozenset(), deterministic=row.kind in ("property", "setter"))
+            given = frozenset(p.name for p in passed if p.default is not MISSING)
+            yield Call(args, kwargs, given, deterministic=row.kind in ("property", "setter"))
 
 
 def _guessed_arrays() -> Iterator[tuple[Any, bool]]:

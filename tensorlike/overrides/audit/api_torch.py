@@ -21,7 +21,7 @@ from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import mutates_of
 from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import public_rows
-from tensorlike.overrides.trace_torch import dummies, watching_mode
+from tensorlike.overrides.trace_torch import dummies, torch_or_error, watching_mode
 from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.tensor import Tensor
 
@@ -60,9 +60,9 @@ class TorchApi:
 
     def __init__(self) -> None:
         try:
-            self.torch: Any = importlib.import_module("torch")
+            self.torch: Any = torch_or_error("--api torch")
         except ImportError as error:
-            raise AuditError("--api torch needs PyTorch, which is not installed: see https://pytorch.org") from error
+            raise AuditError(str(error)) from error
         self._overrides: Any = importlib.import_module("torch.overrides")
         self.version = str(self.torch.__version__)
         self.tensor: type = self.torch.Tensor

@@ -41,6 +41,7 @@ __all__ = [
     "register_backend",
     "scatter_add",
     "scipy_linalg",
+    "scipy_sparse",
     "special",
     "strided_view",
     "transfer",
@@ -303,3 +304,8 @@ def special(array: Array) -> Any:
 def scipy_linalg(array: Array) -> Any:
     """SciPy's linear algebra for arrays like `array`: `scipy.linalg`, or `cupyx.scipy.linalg` completed by it."""
     return backend_of(array).scipy_linalg
+
+
+def scipy_sparse(array: Array) -> Any:
+    """SciPy's sparse matrices for arrays like `array`: `scipy.sparse`, or `cupyx.scipy.sparse`."""
+    return backend_of(array).scipy_sparse

@@ -118,6 +118,11 @@ class Backend(ABC):
         """SciPy's linear algebra for this backend's arrays. Imported on first use."""
 
     @property
+    def scipy_sparse(self) -> Any:
+        """SciPy's sparse matrices for this backend's arrays."""
+        raise NotImplementedError(f"the backend {self.name!r} has no sparse matrices: move the tensors to the CPU")
+
+    @property
     def linalg(self) -> Any:
         """NumPy's linear algebra for this backend's arrays."""
         return self.namespace.linalg

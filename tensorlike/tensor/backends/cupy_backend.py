@@ -180,6 +180,10 @@ class CupyBackend(Backend):
     def scipy_linalg(self) -> Any:
         return self._completed("scipy.linalg")
 
+    @property
+    def scipy_sparse(self) -> Any:
+        return self.extension("scipy.sparse")
+
     def _polygamma(self, n: Any, x: Any) -> Array:
         return self.extension("scipy.special").polygamma(self._cupy.asarray(n), self._cupy.asarray(x))
 

@@ -83,3 +83,9 @@ class NumpyBackend(Backend):
         import scipy.linalg
 
         return scipy.linalg
+
+    @property
+    def scipy_sparse(self) -> Any:
+        import scipy.sparse
+
+        return scipy.sparse

@@ -82,6 +82,7 @@ import tensorlike.tensor.ops.nn.toplevel_dropout
 import tensorlike.tensor.ops.nn.toplevel_embedding
 import tensorlike.tensor.ops.nn.toplevel_losses
 import tensorlike.tensor.ops.nn.toplevel_normalization
+import tensorlike.tensor.ops.random.gamma
 import tensorlike.tensor.ops.random.sampling
 import tensorlike.tensor.ops.reductions.axes
 import tensorlike.tensor.ops.reductions.differences

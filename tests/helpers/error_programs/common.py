@@ -33,5 +33,3 @@ def used(T: Any, watch: Watch, *shape: int) -> Any:
 
 def fail(*args: Any, **kwargs: Any) -> Any:
     raise UserError("no")
-
-

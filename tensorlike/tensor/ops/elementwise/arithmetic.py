@@ -336,7 +336,8 @@ derivatives(
 
 
 @pointwise(
-    "negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact", linear_in=("input",)
+    "negative", promotion="negation", operators=("__neg__",), aliases=("negative",), out="exact", linear_in=("input",),
+    inplace_function=True,
 )
 def neg(input: Tensor) -> Tensor:
     """Return the negative of each element; unsigned integers wrap around.
@@ -371,7 +372,10 @@ def positive(input: Tensor) -> Tensor:
 setattr(TensorClass, "__pos__", TensorClass.positive)  # noqa: B010
 
 
-@pointwise("absolute", promotion="magnitude", operators=("__abs__",), aliases=("absolute",), out="exact")
+@pointwise(
+    "absolute", promotion="magnitude", operators=("__abs__",), aliases=("absolute",), out="exact",
+    inplace_function="abs_",
+)
 def abs(input: Tensor) -> Tensor:
     """Return the absolute value of each element; of complex ones a real tensor.
 

@@ -113,7 +113,7 @@ derivatives(
 )
 
 
-@pointwise("gcd", promotion="integers", differentiable=False)
+@pointwise("gcd", promotion="integers", differentiable=False, inplace_function=True)
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
@@ -122,7 +122,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise("lcm", promotion="integers", differentiable=False)
+@pointwise("lcm", promotion="integers", differentiable=False, inplace_function=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 

@@ -77,7 +77,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     return _conj(self)
 
 
-@tensor_method(inplace_of=conj_physical, composite=False)
+@tensor_method(inplace_of=conj_physical, composite=False, inplace_function=True)
 def conj_physical_(self: Tensor) -> Tensor:
     """Write the complex conjugate of each element into this tensor, and return it.
 

@@ -29,7 +29,7 @@ _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
 
-@pointwise("exp", promotion="float")
+@pointwise("exp", promotion="float", inplace_function=True)
 def exp(input: Tensor) -> Tensor:
     """Return e to the power of each element.
 
@@ -42,7 +42,7 @@ derivatives(exp, input=lambda grad, result: grad * conj(result))
 raw_derivatives(exp, input=lambda grad, result: raw_product(grad, result))
 
 
-@pointwise(None, hot="exp2", promotion="float", aliases=("special.exp2",))
+@pointwise(None, hot="exp2", promotion="float", aliases=("special.exp2",), inplace_function=True)
 def exp2(xp: Any, input: Tensor) -> Tensor:
     """Return 2 to the power of each element.
 
@@ -57,7 +57,7 @@ def exp2(xp: Any, input: Tensor) -> Tensor:
 derivatives(exp2, input=lambda grad, result: grad * conj(result * _LN2))
 
 
-@pointwise("expm1", promotion="float", aliases=("special.expm1",))
+@pointwise("expm1", promotion="float", aliases=("special.expm1",), inplace_function=True)
 def expm1(input: Tensor) -> Tensor:
     """Return e to the power of each element, less 1, exact for small elements.
 
@@ -69,7 +69,7 @@ def expm1(input: Tensor) -> Tensor:
 derivatives(expm1, input=lambda grad, result: grad * conj(result + 1))
 
 
-@pointwise("log", promotion="float")
+@pointwise("log", promotion="float", inplace_function=True)
 def log(input: Tensor) -> Tensor:
     """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
 
@@ -82,7 +82,7 @@ derivatives(log, input=lambda grad, input: grad / conj(input))
 raw_derivatives(log, input=lambda grad, input: raw_quotient(grad, input))
 
 
-@pointwise("log2", promotion="float")
+@pointwise("log2", promotion="float", inplace_function=True)
 def log2(input: Tensor) -> Tensor:
     """Return the logarithm to base 2 of each element.
 
@@ -94,7 +94,7 @@ def log2(input: Tensor) -> Tensor:
 derivatives(log2, input=lambda grad, input: grad / conj(input * _LN2))
 
 
-@pointwise("log10", promotion="float")
+@pointwise("log10", promotion="float", inplace_function=True)
 def log10(input: Tensor) -> Tensor:
     """Return the logarithm to base 10 of each element.
 
@@ -106,7 +106,7 @@ def log10(input: Tensor) -> Tensor:
 derivatives(log10, input=lambda grad, input: grad / conj(input * _LN10))
 
 
-@pointwise("log1p", promotion="float", aliases=("special.log1p",))
+@pointwise("log1p", promotion="float", aliases=("special.log1p",), inplace_function=True)
 def log1p(input: Tensor) -> Tensor:
     """Return the natural logarithm of 1 plus each element, exact for small elements.
 
@@ -156,7 +156,7 @@ derivatives(
 )
 
 
-@pointwise(None, promotion="real float", aliases=("special.xlogy",))
+@pointwise(None, promotion="real float", aliases=("special.xlogy",), inplace_function=True)
 def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
@@ -176,7 +176,7 @@ def _xlogy_backward(grad: Any, input: Any, other: Any) -> Any:
 derivatives(xlogy, input=_xlogy_backward, other=lambda grad, input, other: grad * input / other)
 
 
-@pointwise(None, promotion="float", aliases=("special.expit",))
+@pointwise(None, promotion="float", aliases=("special.expit",), inplace_function=True)
 def sigmoid(xp: Any, input: Tensor) -> Tensor:
     """Return `1 / (1 + exp(-input))` for each element.
 
@@ -214,7 +214,7 @@ derivatives(sigmoid, input=lambda grad, result: sigmoid_backward(grad, result))
 raw_derivatives(sigmoid, input=lambda grad, result: _sigmoid_slope(grad, result))
 
 
-@pointwise(None, promotion="real float", aliases=("special.logit",))
+@pointwise(None, promotion="real float", aliases=("special.logit",), inplace_function=True)
 def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
@@ -239,7 +239,7 @@ def _logit_backward(grad: Any, input: Any, eps: Any) -> Any:
 derivatives(logit, input=_logit_backward)
 
 
-@pointwise(None, promotion=None)
+@pointwise(None, promotion=None, inplace_function=True)
 def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
@@ -377,7 +377,7 @@ def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     return self.pow_(exponent)
 
 
-@pointwise(None)
+@pointwise(None, inplace_function=True)
 def square(xp: Any, input: Tensor) -> Tensor:
     """Return the square of each element.
 
@@ -393,7 +393,7 @@ derivatives(square, input=lambda grad, input: grad * conj(2 * input))
 raw_derivatives(square, input=lambda grad, input: raw_product(grad, 2 * input))
 
 
-@pointwise("sqrt", promotion="float")
+@pointwise("sqrt", promotion="float", inplace_function=True)
 def sqrt(input: Tensor) -> Tensor:
     """Return the square root of each element, nan for a negative real one.
 
@@ -406,7 +406,7 @@ derivatives(sqrt, input=lambda grad, result: grad / conj(2 * result))
 raw_derivatives(sqrt, input=lambda grad, result: raw_quotient(grad, 2 * result))
 
 
-@pointwise(None, promotion="float")
+@pointwise(None, promotion="float", inplace_function=True)
 def rsqrt(xp: Any, input: Tensor) -> Tensor:
     """Return the reciprocal of the square root of each element.
 
@@ -420,7 +420,7 @@ derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 
 
 # Not NumPy's ufunc of that name, which keeps integers: a result of another dtype leaves the fast path.
-@pointwise(None, promotion="float", hot=lambda a: np.true_divide(1, a))
+@pointwise(None, promotion="float", hot=lambda a: np.true_divide(1, a), inplace_function=True)
 def reciprocal(xp: Any, input: Tensor) -> Tensor:
     """Return one divided by each element.
 

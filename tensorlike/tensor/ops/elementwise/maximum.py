@@ -89,7 +89,7 @@ derivatives(
 )
 
 
-@pointwise(None, promotion="bounds", aliases=("clip",), out="exact")
+@pointwise(None, promotion="bounds", aliases=("clip",), out="exact", inplace_function=True)
 def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
@@ -124,7 +124,7 @@ def _clamp_of_max(grad: Any, input: Any, min: Any, max: Any) -> Any:
 derivatives(clamp, input=_clamp_of_input, min=_clamp_of_min, max=_clamp_of_max)
 
 
-@pointwise("maximum", promotion="bounds")
+@pointwise("maximum", promotion="bounds", inplace_function=True)
 def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
     """Return each element, or `min` where that is larger.
 
@@ -140,7 +140,7 @@ derivatives(
 )
 
 
-@pointwise("minimum", promotion="bounds")
+@pointwise("minimum", promotion="bounds", inplace_function=True)
 def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
     """Return each element, or `max` where that is smaller.
 

@@ -12,7 +12,7 @@ from tensorlike.tensor.formulas import conj, raw_product
 from tensorlike.tensor.types import Tensor
 
 
-@pointwise("sin", promotion="float")
+@pointwise("sin", promotion="float", inplace_function=True)
 def sin(input: Tensor) -> Tensor:
     """Return the sine of each element, an angle in radians.
 
@@ -25,7 +25,7 @@ derivatives(sin, input=lambda grad, input: grad * conj(input.cos()))
 raw_derivatives(sin, input=lambda grad, input: raw_product(grad, np.cos(input)))
 
 
-@pointwise("cos", promotion="float")
+@pointwise("cos", promotion="float", inplace_function=True)
 def cos(input: Tensor) -> Tensor:
     """Return the cosine of each element, an angle in radians.
 
@@ -38,7 +38,7 @@ derivatives(cos, input=lambda grad, input: grad * -conj(input.sin()))
 raw_derivatives(cos, input=lambda grad, input: raw_product(-grad, np.sin(input)))
 
 
-@pointwise("tan", promotion="float")
+@pointwise("tan", promotion="float", inplace_function=True)
 def tan(input: Tensor) -> Tensor:
     """Return the tangent of each element, an angle in radians.
 
@@ -50,7 +50,7 @@ def tan(input: Tensor) -> Tensor:
 derivatives(tan, input=lambda grad, result: grad * conj(1 + result * result))
 
 
-@pointwise("arcsin", promotion="float", aliases=("arcsin",))
+@pointwise("arcsin", promotion="float", aliases=("arcsin",), inplace_function=True)
 def asin(input: Tensor) -> Tensor:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
@@ -62,7 +62,7 @@ def asin(input: Tensor) -> Tensor:
 derivatives(asin, input=lambda grad, input: grad * conj((1 - input * input).rsqrt()))
 
 
-@pointwise("arccos", promotion="float", aliases=("arccos",))
+@pointwise("arccos", promotion="float", aliases=("arccos",), inplace_function=True)
 def acos(input: Tensor) -> Tensor:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
@@ -74,7 +74,7 @@ def acos(input: Tensor) -> Tensor:
 derivatives(acos, input=lambda grad, input: grad * -conj((1 - input * input).rsqrt()))
 
 
-@pointwise("arctan", promotion="float", aliases=("arctan",))
+@pointwise("arctan", promotion="float", aliases=("arctan",), inplace_function=True)
 def atan(input: Tensor) -> Tensor:
     """Return the angle in radians whose tangent each element is.
 
@@ -107,7 +107,7 @@ derivatives(
 )
 
 
-@pointwise("sinh", promotion="float")
+@pointwise("sinh", promotion="float", inplace_function=True)
 def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element.
 
@@ -119,7 +119,7 @@ def sinh(input: Tensor) -> Tensor:
 derivatives(sinh, input=lambda grad, input: grad * conj(input.cosh()))
 
 
-@pointwise("cosh", promotion="float")
+@pointwise("cosh", promotion="float", inplace_function=True)
 def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element.
 
@@ -131,7 +131,7 @@ def cosh(input: Tensor) -> Tensor:
 derivatives(cosh, input=lambda grad, input: grad * conj(input.sinh()))
 
 
-@pointwise("tanh", promotion="float")
+@pointwise("tanh", promotion="float", inplace_function=True)
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of each element.
 
@@ -165,7 +165,7 @@ derivatives(tanh, input=lambda grad, result: tanh_backward(grad, result))
 raw_derivatives(tanh, input=lambda grad, result: _tanh_slope(grad, result))
 
 
-@pointwise("arcsinh", promotion="float", aliases=("arcsinh",))
+@pointwise("arcsinh", promotion="float", aliases=("arcsinh",), inplace_function=True)
 def asinh(input: Tensor) -> Tensor:
     """Return the number whose hyperbolic sine each element is.
 
@@ -177,7 +177,7 @@ def asinh(input: Tensor) -> Tensor:
 derivatives(asinh, input=lambda grad, input: grad * conj((input * input + 1).rsqrt()))
 
 
-@pointwise("arccosh", promotion="float", aliases=("arccosh",))
+@pointwise("arccosh", promotion="float", aliases=("arccosh",), inplace_function=True)
 def acosh(input: Tensor) -> Tensor:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
@@ -196,7 +196,7 @@ def _acosh_backward(grad: Any, input: Any) -> Any:
 derivatives(acosh, input=_acosh_backward)
 
 
-@pointwise("arctanh", promotion="float", aliases=("arctanh",))
+@pointwise("arctanh", promotion="float", aliases=("arctanh",), inplace_function=True)
 def atanh(input: Tensor) -> Tensor:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
@@ -224,7 +224,7 @@ derivatives(
 )
 
 
-@pointwise("deg2rad", promotion="real float")
+@pointwise("deg2rad", promotion="real float", inplace_function=True)
 def deg2rad(input: Tensor) -> Tensor:
     """Return each element, an angle in degrees, in radians.
 
@@ -236,7 +236,7 @@ def deg2rad(input: Tensor) -> Tensor:
 derivatives(deg2rad, input=lambda grad: grad.deg2rad())
 
 
-@pointwise("rad2deg", promotion="real float")
+@pointwise("rad2deg", promotion="real float", inplace_function=True)
 def rad2deg(input: Tensor) -> Tensor:
     """Return each element, an angle in radians, in degrees.
 
@@ -248,7 +248,7 @@ def rad2deg(input: Tensor) -> Tensor:
 derivatives(rad2deg, input=lambda grad: grad.rad2deg())
 
 
-@pointwise(None, promotion="float", aliases=("special.sinc",))
+@pointwise(None, promotion="float", aliases=("special.sinc",), inplace_function=True)
 def sinc(xp: Any, input: Tensor) -> Tensor:
     """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
 

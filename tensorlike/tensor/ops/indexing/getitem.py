@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
@@ -67,6 +68,8 @@ def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
             continue
         shapes.append(index.shape)
         size = array.shape[dim]
+        if index.size and not size:
+            raise IndexError("index is out of bounds for dimension with size 0")
         bad = index[(index < -size) | (index >= size)] if index.size else index
         if bad.size:
             raise IndexError(f"index {int(bad.reshape(-1)[0])} is out of bounds for dimension {dim} with size {size}")
@@ -107,21 +110,31 @@ def _index_put(
     _check_masks(input, indices, dims)
     index = _index_tuple(indices, dims)
     try:
-        if values.ndim and (values.shape[0] == 1 or not values.size):
-            # NumPy drops leading dimensions of size 1, and any of a value without elements.
-            shape = input[index].shape
-            if len(values.shape) > len(shape) or np.broadcast_shapes(values.shape, shape) != shape:
-                raise ValueError
+        # NumPy drops leading dimensions of size 1, and any of a value without elements.
+        is_dropped = values.ndim and (values.shape[0] == 1 or not values.size)
+        if is_dropped and not _is_expandable(values.shape, input[index].shape):
+            raise ValueError
         if accumulate:
             add_at(xp, input, index, values)
             return
         input[index] = values
     except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
         _explain(input, indices, dims)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(input[index].shape)}"
-        ) from None
+        raise _value_mismatch(values, input[index]) from None
+
+
+def _is_expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
+def _value_mismatch(values: Any, chosen: Any) -> RuntimeError:
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+        f"shape {list(chosen.shape)}"
+    )
 
 
 elements, _set = undispatched(_index), undispatched(_index_put)
@@ -300,8 +313,8 @@ def _assigned(value: Any, target: Any) -> Any:
         return value
     raise TypeError(
         f"can't assign a {type(value).__module__ + '.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} "
-        f"to a tensorlike.{dtype_name(target.dtype)}Tensor: make it a tensor first, e.g. with "
-        "tensorlike.as_tensor(value)"
+        f"to a {LIBRARY}.{dtype_name(target.dtype)}Tensor: make it a tensor first, e.g. with "
+        f"{LIBRARY}.as_tensor(value)"
     )
 
 
@@ -349,6 +362,10 @@ def _put_value(array: Any, parts: Sequence[Any], dims: Sequence[int], value: Any
         converted_number(given.item(), array.dtype)  # It must fit.
         value = undispatched(reshape)(value, ())._tl_cast(array.dtype)
     elif given.dtype != array.dtype:
+        _explain(array, indices, dims)
+        chosen = array[_index_tuple(indices, dims)]
+        if not _is_expandable(given.shape, chosen.shape):
+            raise _value_mismatch(given, chosen)
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {dtype_name(array.dtype)} for the "
             f"destination and {dtype_name(given.dtype)} for the source."
@@ -394,9 +411,9 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         return
     target = self if _is_trivial(parsed) else _viewed(self, parsed)
     if isinstance(value, TensorBase):
-        value = _put_value(target._tl_data, parsed.tensors, parsed.dims, value)
         while value._tl_data.shape[:1] == (1,):
             value = undispatched(reshape)(value, value._tl_data.shape[1:])
+        value = _put_value(target._tl_data, parsed.tensors, parsed.dims, value)
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     try:
@@ -460,7 +477,7 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False, inplace_of=index_put)
+@tensor_method(composite=False, inplace_of=index_put, inplace_function=True)
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -157,7 +156,7 @@ def _places(input: Any, function: str) -> Any:
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
-def nonzero(input: Tensor, *, out: Sequence[Tensor] | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, out: None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
 @composite(guard=False, method=True, differentiable=False)
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
@@ -169,12 +168,16 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     (tensor([1, 2]),)
     """
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero(): does not support the out kwarg when as_tuple is True")
         if isinstance(input, TensorBase) and not input._tl_data.ndim:
             input = wrap(input._tl_data.reshape(1))
-        columns = undispatched(unbind)(wrap(_places(input, "nonzero")), 1)
-        if out is None:
-            return columns
-        return tuple(write_out("nonzero", o, c._tl_data, rule="exact") for o, c in zip(out, columns, strict=True))
+        return undispatched(unbind)(wrap(_places(input, "nonzero")), 1)
+    if isinstance(out, TensorBase) and out._tl_data.dtype != np.int64:
+        raise RuntimeError(
+            "nonzero(): Expected out tensor to have scalar type Long, but got scalar type "
+            f"{dtype_name(out._tl_data.dtype)}"
+        )
     found = _places(input, "nonzero")
     return wrap(found) if out is None else write_out(
         "nonzero", out, found, input, rule="exact", recorded=False, apart=(input,)

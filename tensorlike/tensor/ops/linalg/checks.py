@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
@@ -48,12 +49,12 @@ def check_inexact(function: str, array: Any) -> None:
     if dtype.kind in "biu":
         raise RuntimeError(
             f"{function}: Expected a floating point or complex tensor as input. Got {dtype_name(dtype)}; convert it "
-            "first, e.g. with .to(tensorlike.float32)"
+            f"first, e.g. with .to({LIBRARY}.float32)"
         )
     if dtype.kind not in "fc" or dtype.itemsize < 4:
         raise NotImplementedError(
             f"{function}: Low precision dtypes not supported. Got {dtype_name(dtype)}; convert the tensor first, e.g. "
-            "with .to(tensorlike.float32)"
+            f"with .to({LIBRARY}.float32)"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -17,7 +18,7 @@ def _check_dtype(function: str, array: Any) -> None:
     if array.dtype.kind not in "fc" or array.dtype.itemsize < 4:
         raise NotImplementedError(
             f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': convert the tensor first, e.g. with "
-            ".to(tensorlike.float32)"
+            f".to({LIBRARY}.float32)"
         )
 
 

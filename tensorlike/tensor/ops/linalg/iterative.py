@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.declare import composite, derivatives, internal
@@ -135,7 +136,7 @@ def _check(A: Any, B: Any) -> None:
             error = KeyError if str(dtype) == "float16" else RuntimeError
             raise error(
                 f"lobpcg(): {argument} must have dtype float32 or float64, not {dtype_name(dtype)}; convert it first, "
-                "e.g. with .to(tensorlike.float32)"
+                f"e.g. with .to({LIBRARY}.float32)"
             )
 
 

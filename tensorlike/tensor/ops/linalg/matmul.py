@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
 from tensorlike.tensor.fast_paths import LINEAR, MATMUL
 from tensorlike.tensor.formulas import conj
@@ -55,7 +56,7 @@ def check_products(function: str, first: Any, second: Any, wording: str = "matri
         )
     if dtype.kind == "b":
         raise NotImplementedError(
-            f"\"{function}\" not implemented for 'Bool': convert the operands first, e.g. with .to(tensorlike.int32)"
+            f"\"{function}\" not implemented for 'Bool': convert the operands first, e.g. with .to({LIBRARY}.int32)"
         )
 
 

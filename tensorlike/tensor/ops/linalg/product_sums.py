@@ -54,11 +54,12 @@ def _added(
     beta, alpha = _factor(function, "beta", beta, dtype), _factor(function, "alpha", alpha, dtype)
     # With `beta` 0 `input` is not read, so that nan and inf in it have no effect.
     if alpha == 0:
-        products = xp.zeros(shape, dtype)
+        products = xp.zeros(shape, products.dtype)
     elif alpha != 1:
         products = products * xp.asarray(alpha, dtype=products.dtype)
     if beta != 0:
-        addend = input if beta == 1 else input * xp.asarray(beta, dtype=input.dtype)
+        # Products of half precision are single, and rounded at the end alone.
+        addend = input if beta == 1 else input.astype(products.dtype, copy=False) * xp.asarray(beta, products.dtype)
         if products.ndim and products.dtype == addend.dtype:
             products += addend
         else:
@@ -97,7 +98,7 @@ derivatives(
 )
 
 
-@primitive(out=True, inplace=True)
+@primitive(out=True, inplace=True, inplace_function=True)
 def addmv(
     xp: Any, input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.ops.linalg.contractions import chain_matmul
@@ -86,7 +87,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
         if tensor._tl_data.dtype.kind in "biu":
             raise RuntimeError(
                 "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
-                f"{dtype_name(tensor._tl_data.dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
+                f"{dtype_name(tensor._tl_data.dtype)}; convert it first, e.g. with .to({LIBRARY}.float32)"
             )
     if x._tl_data.dtype != y._tl_data.dtype:
         raise RuntimeError(

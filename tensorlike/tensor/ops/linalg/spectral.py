@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.ops.linalg.matmul import check_products
@@ -280,7 +281,7 @@ def _shape(function: str, A: Any) -> tuple[int, int]:
     if A._tl_data.dtype.kind not in "fc":
         raise RuntimeError(
             f"{function}(): A must be a floating-point or complex tensor, not {A.dtype}; convert it first, e.g. with "
-            ".to(tensorlike.float32)"
+            f".to({LIBRARY}.float32)"
         )
     return A.shape[-2], A.shape[-1]
 

@@ -6,7 +6,7 @@ First those behind in-place writes through views, which are not public: see Note
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -175,6 +175,10 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 # ------------------------------------------------------------------------------------------------------------- memory
 
 
+#: The largest number of elements, and of bytes, that memory can have.
+_LARGEST: Final = 2**63 - 1
+
+
 def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) -> Any:
     wanted = format_name(memory_format, name)
     if self._tl_tracked and edge_of(self) is not None:
@@ -185,6 +189,10 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
     if array.shape == shape and wanted is None:
         return self
     count, width = math.prod(shape), array.dtype.itemsize
+    if math.prod(n or 1 for n in shape[1:]) > _LARGEST:
+        raise RuntimeError(f"{name}(): Stride calculation overflowed with sizes={list(shape)}")
+    if count * width > _LARGEST:
+        raise RuntimeError(f"{name}(): Storage size calculation overflowed with sizes={list(shape)}")
     strides = tuple(n * width for n in steps_of(shape, wanted))
     memory = bytes_of(owner_of(array))
     start = data_pointer(array) - data_pointer(memory)
@@ -216,7 +224,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
-@tensor_method(composite=False, inplace_of=resize_as)
+@tensor_method(composite=False, inplace_of=resize_as, inplace_function=True)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 

@@ -14,7 +14,7 @@ from tensorlike.tensor.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
 from tensorlike.tensor.serialization import OWN_STATE
-from tensorlike.tensor.storage import TypedStorage, UntypedStorage, is_shared, owner_of, shared_copy, storage_of
+from tensorlike.tensor.storage import TypedStorage, UntypedStorage, storage_of
 from tensorlike.tensor.views import detached
 
 from ..shared import require_tensor
@@ -121,18 +121,17 @@ def _order(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
 
 @tensor_method(composite=False)
 def share_memory_(self: Tensor) -> Tensor:
-    """Move the elements to memory that processes forked from this one share, and return this tensor.
+    """Move the memory of this tensor, and every tensor on it, to memory that processes share; return this tensor.
 
-    Other tensors on the former memory stay there. Does nothing for a tensor whose memory is shared already.
+    Does nothing for memory that is shared already, and for that of a CUDA device. See `tensorlike.multiprocessing`.
 
-    >>> tl.ones(2).share_memory_().is_shared()
-    True
-
-    Same as PyTorch's method of that name, which moves tensors on the same memory along.
+    >>> x = tl.ones(2)
+    >>> x[1:].share_memory_().is_shared(), x.is_shared()
+    (True, True)
     """
-    if not is_shared(owner_of(self._tl_data)):
-        self._tl_data = shared_copy(self._tl_data)
-        self._tl_view_base = None
+    from tensorlike.tensor.shared import share
+
+    share(self)
     return self
 
 

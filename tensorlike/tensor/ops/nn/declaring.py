@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
@@ -81,7 +82,7 @@ def need_float(name: str, array: Any) -> None:
     if array.dtype.kind not in "fV":
         raise NotImplementedError(
             f"\"{name}\" not implemented for '{dtype_name(array.dtype)}': convert the input first, "
-            "e.g. with .to(tensorlike.float32)"
+            f"e.g. with .to({LIBRARY}.float32)"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
@@ -18,13 +19,18 @@ from .declaring import array_of, functional
 _MANY = 1 << 14
 
 
-def check_range(indices: Any, rows: int) -> None:
-    """Raise IndexError for an index out of range, unless checking would wait for a device."""
+def check_range(indices: Any, rows: int, bags: bool = False) -> None:
+    """Raise IndexError, for `bags` RuntimeError, for an index out of range, unless checking would wait for a device."""
     # Reading indices on a GPU would make every call wait for it.
     if type(indices) is np.ndarray and indices.size:
         low, high = indices.min(), indices.max()
         if low < 0 or high >= rows:
             bad = int(high if high >= rows else low)
+            if bags:
+                raise RuntimeError(
+                    "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+                    f"{bad}, and the weight has {rows} rows"
+                )
             raise IndexError(f"index out of range in self: index {bad}, and the weight has {rows} rows")
 
 
@@ -94,7 +100,7 @@ derivatives(
         grad, indices, upstream_shape[0], padding_idx, scale_grad_by_freq
     ),
 )
-looked_up = undispatched(_embedding_op)
+_looked_up = undispatched(_embedding_op)
 
 
 def check_indices(function: str, indices: Any, name: str = "indices") -> None:
@@ -146,7 +152,8 @@ def embedding(
 
     The result has the shape (*input.shape, columns). The row `padding_idx` gets no gradient. With `max_norm` the rows
     looked up are first scaled down to it, in place. With `scale_grad_by_freq` the gradient of a row is divided by the
-    number of its look-ups. Gradients are dense, also with `sparse`. Raises IndexError for a number out of range.
+    number of its look-ups. With `sparse` the gradient of the table is a sparse tensor of the rows looked up. Raises
+    IndexError for a number out of range.
 
     >>> tl.nn.functional.embedding(tl.tensor([1, 0]), tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
@@ -161,7 +168,16 @@ def embedding(
     if max_norm is not None:
         check_range(indices, table.shape[0])
         shorten(weight, input, max_norm, norm_type)
-    return _embedding_op(weight, input, row, scale_grad_by_freq)
+    return looked_up(weight, input, row, scale_grad_by_freq, sparse)
+
+
+def looked_up(weight: Any, indices: Any, row: int, by_frequency: bool, sparse: bool) -> Any:
+    """Return the rows of the table, asking no type; with `sparse`, in such a way that its gradient is sparse."""
+    if sparse and weight._tl_tracked and type(weight) in TENSORS and type(indices) in TENSORS:
+        from tensorlike.sparse.embedding import rows_of
+
+        return rows_of(_looked_up, weight, indices, row, by_frequency)
+    return _looked_up(weight, indices, row, by_frequency)
 
 
 @functional(guard=True, mutates={"weight": "max_norm"})
@@ -222,7 +238,10 @@ def embedding_bag(
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     indices = input.reshape(-1)
-    values = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights: leave out sparse=True")
+    check_range(indices._tl_data, weight.shape[0], bags=True)
+    values = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     bags = len(starts)
     bag = np.repeat(np.arange(bags), np.diff(np.append(starts, indices.shape[0])))
     number = input.new_tensor(bag)

@@ -40,7 +40,7 @@ def embedding(
     functions.check_indices("embedding", array_of("embedding", "indices", 2, indices))
     if table.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, got a weight of size {list(table.shape)}")
-    return functions.looked_up(weight, indices, _row(padding_idx, table.shape[0]), scale_grad_by_freq)
+    return functions.looked_up(weight, indices, _row(padding_idx, table.shape[0]), scale_grad_by_freq, sparse)
 
 
 @composite
@@ -127,7 +127,8 @@ def embedding_bag(
     indices = indices[:end]
     per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     sizes = np.diff(np.append(starts, end))
-    values = functions.looked_up(weight, indices, -1 if row is None else row, scale_grad_by_freq)
+    functions.check_range(indices._tl_data, rows, bags=True)
+    values = functions.looked_up(weight, indices, -1 if row is None else row, scale_grad_by_freq, sparse)
     bag = indices.new_tensor(np.repeat(np.arange(len(starts)), sizes))
     if offsets._tl_data.dtype == np.int64:
         bag = bag.long()

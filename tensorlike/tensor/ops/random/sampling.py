@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor import distributions as draw
 from tensorlike.tensor.backends import check_same_device, device_of, namespace_of
@@ -268,7 +269,7 @@ def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None =
     if not is_floating(dtype):
         raise ValueError(
             f"binomial only supports floating-point dtypes for count, got: {dtype_name(dtype)}; convert it first, e.g. "
-            "with .to(tensorlike.float32)"
+            f"with .to({LIBRARY}.float32)"
         )
     if prob.dtype != dtype:
         raise RuntimeError(
@@ -276,7 +277,7 @@ def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None =
             "have one dtype"
         )
     if dtype.itemsize < 4:
-        raise NotImplementedError(f"\"binomial\" not implemented for '{dtype_name(dtype)}': use tensorlike.float32")
+        raise NotImplementedError(f"\"binomial\" not implemented for '{dtype_name(dtype)}': use {LIBRARY}.float32")
     try:
         shape = np.broadcast_shapes(count.shape, prob.shape)
     except ValueError as error:

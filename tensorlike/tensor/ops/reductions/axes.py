@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import dtype_of
@@ -58,7 +59,7 @@ def unsupported(function: str, dtype: Any) -> NoReturn:
     """Raise PyTorch's error for a dtype that a function does not take."""
     raise NotImplementedError(
         f"\"{function}\" not implemented for '{dtype_name(dtype)}': {function}() got a tensor of dtype "
-        f"{dtype_of(dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
+        f"{dtype_of(dtype)}; convert it first, e.g. with .to({LIBRARY}.float32)"
     )
 
 

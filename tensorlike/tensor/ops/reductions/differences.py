@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Any
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite, tensor_method
@@ -151,7 +152,7 @@ def gradient(
     if str(tensor._tl_data.dtype) in ("uint8", "bool"):
         raise RuntimeError(
             f"torch.gradient does not support {tensor._tl_data.dtype!s} input. Convert the "
-            f"{dtype_name(tensor._tl_data.dtype)} tensor first, e.g. with .to(tensorlike.float32)"
+            f"{dtype_name(tensor._tl_data.dtype)} tensor first, e.g. with .to({LIBRARY}.float32)"
         )
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2. Got {edge_order}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.named_results import return_type
@@ -134,7 +135,7 @@ def _counted(xp: Any, points: Any, edges: Sequence[Any], weight: Any, density: b
 
 def _check_dtype(array: Any) -> None:
     if str(array.dtype) not in _FLOATS:
-        not_implemented("histogramdd", array.dtype, "convert the input first, e.g. with .to(tensorlike.float32)")
+        not_implemented("histogramdd", array.dtype, f"convert the input first, e.g. with .to({LIBRARY}.float32)")
 
 
 def _check_bins(count: Any, dim: int) -> int:

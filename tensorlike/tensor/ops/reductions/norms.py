@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
@@ -29,7 +30,7 @@ def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
     if dtype.kind in "biu":
         raise RuntimeError(
             f"{function}(): Expected a floating point or complex tensor as input. Got {dtype_name(dtype)}; convert it "
-            "first, e.g. with .to(tensorlike.float32)"
+            f"first, e.g. with .to({LIBRARY}.float32)"
         )
     if wanted is None:
         return dtype

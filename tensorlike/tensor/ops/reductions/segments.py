@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite
@@ -117,7 +118,7 @@ def segment_reduce(
     array, given = tensor._tl_data, bounds._tl_data
     where = _check_axis(array, given, axis, "lengths" if offsets is None else "offsets")
     if array.dtype.kind in "biuc":
-        not_implemented("segment_reduce", array.dtype, "convert data first, e.g. with .to(tensorlike.float32)")
+        not_implemented("segment_reduce", array.dtype, f"convert data first, e.g. with .to({LIBRARY}.float32)")
     with device_guard(array):
         xp = namespace_of(array)
         starts, counts = _starts_and_lengths(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.from_data import tensor as make_tensor
@@ -65,7 +66,7 @@ def _variance(
     if input.dtype.kind in "biu":
         raise RuntimeError(
             f"{function}(): std and var only support floating point and complex dtypes; convert the input first, e.g. "
-            "with .to(tensorlike.float32)"
+            f"with .to({LIBRARY}.float32)"
         )
     if is_half(input.dtype):
         input = input.astype(_FLOAT32)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.declare import (
     composite,
     derivatives,
@@ -167,7 +168,7 @@ def mean(
         what = "Input" if dtype is None else "Optional"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
-            f"Got: {dtype_name(wanted)}. Convert the input, e.g. with dtype=tensorlike.float32"
+            f"Got: {dtype_name(wanted)}. Convert the input, e.g. with dtype={LIBRARY}.float32"
         )
     axes = reduced_axes(dim, input.ndim, "mean")
     total = _accumulated(xp, xp.add, input, axes, keepdim, _FLOAT32 if is_half(wanted) else wanted)
@@ -201,7 +202,7 @@ def nanmean(
     if input.dtype.numpy_dtype.kind in "biu":
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{dtype_name(input.dtype.numpy_dtype)}; convert it first, e.g. with .to(tensorlike.float32)"
+            f"{dtype_name(input.dtype.numpy_dtype)}; convert it first, e.g. with .to({LIBRARY}.float32)"
         )
     reduced_axes(dim, input.dim(), "nanmean")
     count = input.isnan().logical_not().sum(dim, keepdim)

@@ -148,12 +148,24 @@ def _view_as_dtype(self: Any, dtype: Any) -> Any:
     if old != new:
         if array.ndim == 0:
             raise RuntimeError(f"view(): self.dim() cannot be 0 to view {names}")
-        if array.shape[-1] > 1 and array.strides[-1] != old:
-            raise RuntimeError(f"view(): self.stride(-1) must be 1 to view {names}; call contiguous() first")
-        if new > old and array.shape[-1] * old % new:
+        strides, ratio = self.stride(), new // old
+
+        def check(what: str, count: int) -> None:
+            if new > old and count % ratio:
+                raise RuntimeError(f"view(): self.{what} must be divisible by {ratio} to view {names}, but got {count}")
+
+        check("size(-1)", array.shape[-1])
+        if strides[-1] != 1:
             raise RuntimeError(
-                f"view(): self.size(-1) must be divisible by {new // old} to view {names}, but got {array.shape[-1]}"
+                f"view(): self.stride(-1) must be 1 to view {names}, but got {strides[-1]}; call contiguous() first"
             )
+        check("storage_offset()", self.storage_offset())
+        for dim, stride in enumerate(strides[:-1]):
+            check(f"stride({dim})", stride)
+        if not array.size:
+            # NumPy's strides of no elements need not be those of a row.
+            shape = (*array.shape[:-1], array.shape[-1] * old // new)
+            array = array.reshape(-1).view(wanted).reshape(shape)
     # Reinterpreted bits have no gradient: the result shares memory and version counter, but has no history.
     result = wrap(array.view(wanted))
     result._tl_counter = version_counter(self)

@@ -18,10 +18,10 @@ from ..elementwise.complexes import view_as_real as _view_as_real
 _copying = partial(composite, note="Raises the errors of the function without `_copy`.")
 
 
-def _copied(name: str, shown: Any, out: Any, input: Any) -> Any:
+def _copied(name: str, shown: Any, out: Any, input: Any, rule: str = "exact") -> Any:
     if out is None:
         return shown.clone(memory_format=contiguous_format)
-    return write_out(name, out, shown.detach()._tl_data.copy(), input, rule="exact")
+    return write_out(name, out, shown.detach()._tl_data.copy(), input, rule=rule)
 
 
 def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
@@ -195,24 +195,26 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copied("view_as_complex_copy", _view_as_complex(input), out, input)
 
 
-@_copying
-def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return copies of the parts that `split` returns, each in its own memory.
-
-    >>> tl.split_copy(tl.arange(3), 2)
-    (tensor([0, 1]), tensor([2]))
-    """
-    return tuple([part.clone(memory_format=contiguous_format) for part in input.split(split_size, dim)])
-
-
-def _copied_each(name: str, shown: Any, out: Any, input: Any) -> Any:
+def _copied_each(name: str, shown: Any, out: Any, input: Any, rule: str = "exact") -> Any:
     if out is None:
         return tuple([part.clone(memory_format=contiguous_format) for part in shown])
     if not isinstance(out, (tuple, list)):
         wrong_type(name, "out", None, out, "tuple of Tensors")
     if len(out) != len(shown):
         raise RuntimeError(f"{name}() expected an out= argument of size {len(shown)}, got size {len(out)}")
-    return tuple([_copied(name, part, target, input) for part, target in zip(shown, out, strict=True)])
+    return tuple([_copied(name, part, target, input, rule) for part, target in zip(shown, out, strict=True)])
+
+
+@_copying
+def split_copy(
+    input: Tensor, split_size: int, dim: int = 0, *, out: tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, ...]:
+    """Return copies of the parts that `split` returns, each in its own memory, or in that of `out`.
+
+    >>> tl.split_copy(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
+    return _copied_each("split_copy", input.split(split_size, dim), out, input, "any")  # type: ignore[no-any-return]
 
 
 @_copying

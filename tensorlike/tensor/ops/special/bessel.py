@@ -11,7 +11,7 @@ from tensorlike.tensor.types import Tensor
 from .error_and_gamma import compute, special_pointwise
 
 
-@pointwise(None, promotion="real float", aliases=("special.i0",))
+@pointwise(None, promotion="real float", aliases=("special.i0",), inplace_function=True)
 def i0(xp: Any, input: Tensor) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 

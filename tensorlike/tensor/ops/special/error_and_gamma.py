@@ -29,7 +29,7 @@ def compute(name: str, *arguments: Any) -> Any:
     return getattr(special(array), name)(*arguments).astype(array.dtype, copy=False)
 
 
-@pointwise(None, promotion="real float", aliases=("special.erf",))
+@pointwise(None, promotion="real float", aliases=("special.erf",), inplace_function=True)
 def erf(xp: Any, input: Tensor) -> Tensor:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
@@ -44,7 +44,7 @@ def erf(xp: Any, input: Tensor) -> Tensor:
 derivatives(erf, input=lambda grad, input: _TWO_BY_ROOT_PI * (-(input * input)).exp() * grad)
 
 
-@pointwise(None, promotion="real float", aliases=("special.erfc",))
+@pointwise(None, promotion="real float", aliases=("special.erfc",), inplace_function=True)
 def erfc(xp: Any, input: Tensor) -> Tensor:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 

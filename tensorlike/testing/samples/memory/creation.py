@@ -17,9 +17,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), dtype=dtypes.float64, requires_grad=True)
 
 
-@samples(
-    "tensorlike.empty_like", dtypes=ALL, gradcheck=False, deterministic=False, reason="the elements are not set"
-)
+@samples("tensorlike.empty_like", dtypes=ALL, gradcheck=False, deterministic=False, reason="the elements are not set")
 def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3))
     yield SampleInput(make())

@@ -60,9 +60,7 @@ def _with_gain(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(_matrix(make), 2.0)
 
 
-@samples(
-    PREFIX + "kaiming_uniform_", PREFIX + "kaiming_normal_", gradcheck=False, deterministic=False, reason=RANDOM
-)
+@samples(PREFIX + "kaiming_uniform_", PREFIX + "kaiming_normal_", gradcheck=False, deterministic=False, reason=RANDOM)
 def _kaiming(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(_matrix(make))
     yield SampleInput(_matrix(make), 0.1, "fan_out", "relu")

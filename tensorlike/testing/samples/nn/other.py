@@ -21,9 +21,7 @@ def _dropout(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 4), 0.5, False)
 
 
-@samples(
-    f"{_F}.alpha_dropout", f"{_F}.feature_alpha_dropout", gradcheck=False, deterministic=False, reason=_RANDOM
-)
+@samples(f"{_F}.alpha_dropout", f"{_F}.feature_alpha_dropout", gradcheck=False, deterministic=False, reason=_RANDOM)
 def _alpha_dropout(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 4))
     yield SampleInput(make(3, 4), 0.2, True)

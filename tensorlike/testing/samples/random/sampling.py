@@ -8,7 +8,7 @@ from tensorlike.tensor import dtypes
 
 from ..sample import ALL, COMPLEX, FLOATING, INTEGERS, REAL, Make, SampleInput, samples
 
-_RANDOM = "the values are random; tests/random/test_random.py looks at their distributions"
+_RANDOM = "the values are random; tests/random and tests/distributions look at their distributions"
 _CONTINUOUS = (*FLOATING, *COMPLEX)
 
 

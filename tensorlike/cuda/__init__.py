@@ -8,18 +8,20 @@ Source: PyTorch's `torch.cuda`, without the functions that do not apply here.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from .tensor.backends import backend_for, cuda_device_count
-from .tensor.backends.backend import Backend
-from .tensor.device import as_device
-from .tensor.device import device as Device
-from .tensor.generator import default_generator_of
-from .tensor.tensor import Tensor
+from tensorlike.tensor.backends import backend_for, cuda_device_count
+from tensorlike.tensor.backends.backend import Backend
+from tensorlike.tensor.device import as_device
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.generator import default_generator_of
+from tensorlike.tensor.tensor import Tensor
 
 __all__ = [
     "current_device",
@@ -29,9 +31,14 @@ __all__ = [
     "get_device_name",
     "get_rng_state",
     "get_rng_state_all",
+    "init",
+    "initial_seed",
     "is_available",
+    "is_initialized",
     "manual_seed",
     "manual_seed_all",
+    "seed",
+    "seed_all",
     "set_device",
     "set_rng_state",
     "set_rng_state_all",
@@ -196,6 +203,44 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
         set_rng_state(state, index)
 
 
+def is_initialized() -> bool:
+    """Return whether CuPy is imported, and has found a GPU. Never raises.
+
+    >>> tl.cuda.is_initialized() <= tl.cuda.is_available()
+    True
+    """
+    return "cupy" in sys.modules and is_available()
+
+
+def init() -> None:
+    """Import CuPy and find the GPUs. Raises RuntimeError where there is none; without this they are found when needed.
+    """
+    _chosen("init", None)
+
+
+def initial_seed() -> int:
+    """Return the seed of the default generator of the current device. Raises RuntimeError where there is none."""
+    return default_generator_of(_chosen("initial_seed", None)[1]).initial_seed()
+
+
+def seed() -> None:
+    """Set the seed of the default generator of the current device to a random number; do nothing without a GPU.
+
+    >>> tl.cuda.seed()
+    """
+    if is_available():
+        default_generator_of(_ANY).seed()
+
+
+def seed_all() -> None:
+    """Set the seeds of the default generators of all GPUs to one random number; do nothing without a GPU.
+
+    >>> tl.cuda.seed_all()
+    """
+    if is_available():
+        manual_seed_all(default_generator_of(_ANY).seed())
+
+
 def empty_cache() -> None:
     """Release the memory that CuPy caches for later arrays, so that other programs can use it.
 
@@ -205,3 +250,21 @@ def empty_cache() -> None:
     """
     if is_available():
         backend_for(_ANY).empty_cache()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        return importlib.import_module(f"{__name__}.amp")
+    if name.endswith(("Tensor", "Storage")):
+        from tensorlike.tensor.legacy_types import STORAGES, TENSORS
+
+        found = TENSORS.get(f"cuda.{name}") or STORAGES.get(f"cuda.{name}")
+        if found is not None:
+            return found
+    if name == "OutOfMemoryError":
+        from tensorlike._build import OutOfMemoryError
+
+        return OutOfMemoryError
+    from tensorlike.as_torch.absent import absent
+
+    return absent(__name__, name)

@@ -1,4 +1,4 @@
-"""Layers that rearrange elements: windows and columns, pixels and channels."""
+"""Layers that cut images into windows, and add windows up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tensorlike.tensor import Tensor
 
 from .module import Module
 
-__all__ = ["ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold"]
+__all__ = ["Fold", "Unfold"]
 
 Sizes = int | tuple[int, ...]
 
@@ -66,65 +66,3 @@ class Unfold(Module):
         return (
             f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
         )
-
-
-class PixelShuffle(Module):
-    """Rearranges channels into pixels: (..., channels · factor², height, width) becomes (..., channels, height ·
-    factor, ...).
-
-    >>> tl.nn.PixelShuffle(2)(tl.arange(4.0).reshape(4, 1, 1))
-    tensor([[[0., 1.],
-             [2., 3.]]])
-
-    Source: PyTorch's `torch.nn.PixelShuffle`.
-    """
-
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """Rearranges pixels into channels: the inverse of `PixelShuffle`.
-
-    >>> tl.nn.PixelUnshuffle(2)(tl.ones(1, 4, 6)).shape == (4, 2, 3)
-    True
-
-    Source: PyTorch's `torch.nn.PixelUnshuffle`.
-    """
-
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """Reorders the channels of (batch, channels, ...): the first of each of `groups` groups, then the second of each.
-
-    >>> tl.nn.ChannelShuffle(2)(tl.arange(4.0).reshape(1, 4, 1)).flatten()
-    tensor([0., 2., 1., 3.])
-
-    Source: PyTorch's `torch.nn.ChannelShuffle`.
-    """
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

@@ -1,0 +1,144 @@
+"""Functions that pickles call, and errors that pass between threads and processes, under PyTorch's module name."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any, NoReturn
+
+# PyTorch pickles a memory format as `torch.channels_last` in this module.
+import tensorlike as torch
+
+from ._library_name import LIBRARY
+
+__all__ = ["ExceptionWrapper", "KeyErrorMessage", "_element_size", "_rebuild_sparse_tensor", "set_state", "torch"]
+
+
+def _element_size(dtype: Any) -> int:
+    """Return the number of bytes of an element of `dtype`.
+
+    >>> tl._utils._element_size(tl.float64)
+    8
+    """
+    if not isinstance(dtype, torch.dtype):
+        raise RuntimeError(f"expected {LIBRARY.name}.dtype, but got {type(dtype)}")
+    return dtype.itemsize
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    """Rebuild a pickled sparse tensor. Called by pickle, under PyTorch's name.
+
+    Source: PyTorch's `torch._utils._rebuild_sparse_tensor`.
+    """
+    from .sparse.attributes import rebuild_sparse_tensor
+
+    return rebuild_sparse_tensor(layout, data)
+
+
+class KeyErrorMessage(str):
+    """A text that a KeyError prints as it is, with its line breaks: it shows the `repr` of its argument."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """The type and the traceback of an error, in a form that another thread or process can raise.
+
+    Without `exc_info` it is the error being handled. `where` tells the reader of the message where it happened.
+
+    >>> try:
+    ...     {}["missing"]
+    ... except KeyError:
+    ...     caught = tl._utils.ExceptionWrapper(where="in a worker")
+    >>> caught.reraise()
+    Traceback (most recent call last):
+    KeyError: Caught KeyError in a worker.
+    Original Traceback (most recent call last):
+    ...
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any = kind
+        # The text alone: a traceback holds the frames, and with them whatever the failed call was working on.
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+        self.where = where
+
+    def reraise(self) -> NoReturn:
+        """Raise the error with its original traceback in the message.
+
+        It is a RuntimeError where the type of the error cannot be made from a message alone.
+        """
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            raise KeyError(KeyErrorMessage(message))
+        try:
+            error = self.exc_type(message=message) if hasattr(self.exc_type, "message") else self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error
+
+
+def set_state(value: Any, state: Any) -> Any:
+    """Set the attributes of an object that a pickle holds: a dict, or a dict and one of what is in slots."""
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, item in (part or {}).items():
+            setattr(value, name, item)
+    return value
+
+
+def _flatten_dense_tensors(tensors: Any) -> Any:
+    """Return one tensor with the numbers of all; this function and the next are used by code that sends gradients."""
+    return torch.cat([tensor.contiguous().view(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:
+    """Return views of the parts of `flat`, with the shapes of `tensors`."""
+    sizes = [tensor.numel() for tensor in tensors]
+    return tuple(part.view(tensor.shape) for part, tensor in zip(flat.split(sizes), tensors, strict=True))
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+    """Rebuild a tensor on the memory of a typed storage; this function and those below are called by pickles."""
+    return _rebuild_tensor_v3(storage, storage_offset, size, stride, False, None, storage.dtype)
+
+
+def _rebuild_tensor_v2(
+    storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
+    metadata: Any = None,
+) -> Any:  # fmt: skip
+    return _rebuild_tensor_v3(
+        storage, storage_offset, size, stride, requires_grad, backward_hooks, storage.dtype, metadata
+    )
+
+
+def _rebuild_tensor_v3(
+    storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, dtype: Any,
+    metadata: Any = None,
+) -> Any:  # fmt: skip
+    from .tensor.serialization import rebuild_tensor
+    from .tensor.tensor import Tensor
+
+    untyped = storage.untyped()
+    width = dtype.itemsize
+    made = rebuild_tensor(
+        Tensor, untyped, dtype, storage_offset * width, size, tuple(s * width for s in stride), str(untyped.device),
+        requires_grad, {},
+    )  # fmt: skip
+    for part in ("conj", "neg"):
+        if metadata and metadata.get(part):
+            made = getattr(made, part)()
+    return made
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    from .tensor.parameter import Parameter
+
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)

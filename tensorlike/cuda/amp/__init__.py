@@ -1,0 +1,6 @@
+"""PyTorch's old names of automatic mixed precision for the device type "cuda": use `tensorlike.amp`."""
+
+from .autocast_mode import autocast, custom_bwd, custom_fwd
+from .grad_scaler import GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

@@ -1,0 +1,63 @@
+"""The Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+
+from . import constraints
+from .distribution import Distribution
+
+__all__ = ["Cauchy"]
+
+
+class Cauchy(Distribution):
+    """The Cauchy distribution with median `loc` and half width at half maximum `scale`.
+
+    >>> tl.distributions.Cauchy(0.0, tl.ones(1)).cdf(tl.tensor([1.0]))
+    tensor([0.7500])
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(self._set_parameters(loc=loc, scale=scale), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return tl.full_like(self.loc, tl.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return tl.full_like(self.loc, tl.inf)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.loc + tl.empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).pow(2).log1p()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return tl.atan((value - self.loc) / self.scale) / math.pi + 0.5
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return tl.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
+    def entropy(self) -> Tensor:
+        return math.log(4 * math.pi) + self.scale.log()

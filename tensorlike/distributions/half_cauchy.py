@@ -1,0 +1,35 @@
+"""The half-cauchy distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+
+from . import constraints
+from .cauchy import Cauchy
+from .half import HalfDistribution
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(HalfDistribution):
+    """The absolute value of a number of a Cauchy distribution with median 0 and that scale.
+
+    >>> tl.distributions.HalfCauchy(tl.ones(1)).cdf(tl.tensor([1.0]))
+    tensor([0.5000])
+    """
+
+    arg_constraints = {"scale": constraints.positive}
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return tl.full_like(self.scale, tl.inf)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance  # type: ignore[no-any-return]

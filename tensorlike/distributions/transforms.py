@@ -1,0 +1,898 @@
+"""Transforms of random variables: functions with an inverse and the logarithm of their Jacobian's determinant."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, ClassVar
+
+import tensorlike as tl
+import tensorlike.nn.functional as F
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.size import Size
+
+from . import constraints
+from .utils import (
+    _clipped_sigmoid,
+    _inside_unit,
+    _last_of,
+    _log_tanh_slope,
+    _require_dims,
+    _same,
+    _sum_rightmost,
+    broadcast_all,
+    lazy_property,
+    tril_matrix_to_vec,
+    vec_to_tril_matrix,
+)
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
+    "identity_transform",
+]  # fmt: skip
+
+
+class Transform:
+    """The base class of transforms: a subclass defines `_call`, `_inverse` and `log_abs_det_jacobian`.
+
+    `domain` and `codomain` are constraints, `bijective` tells whether each value has one origin, and `sign` is that of
+    the derivative. With `cache_size` 1 the last value and its origin are remembered, so that `t.inv(t(x))` is `x`.
+
+    >>> exp = tl.distributions.transforms.ExpTransform()
+    >>> x = tl.tensor([0.0, 1.0])
+    >>> exp(x), exp.inv(tl.ones(1)), exp.log_abs_det_jacobian(x, exp(x))
+    (tensor([1.0000, 2.7183]), tensor([0.]), tensor([0., 1.]))
+    """
+
+    bijective: Any = False
+    domain: Any
+    codomain: Any
+
+    #: The arguments, other than `cache_size`, with which the transform is made again: they are attributes.
+    _arguments: ClassVar[tuple[str, ...]] = ()
+    #: The attributes that transforms of one class are compared by; without them a transform equals itself alone.
+    _compared: ClassVar[tuple[str, ...] | None] = None
+
+    def __init__(self, cache_size: int = 0) -> None:
+        if cache_size not in (0, 1):
+            raise ValueError(f"cache_size must be 0 or 1: got {cache_size!r}")
+        self._cache_size = cache_size
+        self._inv: Any = None
+        self._cached_x_y: tuple[Any, Any] = (None, None)
+        super().__init__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_inv": None}
+
+    @property
+    def event_dim(self) -> int:
+        """The number of last dimensions that make up one value, if the transform does not change it."""
+        if self.domain.event_dim != self.codomain.event_dim:
+            raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+        return int(self.domain.event_dim)
+
+    @property
+    def inv(self) -> Any:
+        """The inverse, whose inverse is this transform."""
+        if self._inv is None:
+            self._inv = _InverseTransform(self)
+        return self._inv
+
+    @property
+    def sign(self) -> Any:
+        """The sign of the derivative of a monotonic transform, 1 or -1."""
+        raise NotImplementedError(f"{type(self)} does not implement sign")
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """Return the transform with a cache of that size."""
+        if self._cache_size == cache_size:
+            return self
+        if not self._arguments and type(self).__init__ is not Transform.__init__:
+            raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+        again: Any = type(self)
+        return again(*(getattr(self, name) for name in self._arguments), cache_size=cache_size)
+
+    def __eq__(self, other: object) -> bool:
+        if self._compared is None or type(other) is not type(self):
+            return self is other
+        return all(_same(getattr(self, name), getattr(other, name)) for name in self._compared)
+
+    def __call__(self, x: Any) -> Any:
+        """Return the value at `x`."""
+        if self._cache_size == 0:
+            return self._call(x)
+        known, value = self._cached_x_y
+        if x is known:
+            return value
+        value = self._call(x)
+        self._cached_x_y = x, value
+        return value
+
+    def _inv_call(self, y: Any) -> Any:
+        """Return the origin of `y`."""
+        if self._cache_size == 0:
+            return self._inverse(y)
+        value, known = self._cached_x_y
+        if y is known:
+            return value
+        value = self._inverse(y)
+        self._cached_x_y = value, y
+        return value
+
+    def _call(self, x: Any) -> Any:
+        raise NotImplementedError(f"{type(self)} does not implement _call")
+
+    def _inverse(self, y: Any) -> Any:
+        raise NotImplementedError(f"{type(self)} does not implement _inverse")
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """Return the logarithm of the absolute determinant of dy/dx, for `x` and its value `y`."""
+        raise NotImplementedError(f"{type(self)} does not implement log_abs_det_jacobian")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def forward_shape(self, shape: Any) -> Any:
+        """Return the shape of the value of a tensor of that shape."""
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """Return the shape of the origin of a tensor of that shape."""
+        return shape
+
+
+class _InverseTransform(Transform):
+    """The inverse of a transform."""
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(cache_size=transform._cache_size)
+        self._inv = transform
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return self._inv.codomain
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return self._inv.domain
+
+    @property
+    def bijective(self) -> bool:
+        return bool(self._inv.bijective)
+
+    @property
+    def sign(self) -> Any:
+        return self._inv.sign
+
+    @property
+    def inv(self) -> Any:
+        return self._inv
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self._inv.with_cache(cache_size).inv
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _InverseTransform) and bool(self._inv == other._inv)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._inv!r})"
+
+    def __call__(self, x: Any) -> Any:
+        return self._inv._inv_call(x)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -self._inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self._inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self._inv.forward_shape(shape)
+
+
+class ComposeTransform(Transform):
+    """Transforms applied one after the other.
+
+    >>> t = tl.distributions.transforms
+    >>> t.ComposeTransform([t.ExpTransform(), t.AffineTransform(1.0, 2.0)])(tl.tensor([0.0]))
+    tensor([3.])
+    """
+
+    def __init__(self, parts: Sequence[Any], cache_size: int = 0) -> None:
+        if cache_size:
+            parts = [part.with_cache(cache_size) for part in parts]
+        super().__init__(cache_size=cache_size)
+        self.parts = list(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposeTransform) and self.parts == other.parts
+
+    def _reconciled(self, constraint: Any, parts: Any, inside: str, outside: str) -> Any:
+        """Return a constraint at one end with the event dimensions that the part at the other end needs."""
+        event_dim = 0
+        for part in parts:
+            near, far = getattr(part, inside), getattr(part, outside)
+            # What the parts before have needed, as this part passes it on.
+            event_dim = max(event_dim, far.event_dim) + near.event_dim - far.event_dim
+        if event_dim > constraint.event_dim:
+            return constraints.independent(constraint, event_dim - constraint.event_dim)
+        return constraint
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        if not self.parts:
+            return constraints.real
+        return self._reconciled(self.parts[0].domain, reversed(self.parts), "domain", "codomain")
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        if not self.parts:
+            return constraints.real
+        return self._reconciled(self.parts[-1].codomain, self.parts, "codomain", "domain")
+
+    @lazy_property
+    def bijective(self) -> bool:
+        return all(part.bijective for part in self.parts)
+
+    @lazy_property
+    def sign(self) -> Any:
+        return reduce(operator.mul, (part.sign for part in self.parts), 1)
+
+    @property
+    def inv(self) -> Any:
+        if self._inv is None:
+            self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
+
+    def __call__(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if not self.parts:
+            return tl.zeros_like(x)
+        event_dim = self.domain.event_dim
+        terms = []
+        for index, part in enumerate(self.parts):
+            value = part(x) if index + 1 < len(self.parts) else y
+            terms.append(_sum_rightmost(part.log_abs_det_jacobian(x, value), event_dim - part.domain.event_dim))
+            event_dim += part.codomain.event_dim - part.domain.event_dim
+            x = value
+        return reduce(operator.add, terms)
+
+    def forward_shape(self, shape: Any) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform of values of which some batch dimensions are taken as part of the event.
+
+    >>> t = tl.distributions.transforms
+    >>> x = tl.tensor([[0.0, 1.0], [2.0, 3.0]])
+    >>> t.IndependentTransform(t.ExpTransform(), 1).log_abs_det_jacobian(x, x.exp())
+    tensor([1., 5.])
+    """
+
+    _arguments = ("base_transform", "reinterpreted_batch_ndims")
+
+    def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+
+    @property
+    def bijective(self) -> bool:
+        return bool(self.base_transform.bijective)
+
+    @property
+    def sign(self) -> Any:
+        return self.base_transform.sign
+
+    def _call(self, x: Any) -> Any:
+        _require_dims(x.shape, self.domain.event_dim)
+        return self.base_transform(x)
+
+    def _inverse(self, y: Any) -> Any:
+        _require_dims(y.shape, self.codomain.event_dim)
+        return self.base_transform.inv(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.base_transform.inverse_shape(shape)
+
+
+class ReshapeTransform(Transform):
+    """Give the last dimensions, of shape `in_shape`, the shape `out_shape`.
+
+    >>> tl.distributions.transforms.ReshapeTransform((2, 3), (6,))(tl.ones(4, 2, 3)).shape
+    tensorlike.Size([4, 6])
+    """
+
+    bijective = True
+    _arguments = ("in_shape", "out_shape")
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape = Size(in_shape)
+        self.out_shape = Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size=cache_size)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.out_shape))
+
+    def _call(self, x: Any) -> Any:
+        return x.reshape(self.forward_shape(x.shape))
+
+    def _inverse(self, y: Any) -> Any:
+        return y.reshape(self.inverse_shape(y.shape))
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def _reshaped(self, shape: Any, before: Size, after: Size) -> Any:
+        _require_dims(shape, len(before))
+        kept = len(shape) - len(before)
+        if Size(shape[kept:]) != before:
+            raise ValueError(f"Shape mismatch: expected {shape[kept:]} but got {before}")
+        return shape[:kept] + after
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self._reshaped(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self._reshaped(shape, self.out_shape, self.in_shape)
+
+
+class _Increasing(Transform):
+    """The base class of increasing functions of real numbers."""
+
+    domain = constraints.real
+    bijective = True
+    sign = 1
+    _compared = ()
+
+
+class ExpTransform(_Increasing):
+    """`y = exp(x)`.
+
+    >>> tl.distributions.transforms.ExpTransform()(tl.zeros(2))
+    tensor([1., 1.])
+    """
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+class PowerTransform(Transform):
+    """`y = x ** exponent`, of positive numbers.
+
+    >>> tl.distributions.transforms.PowerTransform(tl.tensor(2.0))(tl.tensor([3.0]))
+    tensor([9.])
+    """
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+    _arguments = ("exponent",)
+    _compared = ("exponent",)
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    @lazy_property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def _call(self, x: Any) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return tl.broadcast_shapes(shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+class SigmoidTransform(_Increasing):
+    """`y = 1 / (1 + exp(-x))`.
+
+    >>> tl.distributions.transforms.SigmoidTransform()(tl.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Any) -> Any:
+        return _clipped_sigmoid(x)
+
+    def _inverse(self, y: Any) -> Any:
+        y = _inside_unit(y)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -F.softplus(-x) - F.softplus(x)
+
+
+class SoftplusTransform(_Increasing):
+    """`y = log(1 + exp(x))`.
+
+    >>> tl.distributions.transforms.SoftplusTransform()(tl.zeros(2))
+    tensor([0.6931, 0.6931])
+    """
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return F.softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return y + (-(-y).expm1()).log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -F.softplus(-x)
+
+
+class TanhTransform(_Increasing):
+    """`y = tanh(x)`.
+
+    >>> tl.distributions.transforms.TanhTransform()(tl.zeros(2))
+    tensor([0., 0.])
+    """
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return tl.atanh(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return _log_tanh_slope(x)
+
+
+class AbsTransform(Transform):
+    """`y = abs(x)`, whose inverse gives positive numbers.
+
+    >>> tl.distributions.transforms.AbsTransform()(tl.tensor([-1.0]))
+    tensor([1.])
+    """
+
+    domain = constraints.real
+    codomain = constraints.positive
+    _compared = ()
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """`y = loc + scale * x`, of values with `event_dim` dimensions.
+
+    >>> tl.distributions.transforms.AffineTransform(1.0, 2.0)(tl.tensor([3.0]))
+    tensor([7.])
+    """
+
+    bijective = True
+    _arguments = ("loc", "scale", "event_dim")
+    _compared = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    def _values(self) -> Any:
+        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return self._values()
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return self._values()
+
+    @property
+    def sign(self) -> Any:
+        if isinstance(self.scale, (int, float)):
+            return (self.scale > 0) - (self.scale < 0)
+        return self.scale.sign()
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        scale = self.scale
+        if isinstance(scale, (int, float)):
+            result = tl.full_like(x, math.log(abs(scale)))
+        else:
+            result = scale.abs().log()
+        shape = x.shape
+        if self.event_dim:
+            result = _sum_rightmost(result, self.event_dim)
+            shape = shape[: -self.event_dim]
+        return result.expand(shape)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return tl.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    inverse_shape = forward_shape
+
+
+class CorrCholeskyTransform(Transform):
+    """Vectors of `d * (d - 1) / 2` numbers to Cholesky factors of correlation matrices of size `d`.
+
+    The tangents hyperbolic of the numbers are canonical partial correlations; each row is then a broken stick.
+
+    >>> tl.distributions.transforms.CorrCholeskyTransform()(tl.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        eps = tl.finfo(x.dtype).eps
+        partial = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), diag=-1)
+        left = (1 - partial**2).sqrt().cumprod(-1)
+        partial = partial + tl.eye(partial.shape[-1], dtype=x.dtype, device=x.device)
+        return partial * F.pad(left[..., :-1], [1, 0], value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        left = F.pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
+        partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
+        return (partial.log1p() - (-partial).log1p()) / 2
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        # The first part of each stick has the length 1: what is left before it adds nothing.
+        left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
+        return 0.5 * left.log().sum(-1) + _log_tanh_slope(x).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        _require_dims(shape, 1)
+        size = (1 + math.isqrt(1 + 8 * shape[-1])) // 2
+        if size * (size - 1) // 2 != shape[-1]:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return (*shape[:-1], size, size)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        _require_dims(shape, 2)
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+
+
+class SoftmaxTransform(Transform):
+    """Vectors to probabilities in proportion to their exponentials; the inverse is the logarithm.
+
+    >>> tl.distributions.transforms.SoftmaxTransform()(tl.zeros(4))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    _compared = ()
+
+    def _call(self, x: Any) -> Any:
+        return F.softmax(x, dim=-1)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        _require_dims(shape, 1)
+        return shape
+
+    inverse_shape = forward_shape
+
+
+class StickBreakingTransform(Transform):
+    """Vectors to probabilities, one more, each a share of what those before have left.
+
+    >>> tl.distributions.transforms.StickBreakingTransform()(tl.zeros(3))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = True
+    _compared = ()
+
+    def _centered(self, x: Any) -> Any:
+        """Return logits of shares that are equal parts for zeros: less the logarithm of the parts that follow."""
+        return x - self._log_parts(x)
+
+    @staticmethod
+    def _log_parts(x: Any) -> Any:
+        return tl.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device).log()
+
+    def _call(self, x: Any) -> Any:
+        shares = _clipped_sigmoid(self._centered(x))
+        left = (1 - shares).cumprod(-1)
+        return F.pad(shares, [0, 1], value=1) * F.pad(left, [1, 0], value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        parts = y[..., :-1]
+        # Rounding must not leave less than nothing.
+        left = (1 - parts.cumsum(-1)).clamp(min=tl.finfo(y.dtype).tiny)
+        return parts.log() - left.log() + self._log_parts(parts)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        x = self._centered(x)
+        return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return (*shape[:-1], _last_of(shape) + 1)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return (*shape[:-1], _last_of(shape) - 1)
+
+
+class LowerCholeskyTransform(Transform):
+    """Square matrices to lower triangular ones with a positive diagonal, the exponential of theirs.
+
+    >>> tl.distributions.transforms.LowerCholeskyTransform()(tl.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
+    _compared = ()
+
+    def _with_diagonal(self, x: Any, function: Callable[[Any], Any]) -> Any:
+        return x.tril(-1) + function(x.diagonal(dim1=-2, dim2=-1)).diag_embed()
+
+    def _call(self, x: Any) -> Any:
+        return self._with_diagonal(x, tl.exp)
+
+    def _inverse(self, y: Any) -> Any:
+        return self._with_diagonal(y, tl.log)
+
+
+class PositiveDefiniteTransform(Transform):
+    """Square matrices to positive definite ones, by `LowerCholeskyTransform`.
+
+    >>> tl.distributions.transforms.PositiveDefiniteTransform()(tl.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+    _compared = ()
+
+    def _call(self, x: Any) -> Any:
+        factor = LowerCholeskyTransform()(x)
+        return factor @ factor.mT
+
+    def _inverse(self, y: Any) -> Any:
+        return LowerCholeskyTransform().inv(tl.linalg.cholesky(y))
+
+
+class _SeveralTransform(Transform):
+    """The base class of a sequence of transforms, each of a part of the values along a dimension."""
+
+    def __init__(self, tseq: Sequence[Any], dim: int = 0, cache_size: int = 0) -> None:
+        if not all(isinstance(transform, Transform) for transform in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        if cache_size:
+            tseq = [transform.with_cache(cache_size) for transform in tseq]
+        super().__init__(cache_size=cache_size)
+        self.transforms = list(tseq)
+        self.dim = dim
+
+    @property
+    def bijective(self) -> bool:
+        return all(transform.bijective for transform in self.transforms)
+
+    def _parts(self, x: Any) -> Sequence[Any]:
+        """Return the part of each transform."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _parts(x)")
+
+    def _join(self, parts: Sequence[Any]) -> Any:
+        """Return the parts as one tensor."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _join(parts)")
+
+    def _check(self, x: Any, wanted: int, wording: str) -> None:
+        if not -x.dim() <= self.dim < x.dim():
+            raise AssertionError(f"dim {self.dim} out of range for tensor with {x.dim()} dimensions")
+        if x.size(self.dim) != wanted:
+            raise AssertionError(f"x.size({self.dim}) = {x.size(self.dim)} must equal {wording} {wanted}")
+
+    def _call(self, x: Any) -> Any:
+        return self._join([transform(part) for transform, part in zip(self.transforms, self._parts(x))])
+
+    def _inverse(self, y: Any) -> Any:
+        return self._join([transform.inv(part) for transform, part in zip(self.transforms, self._parts(y))])
+
+
+class CatTransform(_SeveralTransform):
+    """Transforms of parts of given lengths along a dimension, one after the other.
+
+    >>> t = tl.distributions.transforms
+    >>> t.CatTransform([t.ExpTransform(), t.identity_transform], lengths=[1, 2])(tl.zeros(3))
+    tensor([1., 0., 0.])
+    """
+
+    _arguments = ("transforms", "dim", "lengths")
+
+    def __init__(
+        self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:  # fmt: skip
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
+
+    @lazy_property
+    def event_dim(self) -> int:
+        return max(transform.event_dim for transform in self.transforms)  # type: ignore[no-any-return]
+
+    @lazy_property
+    def length(self) -> int:
+        return sum(self.lengths)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.cat([transform.domain for transform in self.transforms], self.dim, self.lengths)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.cat([transform.codomain for transform in self.transforms], self.dim, self.lengths)
+
+    def _parts(self, x: Any) -> Sequence[Any]:
+        self._check(x, self.length, "length")
+        parts: Sequence[Any] = x.split(self.lengths, self.dim)
+        return parts
+
+    def _join(self, parts: Sequence[Any]) -> Any:
+        return tl.cat(list(parts), dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        terms = []
+        for transform, before, after in zip(self.transforms, self._parts(x), self._parts(y)):
+            term = transform.log_abs_det_jacobian(before, after)
+            terms.append(_sum_rightmost(term, self.event_dim - transform.event_dim))
+        # The dimension of the parts is one of the batch, or lies in the event.
+        dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
+        return tl.cat(terms, dim=dim) if dim < 0 else reduce(operator.add, terms)
+
+
+class StackTransform(_SeveralTransform):
+    """Transforms of the slices along a dimension.
+
+    >>> t = tl.distributions.transforms
+    >>> t.StackTransform([t.ExpTransform(), t.identity_transform], dim=0)(tl.zeros(2, 3))
+    tensor([[1., 1., 1.],
+            [0., 0., 0.]])
+    """
+
+    _arguments = ("transforms", "dim")
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.stack([transform.domain for transform in self.transforms], self.dim)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.stack([transform.codomain for transform in self.transforms], self.dim)
+
+    def _parts(self, x: Any) -> Sequence[Any]:
+        self._check(x, len(self.transforms), "len(transforms)")
+        slices: Sequence[Any] = x.unbind(self.dim)
+        return slices
+
+    def _join(self, parts: Sequence[Any]) -> Any:
+        return tl.stack(list(parts), dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        triples = zip(self.transforms, self._parts(x), self._parts(y))
+        return self._join([transform.log_abs_det_jacobian(before, after) for transform, before, after in triples])
+
+
+class CumulativeDistributionTransform(Transform):
+    """Values of a distribution to their probabilities `cdf`.
+
+    >>> t = tl.distributions.transforms
+    >>> t.CumulativeDistributionTransform(tl.distributions.Normal(0.0, 1.0))(tl.zeros(1))
+    tensor([0.5000])
+    """
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+    _arguments = ("distribution",)
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        return self.distribution.support
+
+    def _call(self, x: Any) -> Tensor:
+        return self.distribution.cdf(x)  # type: ignore[no-any-return]
+
+    def _inverse(self, y: Any) -> Tensor:
+        return self.distribution.icdf(y)  # type: ignore[no-any-return]
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Tensor:
+        return self.distribution.log_prob(x)  # type: ignore[no-any-return]

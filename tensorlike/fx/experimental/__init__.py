@@ -1,0 +1,4 @@
+"""Questions about tracing that code asks.
+
+Source: PyTorch's `torch.fx.experimental`.
+"""

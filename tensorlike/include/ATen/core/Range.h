@@ -1,0 +1,2 @@
+#pragma once
+#include "../../tensorlike/tensor_iterator.h"

@@ -1,0 +1,75 @@
+"""Checks of the options of optimizers, and the forms in which they are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.tensor import Tensor
+
+__all__ = [
+    "LATER_OPTIONS",
+    "check_betas",
+    "check_implementation",
+    "check_not_negative",
+    "check_rate",
+    "number",
+    "rate",
+    "scalar_dtype",
+]
+
+#: Options that PyTorch added to its optimizers over time, with the values that older saved groups mean.
+LATER_OPTIONS: dict[str, Any] = {
+    "amsgrad": False, "capturable": False, "decoupled_weight_decay": False, "differentiable": False, "foreach": None,
+    "fused": None, "maximize": False, "nesterov": False,
+}  # fmt: skip
+
+
+def check_rate(lr: Any) -> None:
+    """Raise ValueError unless `lr` is a learning rate: a number that is not negative, alone or in a tensor."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_not_negative(**values: Any) -> None:
+    """Raise ValueError for the first of `values` that is negative or NaN."""
+    for name, value in values.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Raise ValueError unless the decay rates `betas` are in [0, 1)."""
+    for position, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
+
+
+def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
+    """Raise RuntimeError for `foreach`, `fused` and other choices that exclude each other; they all run one
+    implementation.
+    """
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def number(value: Any) -> Any:
+    """Return the number in `value` if it is a tensor, else `value`."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def rate(group: dict[str, Any]) -> Any:
+    """Return the learning rate of `group`: a tensor without dimensions where its steps are recorded, else a number."""
+    lr = group["lr"]
+    if not group.get("differentiable"):
+        return number(lr)
+    return lr.squeeze() if isinstance(lr, Tensor) else lr
+
+
+def scalar_dtype() -> Any:
+    """Return the dtype of counts of steps and other numbers in the state."""
+    return tl.float64 if tl.get_default_dtype() == tl.float64 else tl.float32

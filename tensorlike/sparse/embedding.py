@@ -1,0 +1,36 @@
+"""Look-ups in a table whose gradient is sparse: the rows that were looked up, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.tensor.backends import namespace_of
+
+from .tensor import from_values, record
+
+__all__ = ["rows_of"]
+
+
+def rows_of(look_up: Callable[..., Any], weight: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+    """Return the rows of `weight` at `indices`, found by `look_up`.
+
+    Raises RuntimeError with `by_frequency`, which sparse gradients do not know.
+    """
+    with recording_block(False):
+        rows = look_up(weight, indices, padding_idx, False)
+    places = indices._tl_data.reshape(-1)
+    shape = weight._tl_data.shape
+
+    def backward(grad: Any) -> Any:
+        if by_frequency:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        values = grad.reshape(-1, shape[1])
+        found = places
+        if padding_idx >= 0:
+            there = namespace_of(places).flatnonzero(places != padding_idx)
+            found, values = places[there], values[indices.new_tensor(there)]
+        return from_values(found.astype("int64")[None], values, shape)
+
+    return record("EmbeddingBackward0", rows, (weight,), backward)

@@ -1,0 +1,85 @@
+"""Pickles of tensors in the form of PyTorch's, which are written while this library is installed as torch."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from tensorlike.autograd.node import edge_of
+
+from . import dtypes
+from .backends import backend_of
+from .dtypes import dtype_of
+from .storage import TypedStorage, UntypedStorage, placed_in, typed_storage
+
+__all__ = ["reduce_as_torch", "reduce_storage", "storage_reference"]
+
+#: Dtypes without a type of storage in PyTorch.
+_UNTYPED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+
+
+def reduce_as_torch(tensor: Any) -> Any:
+    """Return what PyTorch's `Tensor.__reduce_ex__` and `Parameter.__reduce_ex__` return."""
+    from .parameter import Parameter
+    from .serialization import attributes_of
+    from .tensor import Tensor
+
+    utils = importlib.import_module("tensorlike._utils")
+    requires_grad = bool(tensor._tl_tracked and edge_of(tensor) is not None)
+    state = attributes_of(tensor)
+    kind = type(tensor)
+    if isinstance(tensor, Parameter):
+        arguments: tuple[Any, ...] = (tensor.detach().as_subclass(Tensor), requires_grad, OrderedDict())
+        if kind is Parameter:
+            if not state:
+                return utils._rebuild_parameter, arguments
+            return utils._rebuild_parameter_with_state, (*arguments, state)
+        function = utils._rebuild_parameter
+    else:
+        function, arguments = _dense(utils, tensor, requires_grad)
+        if kind is Tensor and not state:
+            return function, arguments
+    rebuild = importlib.import_module("tensorlike._tensor")._rebuild_from_type_v2
+    return rebuild, (function, kind, arguments, state)
+
+
+def _dense(utils: Any, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
+    array = tensor._tl_data
+    if not isinstance(array, np.ndarray):
+        array = backend_of(array).to_host(array)
+    width = array.dtype.itemsize
+    storage, offset = placed_in(array)
+    if offset % width or any(n > 1 and s % width for n, s in zip(array.shape, array.strides)):
+        # Such as a field of records: counted in elements, it needs memory of its own.
+        array = array.copy()
+        storage, offset = placed_in(array)
+        strides = tuple(s // width for s in array.strides)
+    else:
+        strides = tensor.stride()
+    dtype = dtype_of(array.dtype)
+    place: tuple[Any, ...] = offset // width, array.shape, strides, requires_grad, OrderedDict()
+    if dtype in _UNTYPED:
+        return utils._rebuild_tensor_v3, (storage, *place, dtype)
+    return utils._rebuild_tensor_v2, (typed_storage(storage, dtype), *place)
+
+
+def reduce_storage(storage: Any) -> Any:
+    """Return what PyTorch's storages return to pickle: a file of `save`, as bytes."""
+    from tensorlike.serialization import save
+
+    file = io.BytesIO()
+    save(storage, file)
+    return importlib.import_module("tensorlike.storage")._load_from_bytes, (file.getvalue(),)
+
+
+def storage_reference(storage: Any) -> tuple[Any, UntypedStorage, int]:
+    """Return what a file says of a storage: its type, its bytes, and its number of elements."""
+    if isinstance(storage, TypedStorage):
+        types = importlib.import_module("tensorlike.tensor.legacy_types").STORAGES
+        name = next(name for name, kind in types.items() if "." not in name and kind.dtype is storage.dtype)
+        return types[name], storage.untyped(), len(storage)
+    return UntypedStorage, storage, len(storage)

@@ -1,0 +1,12 @@
+"""The earlier name of the download of weights.
+
+Source: PyTorch's `torch.utils.model_zoo`.
+"""
+
+from __future__ import annotations
+
+from tensorlike.hub import load_state_dict_from_url
+
+__all__ = ["load_url"]
+
+load_url = load_state_dict_from_url

@@ -1,0 +1,148 @@
+"""What PyTorch's own test suites found: the same answers and the same errors as PyTorch's."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import tensorlike as tl
+
+LARGE = 2**29
+
+
+def _write(lib: Any, values: Any) -> None:
+    x = lib.arange(4)
+    x[x > -1] = lib.tensor(values)
+
+
+#: A call that both refuse, and words that both messages have.
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "an index into a dimension without elements": (
+        lambda lib: lib.empty(10, 0)[:, [0, 1]], "index is out of bounds for dimension with size 0"
+    ),
+    "indices into two dimensions, one without elements": (
+        lambda lib: lib.empty(0, 3)[[1], [7]], "index is out of bounds for dimension with size 0"
+    ),
+    "too few values of another dtype for a mask": (
+        lambda lib: _write(lib, [1.0, 2.0, 3.0]),
+        "shape mismatch: value tensor of shape [3] cannot be broadcast to indexing result of shape [4]",
+    ),
+    "no values for a mask": (
+        lambda lib: _write(lib, []),
+        "shape mismatch: value tensor of shape [0] cannot be broadcast to indexing result of shape [4]",
+    ),
+    "values of another dtype and of more dimensions for a mask": (
+        lambda lib: _write(lib, [[[1.0, 2.0, 3.0, 4.0]]]), "Index put requires the source and destination dtypes match"
+    ),
+    "values of another dtype for a mask": (
+        lambda lib: _write(lib, [1.0, 2.0, 3.0, 4.0]), "Index put requires the source and destination dtypes match"
+    ),
+    "out= of nonzero as a tuple": (
+        lambda lib: lib.nonzero(lib.ones(2), as_tuple=True, out=lib.empty(0, dtype=lib.int64)),
+        "does not support the out kwarg when as_tuple is True",
+    ),
+    "out= of nonzero of another dtype": (
+        lambda lib: lib.nonzero(lib.ones(2), out=lib.empty(0)), "Expected out tensor to have scalar type Long"
+    ),
+    "a row that a bag's table lacks, with padding": (
+        lambda lib: lib.nn.functional.embedding_bag(lib.tensor([[-1, 1]]), lib.ones(3, 2), padding_idx=0),
+        "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be -1",
+    ),
+    "a row that a bag's table lacks, for the maximum": (
+        lambda lib: lib.embedding_bag(lib.ones(3, 2), lib.tensor([11, 1]), lib.tensor([0]), mode=2),
+        "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 11",
+    ),
+    "no sequence of operands": (lambda lib: lib.overrides.has_torch_function(object()), "expected a sequence"),
+    "more bytes than can be counted": (
+        lambda lib: lib.empty((), dtype=lib.float64).resize_([2, 4, LARGE, LARGE]),
+        "Storage size calculation overflowed with sizes=[2, 4, 536870912, 536870912]",
+    ),
+    "strides that cannot be counted": (
+        lambda lib: lib.empty(()).resize_([0, 4, 2**61]), "Stride calculation overflowed"
+    ),
+    "too few tensors as out=": (
+        lambda lib: lib.split_copy(lib.arange(4.0), 2, out=[lib.empty(2)]),
+        "expected an out= argument of size 2, got size 1",
+    ),
+    "the size of an element of no dtype": (lambda lib: lib._utils._element_size(3), "expected torch.dtype"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_as_by_pytorch(name: str) -> None:
+    call, words = REFUSED[name]
+    with pytest.raises(Exception, match=re.escape(words)) as theirs:
+        call(torch)
+    with pytest.raises(theirs.type, match=re.escape(words.replace("torch.", "tensorlike."))):
+        call(tl)
+
+
+@pytest.mark.parametrize("name", ["bool", "int16", "float64", "complex128", "bfloat16"])
+def test_element_size(name: str) -> None:
+    assert tl._utils._element_size(getattr(tl, name)) == torch._utils._element_size(getattr(torch, name))  # type: ignore[no-untyped-call]
+
+
+def test_split_copy_writes_out() -> None:
+    for lib in (tl, torch):
+        parts = [lib.zeros(2), lib.zeros(1)]
+        lib.split_copy(lib.arange(3.0), 2, out=parts)  # type: ignore[operator]
+        assert [part.tolist() for part in parts] == [[0.0, 1.0], [2.0]]
+
+
+def test_current_modes() -> None:
+    for lib in (tl, torch):
+        overrides: Any = lib.overrides
+        assert (overrides._get_current_function_mode(), overrides._get_current_function_mode_stack()) == (None, [])
+        with overrides.BaseTorchFunctionMode() as outer, overrides.BaseTorchFunctionMode() as inner:
+            assert overrides._get_current_function_mode() is inner
+            assert overrides._get_current_function_mode_stack() == [outer, inner]
+
+
+@pytest.mark.parametrize("name", ["LazyLinear", "LazyConv2d", "LazyBatchNorm1d"])
+def test_lazy_modules_are_pickled(name: str) -> None:
+    for lib in (tl, torch):
+        layer = getattr(lib.nn, name)(*{"LazyLinear": (3,), "LazyConv2d": (3, 2)}.get(name, ()))
+        copy = pickle.loads(pickle.dumps(layer))
+        state = {**dict(copy.named_parameters()), **dict(copy.named_buffers())}
+        assert [type(value).__name__ for value in state.values()] == [
+            type(value).__name__ for value in (*layer.parameters(), *layer.buffers())
+        ]
+        assert type(copy.weight) is lib.nn.UninitializedParameter
+        assert copy.weight.requires_grad
+
+
+VIEWED = {
+    "rows": lambda x: x.reshape(4, 6),
+    "transposed": lambda x: x.reshape(4, 6).T,
+    "steps": lambda x: x.reshape(4, 6)[:, ::2],
+    "odd offset": lambda x: x.reshape(4, 6)[:, 1:3],
+    "odd rows": lambda x: x[:21].reshape(3, 7)[:, :2],
+    "even part": lambda x: x.reshape(3, 8)[:, 2:6],
+    "outer dimensions": lambda x: x.reshape(2, 3, 4).transpose(0, 1),
+    "expanded": lambda x: x[:3].reshape(3, 1).expand(3, 4),
+    "one element": lambda x: x[0],
+    "no rows": lambda x: x[:0].reshape(0, 4),
+    "one column": lambda x: x.reshape(12, 2)[:, :1],
+    "one of two": lambda x: x[::2][:1],
+}
+
+
+@pytest.mark.parametrize("to", ["float64", "int32", "int16", "uint8"])
+@pytest.mark.parametrize("of", ["float64", "float32", "int16", "int8"])
+@pytest.mark.parametrize("shape", list(VIEWED))
+def test_a_view_of_another_element_size(shape, of, to):
+    def found(t):
+        x = VIEWED[shape](t.arange(24).to(getattr(t, of)))
+        try:
+            y = x.view(getattr(t, to))
+        except RuntimeError as error:
+            return str(error).removeprefix("view(): ").partition("; call")[0]
+        return tuple(y.shape), y.stride(), y.storage_offset(), y.tolist()
+
+    # Not by their text: numbers of bits that are no number are not equal to themselves.
+    assert repr(found(tl)) == repr(found(torch))
