@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 TENSORLIKE_BEGIN(c10)
@@ -93,6 +94,25 @@ inline void drop(Ref& held) noexcept {
   }
   Gil gil;
   held = Ref();
+}
+
+// Return a reference that is copied and dropped in any thread.
+inline std::shared_ptr<PyObject> shared(Ref object) {
+  return {object.release(), [](PyObject* last) {
+            Ref held(last);
+            drop(held);
+          }};
+}
+
+// Call a method where something ends, which cannot raise: an error of the method is printed. An exception of Python that is
+// on its way stays. Hold the lock of the interpreter.
+template <class... A>
+void call_at_end(const Ref& object, const char* method, const char* format, A... arguments) noexcept {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const Ref result(PyObject_CallMethod(object.get(), method, format, arguments...));
+  if (!result) PyErr_WriteUnraisable(object.get());
+  PyErr_Restore(type, value, trace);
 }
 
 }  // namespace detail
