@@ -420,7 +420,7 @@ class PythonContext {
   }
   ~PythonContext() {
     Gil gil;
-    c10::detail::call_at_end(manager_, "__exit__", "OOO", Py_None, Py_None, Py_None);
+    c10::detail::call_at_end(manager_, "__exit__", Py_None, Py_None, Py_None);
     manager_ = Ref();
   }
   PythonContext(const PythonContext&) = delete;

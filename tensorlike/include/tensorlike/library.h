@@ -442,7 +442,7 @@ class Library final {
     // While the interpreter goes down, what is registered goes with it.
     if (!block_ || !c10::detail::interpreter_runs()) return;
     at::detail::Gil gil;
-    c10::detail::call_at_end(block_, "end", nullptr);
+    c10::detail::call_at_end(block_, "end");
   }
 
   Library& def(const std::string& schema) & {

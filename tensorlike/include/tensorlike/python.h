@@ -107,10 +107,12 @@ inline std::shared_ptr<PyObject> shared(Ref object) {
 // Call a method where something ends, which cannot raise: an error of the method is printed. An exception of Python that is
 // on its way stays. Hold the lock of the interpreter.
 template <class... A>
-void call_at_end(const Ref& object, const char* method, const char* format, A... arguments) noexcept {
+void call_at_end(const Ref& object, const char* method, A*... arguments) noexcept {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  const Ref result(PyObject_CallMethod(object.get(), method, format, arguments...));
+  // Interned: the interpreter keeps the names that it looks up, each object of the same text apart.
+  const Ref name(PyUnicode_InternFromString(method));
+  const Ref result(name ? PyObject_CallMethodObjArgs(object.get(), name.get(), arguments..., nullptr) : nullptr);
   if (!result) PyErr_WriteUnraisable(object.get());
   PyErr_Restore(type, value, trace);
 }
