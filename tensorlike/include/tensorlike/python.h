@@ -104,14 +104,16 @@ inline std::shared_ptr<PyObject> shared(Ref object) {
           }};
 }
 
+// Return a name to look up. The interpreter keeps those that it looked up, each object of the same text apart.
+inline Ref interned(const char* name) { return Ref(PyUnicode_InternFromString(name)); }
+
 // Call a method where something ends, which cannot raise: an error of the method is printed. An exception of Python that is
 // on its way stays. Hold the lock of the interpreter.
 template <class... A>
 void call_at_end(const Ref& object, const char* method, A*... arguments) noexcept {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  // Interned: the interpreter keeps the names that it looks up, each object of the same text apart.
-  const Ref name(PyUnicode_InternFromString(method));
+  const Ref name = interned(method);
   const Ref result(name ? PyObject_CallMethodObjArgs(object.get(), name.get(), arguments..., nullptr) : nullptr);
   if (!result) PyErr_WriteUnraisable(object.get());
   PyErr_Restore(type, value, trace);
