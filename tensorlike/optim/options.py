@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tensorlike as tl
@@ -55,6 +56,12 @@ def check_implementation(foreach: bool | None, fused: bool | None, differentiabl
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_foreach(group: Mapping[str, Any]) -> None:
+    """Raise AssertionError for a step that is to be recorded by `foreach`, which PyTorch's functions of lists cannot."""
+    if group.get("foreach") and group.get("differentiable"):
+        raise AssertionError("_foreach ops don't support autograd: leave out foreach=True or differentiable=True")
 
 
 def number(value: Any) -> Any:
