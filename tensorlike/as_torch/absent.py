@@ -18,7 +18,16 @@ from typing import Any, Final
 
 from tensorlike._library_name import LIBRARY, spoken_name
 
-__all__ = ["MODES", "STATE", "absent", "gaps_report", "has_placeholder", "missing_attribute", "module_not_found", "reason_of"]
+__all__ = [
+    "MODES",
+    "STATE",
+    "absent",
+    "gaps_report",
+    "has_placeholder",
+    "missing_attribute",
+    "module_not_found",
+    "reason_of",
+]
 
 MODES: Final = ("raise", "placeholder")
 #: The functions here between the instruction that asks and the one that looks at it.

@@ -59,7 +59,7 @@ def check_implementation(foreach: bool | None, fused: bool | None, differentiabl
 
 
 def check_foreach(group: Mapping[str, Any]) -> None:
-    """Raise AssertionError for a step that is to be recorded by `foreach`, which PyTorch's functions of lists cannot."""
+    """Raise AssertionError for steps of `foreach` that are to be recorded: PyTorch's functions of lists cannot be."""
     if group.get("foreach") and group.get("differentiable"):
         raise AssertionError("_foreach ops don't support autograd: leave out foreach=True or differentiable=True")
 

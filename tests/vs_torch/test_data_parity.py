@@ -433,6 +433,7 @@ def test_batches_of_workers_are_shared(workers, size):
         found.append([(x.is_shared(), x[..., 1:].is_shared(), x.clone().is_shared()) for x in loader])
         # Sent on, they stay shared, and keep their elements.
         [kept, *_] = loader
-        assert kept.share_memory_().is_shared() and kept.flatten()[0] == 0
+        assert kept.share_memory_().is_shared()
+        assert kept.flatten()[0] == 0
     assert found[0] == found[1]
     assert found[1][0][0] is bool(workers)
