@@ -48,6 +48,13 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
 
 
+def check_means(eps: float, betas: Any, **others: float) -> None:
+    """Raise ValueError for options of running means that Adam and its kin do not take: `others` are at least 0."""
+    check_not_negative(epsilon=eps)
+    check_betas(betas)
+    check_not_negative(**others)
+
+
 def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
     """Raise RuntimeError for `foreach`, `fused` and other choices that exclude each other; they all run one
     implementation.
