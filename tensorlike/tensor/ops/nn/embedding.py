@@ -237,15 +237,20 @@ def embedding_bag(
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
     indices = input.reshape(-1)
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights: leave out sparse=True")
-    check_range(indices._tl_data, weight.shape[0], bags=True)
+    check_range(indices._tl_data, rows, bags=True)
     values = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     bags = len(starts)
     bag = np.repeat(np.arange(bags), np.diff(np.append(starts, indices.shape[0])))
     number = input.new_tensor(bag)
-    row = _row(padding_idx, weight.shape[0])
+    row = _row(padding_idx, rows)
     counted = None if row < 0 else (indices != row)
     return bags_of(values, number, counted, bags, mode, per_sample_weights)
 
