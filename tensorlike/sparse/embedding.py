@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 
 from .tensor import from_values, record
@@ -30,7 +31,7 @@ def rows_of(look_up: Callable[..., Any], weight: Any, indices: Any, padding_idx:
         found = places
         if padding_idx >= 0:
             there = namespace_of(places).flatnonzero(places != padding_idx)
-            found, values = places[there], values[indices.new_tensor(there)]
+            found, values = places[there], values[wrap(there)]
         return from_values(found.astype("int64")[None], values, shape)
 
     return record("EmbeddingBackward0", rows, (weight,), backward)

@@ -13,7 +13,7 @@ from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
 
 from .coordinates import Coordinates
-from .tensor import SparseTensor, coalesced, from_values, is_sparse, passed_on, refused, values_of
+from .tensor import SparseTensor, coalesced, from_values, is_sparse, passed_on, refused, taken_over, values_of
 
 __all__: list[str] = []
 
@@ -37,8 +37,8 @@ def permute(input: Any, dims: Any) -> Any:
         raise RuntimeError(f"permute(sparse_coo): dims {list(dims)} do not name each dimension once")
     if sorted(order[:rows]) != list(range(rows)):
         raise RuntimeError(
-            "permute(sparse_coo): dense dimensions cannot be exchanged with sparse ones; "
-            f"got sparse_dim {rows} and dims {order}"
+            "permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed. Exchange those "
+            f"of the same kind: got {rows} sparse and {input.dim() - rows} dense dimensions, and the order {order}"
         )
     values = data.values.transpose((0, *(d - rows + 1 for d in order[rows:])))
     stays = order[:rows] == list(range(rows)) and data.coalesced
@@ -63,16 +63,39 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 @implements(tl.t, variants=True, for_type=SparseTensor)
 def t(input: Any) -> Any:
-    """Transpose a matrix."""
-    if input.dim() > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but self is {input.dim()}D")
+    """Transpose a matrix of sparse dimensions."""
+    _check_matrix(input, "t")
     return permute(input, list(range(input.dim()))[::-1])
+
+
+def _check_matrix(input: Any, name: str) -> None:
+    rows, dense = input.sparse_dim(), input.dense_dim()
+    if rows > 2 or dense:
+        raise RuntimeError(
+            f"{name}() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {rows} sparse and {dense} "
+            "dense dimensions. Exchange two dimensions of the same kind with transpose()."
+        )
 
 
 @implements(Tensor.T, for_type=SparseTensor)
 def transposed(self: Any) -> Any:
-    """Transpose a matrix."""
-    return t(self)
+    """Reverse the order of the dimensions."""
+    return permute(self, list(range(self.dim()))[::-1])
+
+
+@implements(Tensor.t_, for_type=SparseTensor)
+def t_in_place(self: Any) -> Any:
+    """Transpose a matrix, in place."""
+    _check_matrix(self, "t_")
+    return taken_over(self, t(self), "t_")
+
+
+@implements(Tensor.swapaxes_, for_type=SparseTensor, check=False)
+@implements(Tensor.swapdims_, for_type=SparseTensor, check=False)
+@implements(Tensor.transpose_, for_type=SparseTensor)
+def transpose_in_place(self: Any, dim0: int, dim1: int) -> Any:
+    """Exchange two dimensions, in place."""
+    return taken_over(self, transpose(self, dim0, dim1), "transpose_")
 
 
 @implements(Tensor.mT, for_type=SparseTensor)

@@ -278,7 +278,7 @@ def linspace(
 ) -> Tensor:  # fmt: skip
     """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
-    Raises RuntimeError when `steps` is negative.
+    Raises RuntimeError when `steps` is negative, or an end does not fit the dtype; NotImplementedError for booleans.
 
     >>> tl.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
@@ -288,9 +288,32 @@ def linspace(
         raise RuntimeError(f"linspace(): number of steps must be non-negative, got {steps}")
     wanted = wanted_dtype("linspace", dtype, out) or default_float()
     first, last = _number(start, "linspace", "start"), _number(end, "linspace", "end")
-    array = np.linspace(first, last, steps, dtype=np.float64)
-    array = np.trunc(array).astype(wanted) if wanted.kind in "iu" else array.astype(wanted)
+    if wanted.kind == "b" and steps > 1:
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool': make numbers, and compare them")
+    array = _evenly_spaced(first, last, steps, np.empty(0, wanted).real.dtype).astype(wanted, copy=False)
     return finish(placed(array, device, "linspace"), requires_grad, "linspace", out, device)
+
+
+def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
+    """Return numbers of a real dtype, rounded as PyTorch rounds them.
+
+    The step is a number of this dtype, of float32 for integers, and is counted from the nearer end. Types of 32 and 64
+    bits round a product and its sum once, those of 16 bits each for itself. Raises RuntimeError for ends out of range.
+    """
+    from .ops.indexing.written_values import converted_number
+
+    start, end = (np.asarray(converted_number(value, dtype)).astype(dtype) for value in (first, last))
+    if steps < 2:
+        return np.full(steps, start, dtype)
+    kind = np.dtype(np.float32) if dtype.kind in "iu" else dtype
+    within: Any = {4: np.dtype(np.float64), 8: np.dtype(np.longdouble)}.get(kind.itemsize, kind)
+    with np.errstate(all="ignore"):  # Infinite ends give NaN.
+        first, last = start.astype(kind), end.astype(kind)
+        step = ((last - first) / np.asarray(steps - 1).astype(kind)).astype(kind).astype(within)
+        half = steps // 2
+        ahead = first.astype(within) + step * np.arange(half).astype(within)
+        back = last.astype(within) - step * np.arange(steps - 1 - half, -1, -1).astype(within)
+        return np.concatenate([ahead, back]).astype(kind).astype(dtype)
 
 
 # ----------------------------------------------------------------------------------------------------- like another

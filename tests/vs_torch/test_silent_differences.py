@@ -321,3 +321,35 @@ def test_parameters_of_normalizations_have_the_dtype_of_the_input(name, dtypes):
     assert type(error) is type(their_error), f"{error!r}, PyTorch {their_error!r}"
     if error is None:
         assert_like_torch(result, expected, name, HALF_TOLERANCE * 5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "complex64"])
+def test_evenly_spaced_numbers_are_rounded_as_pytorch_rounds_them(dtype):
+    drawn = np.random.default_rng(0)
+    for _ in range(50):
+        start, end = (50 * drawn.standard_normal(2)).tolist()
+        steps = int(drawn.integers(0, 200))
+        mine, theirs = (
+            lib.view_as_real(found) if found.is_complex() else found.double()
+            for lib in (tl, torch)
+            for found in [lib.linspace(start, end, steps, dtype=getattr(lib, dtype))]
+        )
+        np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_evenly_spaced_integers_start_and_end_at_integers(dtype):
+    for start, end, steps in [(0.9, 10.9, 4), (1, 8, 15), (7.5, 2.5, 6), (3, 3, 4), (5, 6, 1)]:
+        found = [lib.linspace(start, end, steps, dtype=getattr(lib, dtype)).tolist() for lib in (tl, torch)]
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("end", "dtype"), [(1, "bool"), (1e39, "float32"), (300, "uint8")])
+def test_evenly_spaced_numbers_that_a_dtype_has_not(end, dtype):
+    errors = []
+    for lib in (tl, torch):
+        with pytest.raises((RuntimeError, NotImplementedError)) as error:
+            lib.linspace(0, end, 3, dtype=getattr(lib, dtype))
+        errors.append(error)
+    assert errors[0].type is errors[1].type
+    assert str(errors[0].value)[:30] == str(errors[1].value)[:30]

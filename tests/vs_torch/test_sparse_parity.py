@@ -36,6 +36,10 @@ def hybrid(lib):
     )
 
 
+def solid(lib, sparse_dim=3):
+    return lib.arange(24.0).reshape(2, 3, 4).to_sparse(sparse_dim)
+
+
 #: Expressions of a library, a sparse matrix and a dense one.
 EXPRESSIONS = {
     "itself": lambda lib, s, d: s,
@@ -71,6 +75,17 @@ EXPRESSIONS = {
     "exp": lambda lib, s, d: s.exp(),
     "t": lambda lib, s, d: s.t(),
     "transpose": lambda lib, s, d: s.transpose(0, 1),
+    "T": lambda lib, s, d: s.T,
+    "t_": lambda lib, s, d: s.clone().t_(),
+    "transpose_": lambda lib, s, d: s.clone().transpose_(0, -1),
+    "swapaxes_": lambda lib, s, d: s.clone().swapaxes_(0, 1),
+    "three dimensions t": lambda lib, s, d: solid(lib).t(),
+    "three dimensions t_": lambda lib, s, d: solid(lib).t_(),
+    "three dimensions T": lambda lib, s, d: solid(lib).T,
+    "three dimensions mT": lambda lib, s, d: solid(lib).mT,
+    "three dimensions transpose_": lambda lib, s, d: solid(lib).transpose_(0, 2),
+    "three dimensions, one dense T": lambda lib, s, d: solid(lib, 2).T,
+    "three dimensions, one dense transpose_": lambda lib, s, d: solid(lib, 2).transpose_(0, 1),
     "unsqueeze": lambda lib, s, d: s.unsqueeze(0),
     "select": lambda lib, s, d: s[1],
     "element": lambda lib, s, d: s[1][2],
@@ -129,7 +144,6 @@ EXPRESSIONS = {
 
 #: Answers here, where PyTorch refuses: a function of zero that is zero needs no kernel of its own.
 MORE = {
-    "hybrid transpose": "a matrix with a dense dimension is refused by both, with other words",
     "isnan": "also of complex numbers and booleans",
     "norm": "also of integers, as a dense tensor refuses them",
 }
@@ -220,6 +234,8 @@ GRADIENTS = {
     "neg": lambda lib, s, d: -s,
     "pow": lambda lib, s, d: s**2,
     "t": lambda lib, s, d: s.t(),
+    "T": lambda lib, s, d: s.T,
+    "t_": lambda lib, s, d: s.clone().t_(),
     "coalesce": lambda lib, s, d: s.coalesce(),
     "values": lambda lib, s, d: s.coalesce().values(),
     "stack": lambda lib, s, d: lib.stack([s, s]),
@@ -293,3 +309,54 @@ def test_bags(mode):
         except ValueError as error:
             found.append(str(error)[:30])
     compare(*found)
+
+
+def table_of(lib, kind, calls):
+    """A table of three rows that requires grad: of a subclass of Tensor, or of Parameter."""
+    rows = lib.arange(6.0).reshape(3, 2)
+    if kind == "parameter":
+        return type("Weight", (lib.nn.Parameter,), {})(rows)
+
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        calls.append(getattr(func, "__name__", str(func)))
+        return super(cls, cls).__torch_function__(func, types, args, kwargs or {})
+
+    members = {
+        "plain": {},
+        "disabled": {"__torch_function__": lib._C._disabled_torch_function_impl},
+        "asked": {"__torch_function__": classmethod(__torch_function__)},
+    }[kind]
+    return rows.as_subclass(type("Weight", (lib.Tensor,), members)).requires_grad_()
+
+
+@pytest.mark.parametrize("padding_idx", [None, 1])
+@pytest.mark.parametrize("kind", ["plain", "parameter", "disabled", "asked"])
+def test_the_gradient_of_a_table_of_a_subclass_is_sparse(kind, padding_idx):
+    found = []
+    for lib in (tl, torch):
+        calls = []
+        table = table_of(lib, kind, calls)
+        places = lib.tensor([2, 1, 2, 0])
+        out = lib.nn.functional.embedding(places, table, padding_idx=padding_idx, sparse=True)
+        scale = lib.arange(8.0).reshape(4, 2)
+        (out * scale).sum().backward()
+        asked = list(calls)
+        with lib._C.DisableTorchFunctionSubclass():
+            gradient = table.grad
+            assert gradient.is_sparse
+            parts = gradient._indices().tolist(), gradient._values().tolist()
+        found.append((type(out).__name__, asked, parts))
+        bag = lib.nn.functional.embedding_bag(places.reshape(2, 2), table.detach().requires_grad_(), sparse=True)
+        assert type(bag).__name__ == type(out).__name__
+    assert found[0] == found[1]
+
+
+def test_the_gradient_of_rows_found_by_places_of_a_subclass_is_sparse():
+    for lib in (tl, torch):
+        kind = type("Places", (lib.Tensor,), {})
+        table = lib.ones(3, 2, requires_grad=True)
+        out = lib.nn.functional.embedding(lib.tensor([2, 2]).as_subclass(kind), table, sparse=True)
+        assert type(out) is kind
+        out.sum().backward()
+        assert table.grad.is_sparse
+        assert table.grad.to_dense().tolist() == [[0, 0], [0, 0], [2, 2]]
