@@ -69,6 +69,29 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda lib: lib.split_copy(lib.arange(4.0), 2, out=[lib.empty(2)]),
         "expected an out= argument of size 2, got size 1",
     ),
+    "maxima of a batch without channels": (
+        lambda lib: lib.nn.functional.adaptive_max_pool1d(lib.ones(1, 0, 4), 3),
+        "adaptive_max_pool1d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes [1, 0, 4]",
+    ),
+    "averages of volumes without channels": (
+        lambda lib: lib.nn.functional.adaptive_avg_pool3d(lib.ones(1, 0, 4, 4, 4), 3),
+        "adaptive_avg_pool3d(): Expected input to have non-zero size for non-batch dimensions",
+    ),
+    "unpooling without channels": (
+        lambda lib: lib.nn.functional.max_unpool2d(lib.ones(1, 0, 2, 2), lib.ones(1, 0, 2, 2).long(), 2),
+        "Expected input to have non-zero size for non-batch dimensions",
+    ),
+    "too few sizes of a random pooling's windows": (
+        lambda lib: lib.nn.functional.fractional_max_pool2d(lib.ones(2, 7, 7), (1,), 3),
+        "fractional_max_pool2d: kernel_size must either be a single Int or tuple of",
+    ),
+    "too few sizes of a random pooling's result": (
+        lambda lib: lib.nn.functional.fractional_max_pool3d(lib.ones(2, 7, 7, 7), 2, (3,)),
+        "fractional_max_pool3d: output_size must either be a single Int or tuple of",
+    ),
+    "more windows than can be counted": (
+        lambda lib: lib.nn.AdaptiveMaxPool1d(2**62 - 1)(lib.ones(2, 2, 2)), "sizes"
+    ),
     "the size of an element of no dtype": (lambda lib: lib._utils._element_size(3), "expected torch.dtype"),
 }  # fmt: skip
 
