@@ -8,12 +8,14 @@ from typing import Any
 from .autograd.tensor_base import TensorBase
 from .dispatch import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.core import disabled_torch_dispatch as _disabled_torch_dispatch_impl
+from .dispatch.modes import EnableTorchFunction as _EnableTorchFunction
 from .tensor.tensor import disabled_torch_function as _disabled_torch_function_impl
 
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "TensorBase",
+    "_EnableTorchFunction",
     "_TensorBase",
     "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl",

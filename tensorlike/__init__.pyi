@@ -109,7 +109,6 @@ from .library.tags import Tag as Tag
 from .nn.functional import bilinear as bilinear
 from .random import thread_safe_generator as thread_safe_generator
 from .sparse import _sparse_coo_tensor_unsafe as _sparse_coo_tensor_unsafe
-from .sparse import sparse_coo_tensor as sparse_coo_tensor
 from .sparse.products import dsmm as dsmm
 from .symbolic import SymBool as SymBool
 from .symbolic import SymFloat as SymFloat
@@ -2068,6 +2067,7 @@ def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dty
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.sort: ...
 @overload
 def sort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None, is_coalesced: builtins.bool | None = None) -> Any: ...
 @overload
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
 @overload

@@ -45,9 +45,10 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
         gradients = (None,) * len(tensors)
     if len(gradients) < len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
+    pairs = zip(tensors, gradients, strict=False)  # As in PyTorch, further gradients mean nothing.
     return [
-        (tuple(t[:2]) if isinstance(t, GradientEdge) else PROVIDED.root_edge(t), PROVIDED.grad_of_root(t, g))
-        for t, g in zip(tensors, gradients, strict=False)  # As in PyTorch, further gradients mean nothing.
+        (tuple(t[:2]) if isinstance(t, GradientEdge) else PROVIDED.root_edge(t), PROVIDED.grad_of_root(t, g, i))
+        for i, (t, g) in enumerate(pairs)
     ]
 
 
@@ -164,8 +165,8 @@ def grad(
         return handle_torch_function(
             grad,
             operands,
-            outputs,
-            inputs,
+            _as_tuple(outputs),
+            wanted,
             grad_outputs=grad_outputs,
             retain_graph=retain_graph,
             create_graph=create_graph,
@@ -212,7 +213,9 @@ def computed_grad(
                     "allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads:
-                results[index] = tensor._tl_zeros(tensor._tl_data.shape, tensor._tl_data.dtype)
+                zeros = tensor._tl_zeros(tensor._tl_data.shape, tensor._tl_data.dtype)
+                # As in PyTorch: so that it can be differentiated again like a gradient that was computed.
+                results[index] = zeros.requires_grad_() if create_graph else zeros
     return tuple(results)
 
 

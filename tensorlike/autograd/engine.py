@@ -361,6 +361,23 @@ def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | 
     return reaching
 
 
+def gradients_of(node: Node, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the gradients of a node's inputs for those of its outputs, outside of a run."""
+    single = node._tl_outputs == 1
+    wanted = 1 if single else len(node._tl_shape)
+    if len(given) != wanted:
+        raise TypeError(f"{name_of(node)}: expected {wanted} arguments, got {len(given)} instead")
+    if node._tl_materializes and all(gradient is None for gradient in given):
+        return (None,) * len(node._tl_edges)
+    grads: Any = given[0] if single else list(given)
+    if node._tl_materializes and not single:
+        grads = _materialized(node, grads)
+    return tuple(
+        gradient if gradient is None or edge is None else unbroadcast_and_cast(gradient, *like_edge(*edge), node)
+        for gradient, edge in zip(node._tl_apply(grads), node._tl_edges)
+    )
+
+
 def _materialized(node: Node, grads: list[Any]) -> list[Any]:
     """Return `grads` with zeros for the outputs without a gradient."""
     given = next(g for g in grads if g is not None)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tensorlike._absent import explain_absent_names
+from tensorlike.dispatch.state import STATE as _STATE
 from tensorlike.transforms.forward_mode import (
     UnpackedDualTensor,
     dual_level,
@@ -15,3 +18,11 @@ from tensorlike.transforms.forward_mode import (
 explain_absent_names(__name__)
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+if not TYPE_CHECKING:  # A definition that type checkers see would give the module every name.
+    _explained = globals()["__getattr__"]
+
+    def __getattr__(name: str) -> Any:
+        # PyTorch keeps the number of the innermost level in the module, -1 where there is none.
+        return len(_STATE.get().dual_levels) - 1 if name == "_current_level" else _explained(name)
+

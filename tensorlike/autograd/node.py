@@ -134,6 +134,16 @@ class Node:
         found: dict[Any, Any] = self.__dict__.setdefault("_tl_metadata", {})
         return found
 
+    def __call__(self, *grad_outputs: Any) -> Any:
+        """Return the gradients of the inputs for those of the outputs: one as itself, several as a tuple.
+
+        Hooks are not called, and saved values are kept. Raises TypeError for another number of gradients.
+        """
+        from .engine import gradients_of  # It stands above this module.
+
+        found = gradients_of(self, grad_outputs)
+        return found[0] if len(found) == 1 else found
+
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; a result other than None replaces `grad_inputs`.
         """

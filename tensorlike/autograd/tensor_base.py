@@ -205,8 +205,8 @@ class ProvidedToGraph(Provided):
     array_guard: Callable[[Any], AbstractContextManager[Any]]
     #: `root_edge(tensor)` checks a root of backward.
     root_edge: Callable[[Any], Any]
-    #: `grad_of_root(tensor, gradient)` makes the gradient that backward starts with.
-    grad_of_root: Callable[[Any, Any], Any]
+    #: `grad_of_root(tensor, gradient, index)` makes the gradient that backward starts with.
+    grad_of_root: Callable[..., Any]
     #: `refresh_view(tensor)` rebuilds the edge of a view whose base got a new history.
     refresh_view: Callable[[Any], tuple[Any, int] | None]
     #: The module that knows views and in-place writes.

@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 
 from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized
-from ._flags import FlagModule
+from ._flags import FlagModule, freeze, frozen
 
 __all__ = [
-    "cpu", "cuda", "cudnn", "flags_frozen", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
-    "quantized",
+    "cpu", "cuda", "cudnn", "disable_global_flags", "flags_frozen", "mha", "mkl", "mkldnn", "mps", "nnpack",
+    "openmp", "opt_einsum", "quantized",
 ]  # fmt: skip
 
 fp32_precision = "none"
@@ -23,10 +23,18 @@ _FLAGS = {"fp32_precision": str}
 sys.modules[__name__].__class__ = FlagModule
 
 
+def disable_global_flags() -> None:
+    """Refuse to set switches but by the contexts `flags()`, for the rest of the process: a suite of tests calls it.
+
+    >>> tl.backends.disable_global_flags()  # doctest: +SKIP
+    """
+    freeze()
+
+
 def flags_frozen() -> bool:
-    """Return whether flags can be set inside `flags()` alone: False.
+    """Return whether `disable_global_flags()` was called.
 
     >>> tl.backends.flags_frozen()
     False
     """
-    return False
+    return frozen()

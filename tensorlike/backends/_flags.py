@@ -9,7 +9,31 @@ from typing import Any
 
 from tensorlike._library_name import spoken_name
 
-__all__ = ["FlagModule", "check_flag", "set_flags", "switched"]
+__all__ = ["FlagModule", "bracketed", "check_flag", "freeze", "frozen", "set_flags", "switched"]
+
+_frozen = False
+
+
+def freeze() -> None:
+    """Have switches be set by `flags()` and `set_flags()` alone."""
+    global _frozen
+    _frozen = True
+
+
+def frozen() -> bool:
+    """Return whether switches can be set by `flags()` and `set_flags()` alone."""
+    return _frozen
+
+
+@contextmanager
+def bracketed() -> Iterator[None]:
+    """Let switches be set in a block, for what restores them or was called to set them."""
+    global _frozen
+    former, _frozen = _frozen, False
+    try:
+        yield
+    finally:
+        _frozen = former
 
 
 def check_flag(name: str, kind: type, value: Any) -> None:
@@ -25,6 +49,11 @@ class FlagModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         kind = vars(self).get("_FLAGS", {}).get(name)
         if kind is not None:
+            if _frozen:
+                raise RuntimeError(
+                    f"not allowed to set {spoken_name(self.__name__)} flags after disable_global_flags; please use "
+                    "flags() context manager instead"
+                )
             check_flag(f"{spoken_name(self.__name__)}.{name}", kind, value)
         super().__setattr__(name, value)
 
@@ -32,9 +61,10 @@ class FlagModule(ModuleType):
 def set_flags(module: ModuleType, values: dict[str, Any]) -> dict[str, Any]:
     """Set those switches of a module that are not None; return all of them as they were."""
     former = {name: getattr(module, name) for name in values}
-    for name, value in values.items():
-        if value is not None:
-            setattr(module, name, value)
+    with bracketed():
+        for name, value in values.items():
+            if value is not None:
+                setattr(module, name, value)
     return former
 
 

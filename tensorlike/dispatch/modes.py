@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from .state import STATE, Activation, State, Switch, activate, deactivate, live_activation
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctionMode", "current_modes"]
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "EnableTorchFunction",
+    "TorchFunctionMode",
+    "current_modes",
+]
 
 
 class TorchFunctionMode:
@@ -34,6 +41,13 @@ class TorchFunctionMode:
     #: Whether the mode is a part of the library, which `DisableTorchFunction` does not switch off.
     _internal: ClassVar[bool] = False
 
+    #: Whether a subclass has made its handler a classmethod, which cannot know the mode.
+    _by_class: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._by_class = isinstance(inspect.getattr_static(cls, "__torch_function__"), classmethod)
+
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -42,6 +56,11 @@ class TorchFunctionMode:
         )
 
     def __enter__(self) -> Self:
+        if self._by_class:
+            raise RuntimeError(
+                "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain "
+                f"method: {type(self).__name__}.__torch_function__(self, func, types, args=(), kwargs=None)"
+            )
         state = STATE.get()
         activation = Activation(self)
         try:
@@ -126,6 +145,18 @@ class DisableTorchFunction(_Guard):
 
     def _switched(self, state: State) -> State:
         return state.but(subclasses_disabled=True, all_disabled=True)
+
+
+class EnableTorchFunction(_Guard):
+    """A context with dispatch to operands' types and to modes, inside of one without.
+
+    Source: PyTorch's `torch._C._EnableTorchFunction`.
+    """
+
+    __slots__ = ()
+
+    def _switched(self, state: State) -> State:
+        return state.but(subclasses_disabled=False, all_disabled=False)
 
 
 def current_modes() -> tuple[Any, ...]:

@@ -16,6 +16,14 @@ _explain_absent_names(__name__)
 
 __all__ = _fill(__name__)
 
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """Parse the arguments of `Module.to`: PyTorch's `torch._C._nn._parse_to`."""
+    from .modules._conversion import parse_to
+
+    return parse_to(*args, **kwargs)
+
+
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...

@@ -11,6 +11,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import factory
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.history import set_requires_grad
 from tensorlike.tensor.layouts import layout as Layout
@@ -81,6 +82,7 @@ class check_sparse_tensor_invariants:
         return checked
 
 
+@factory
 def sparse_coo_tensor(
     indices: Any,
     values: Any = None,

@@ -154,8 +154,8 @@ def set_data(self: Any, value: Any) -> None:
             add_tensor_hooks(*edge, self._tl_hooks)
 
 
-def grad_of_root(tensor: Any, gradient: Any) -> Any:
-    """Return the gradient that backward starts with for one root, a tensor or a GradientEdge."""
+def grad_of_root(tensor: Any, gradient: Any, index: int = 0) -> Any:
+    """Return the gradient that backward starts with for root number `index`, a tensor or a GradientEdge."""
     if isinstance(tensor, GradientEdge):
         tensor = _like_edge(tensor)
     if gradient is None:
@@ -175,8 +175,8 @@ def grad_of_root(tensor: Any, gradient: Any) -> Any:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._tl_data.shape != tensor._tl_data.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output has a shape of {list(gradient._tl_data.shape)} and output has a shape of "
-            f"{list(tensor._tl_data.shape)}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {LIBRARY}.Size({list(gradient._tl_data.shape)}) "
+            f"and output[{index}] has a shape of {LIBRARY}.Size({list(tensor._tl_data.shape)})."
         )
     if (gradient._tl_data.dtype.kind == "c") != (tensor._tl_data.dtype.kind == "c"):
         raise RuntimeError(

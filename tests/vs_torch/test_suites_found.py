@@ -69,6 +69,29 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda lib: lib.split_copy(lib.arange(4.0), 2, out=[lib.empty(2)]),
         "expected an out= argument of size 2, got size 1",
     ),
+    "maxima of a batch without channels": (
+        lambda lib: lib.nn.functional.adaptive_max_pool1d(lib.ones(1, 0, 4), 3),
+        "adaptive_max_pool1d(): Expected input to have non-zero size for non-batch dimensions",
+    ),
+    "averages of volumes without channels": (
+        lambda lib: lib.nn.functional.adaptive_avg_pool3d(lib.ones(1, 0, 4, 4, 4), 3),
+        "adaptive_avg_pool3d(): Expected input to have non-zero size for non-batch dimensions",
+    ),
+    "unpooling without channels": (
+        lambda lib: lib.nn.functional.max_unpool2d(lib.ones(1, 0, 2, 2), lib.ones(1, 0, 2, 2).long(), 2),
+        "Expected input to have non-zero size for non-batch dimensions",
+    ),
+    "too few sizes of a random pooling's windows": (
+        lambda lib: lib.nn.functional.fractional_max_pool2d(lib.ones(2, 7, 7), (1,), 3),
+        "fractional_max_pool2d: kernel_size must either be a single Int or tuple of",
+    ),
+    "too few sizes of a random pooling's result": (
+        lambda lib: lib.nn.functional.fractional_max_pool3d(lib.ones(2, 7, 7, 7), 2, (3,)),
+        "fractional_max_pool3d: output_size must either be a single Int or tuple of",
+    ),
+    "more windows than can be counted": (
+        lambda lib: lib.nn.AdaptiveMaxPool1d(2**62 - 1)(lib.ones(2, 2, 2)), "sizes"
+    ),
     "the size of an element of no dtype": (lambda lib: lib._utils._element_size(3), "expected torch.dtype"),
 }  # fmt: skip
 
@@ -146,3 +169,149 @@ def test_a_view_of_another_element_size(shape, of, to):
 
     # Not by their text: numbers of bits that are no number are not equal to themselves.
     assert repr(found(tl)) == repr(found(torch))
+
+
+def test_gradients_are_asked_for_by_tuples() -> None:
+    def seen(lib: Any) -> list[Any]:
+        calls: list[Any] = []
+
+        class Recording(lib.Tensor):  # type: ignore[name-defined,misc]
+            @classmethod
+            def __torch_function__(
+                cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+            ) -> Any:
+                calls.append((func.__name__, [type(a).__name__ for a in args]))
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        x = lib.tensor([1.0], requires_grad=True).as_subclass(Recording)
+        y = x * 2
+        lib.autograd.grad(y, x, retain_graph=True)
+        lib.autograd.grad([y], [x])
+        return calls
+
+    assert seen(tl) == seen(torch)
+    assert seen(tl)[1:] == [("grad", ["tuple", "tuple"])] * 2
+
+
+def test_zeros_for_unused_inputs_can_be_differentiated_again() -> None:
+    for lib in (tl, torch):
+        x, a = lib.tensor(0.5, requires_grad=True), lib.tensor(1.0, requires_grad=True)
+        first = lib.autograd.grad(x * a, x, create_graph=True)
+        second = lib.autograd.grad(first, x, create_graph=True, allow_unused=True, materialize_grads=True)
+        assert second[0].requires_grad
+        assert lib.autograd.grad(second, x, materialize_grads=True)[0].item() == 0
+
+
+def test_nodes_are_called_with_gradients() -> None:
+    for lib in (tl, torch):
+        x = lib.tensor([3.0, 4.0], requires_grad=True)
+        assert (x + x).grad_fn(lib.ones(2))[0].tolist() == [1.0, 1.0]
+        assert x.exp().log().grad_fn(lib.ones(2)).tolist() == pytest.approx([1 / 20.0855, 1 / 54.5982], rel=1e-4)
+        parts = x.unbind()
+        assert parts[0].grad_fn(lib.tensor(5.0), lib.tensor(6.0)).tolist() == [5.0, 6.0]
+        for given in ((), (lib.ones(2), lib.ones(2))):
+            with pytest.raises(TypeError, match=f"expected 1 arguments, got {len(given)} instead"):
+                x.exp().grad_fn(*given)
+
+
+def test_a_mode_with_a_classmethod_is_refused() -> None:
+    for lib in (tl, torch):
+
+        class Mode(lib.overrides.TorchFunctionMode):  # type: ignore[name-defined,misc]
+            @classmethod
+            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return -1
+
+        refused = pytest.raises(RuntimeError, match="as a classmethod is not supported, please make it a plain method")
+        with refused, Mode():
+            lib.ones(2)
+
+
+def test_modes_see_sparse_tensors_being_made() -> None:
+    for lib in (tl, torch):
+
+        class Mode(lib.overrides.TorchFunctionMode):  # type: ignore[name-defined,misc]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return func.__name__
+
+        with Mode():
+            assert lib.sparse_coo_tensor([[1]], [1.0], (2,)) == "sparse_coo_tensor"
+
+
+def test_dispatch_is_switched_on_again() -> None:
+    for lib in (tl, torch):
+
+        class Mode(lib.overrides.TorchFunctionMode):  # type: ignore[name-defined,misc]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return "seen"
+
+        with Mode(), lib._C.DisableTorchFunction():
+            assert lib.ones(1) != "seen"
+            with lib._C._EnableTorchFunction():
+                assert lib.ones(1) == "seen"
+            assert lib.ones(1) != "seen"
+
+
+def test_arguments_of_to_are_parsed() -> None:
+    def parsed(lib: Any, *args: Any, **kwargs: Any) -> list[str]:
+        found = lib._C._nn._parse_to(*args, **kwargs)
+        return [str(item).removeprefix("torch.").removeprefix("tensorlike.") for item in found]
+
+    for call in (
+        lambda lib: parsed(lib, "cpu"),
+        lambda lib: parsed(lib, lib.float64, True),
+        lambda lib: parsed(lib, lib.ones(1, dtype=lib.float16)),
+        lambda lib: parsed(lib, device="cpu", dtype=lib.float32, non_blocking=True),
+        lambda lib: parsed(lib, memory_format=lib.channels_last),
+    ):
+        assert call(tl) == call(torch)
+
+
+def test_switches_are_set_by_contexts_alone_once_they_are_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorlike.backends import _flags
+
+    for lib in (tl, torch):
+        if lib is tl:
+            monkeypatch.setattr(_flags, "_frozen", False)
+        else:
+            monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
+        backends: Any = lib.backends
+        assert not backends.flags_frozen()
+        backends.disable_global_flags()
+        assert backends.flags_frozen()
+        for module in (backends.cudnn, backends.mkldnn):
+            with pytest.raises(RuntimeError, match="flags after disable_global_flags; please use flags"):
+                module.enabled = False
+        with backends.cudnn.flags(enabled=False):
+            assert not backends.cudnn.enabled
+        assert backends.cudnn.enabled
+        assert backends.flags_frozen()
+
+
+def test_modes_are_compared() -> None:
+    from torch.utils._mode_utils import all_same_mode
+
+    from tensorlike.utils import _mode_utils
+
+    for modes in ([1, 1], [1, 2], [3]):
+        assert _mode_utils.all_same_mode(modes) == all_same_mode(modes)
+
+
+def test_the_number_of_a_level() -> None:
+    for lib in (tl, torch):
+        forward_ad: Any = lib.autograd.forward_ad
+        assert forward_ad._current_level == -1
+        with forward_ad.dual_level():
+            assert forward_ad._current_level == 0
+
+
+def test_shapes_of_given_gradients() -> None:
+    for lib in (tl, torch):
+        x = lib.ones(2, 2, requires_grad=True)
+        with pytest.raises(RuntimeError) as error:
+            lib.autograd.grad(x * 1, x, lib.ones(2))
+        text = str(error.value).replace("tensorlike", "torch")
+        assert text == (
+            "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and output[0] has a shape of "
+            "torch.Size([2, 2])."
+        )

@@ -102,9 +102,7 @@ class ConversionMethods:
         >>> tl.nn.Linear(2, 3).to(tl.float64).weight.dtype == tl.float64
         True
         """
-        memory_format = kwargs.pop("memory_format", None)
-        format_name(memory_format, "Module.to")
-        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
@@ -166,8 +164,10 @@ class ConversionMethods:
 _FLAGS = ("non_blocking", "copy")
 
 
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-    """Parse the arguments of `to`; return the device, dtype and `non_blocking`."""
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """Parse the arguments of `to`; return the device, dtype, `non_blocking` and memory format."""
+    memory_format = kwargs.pop("memory_format", None)
+    format_name(memory_format, "Module.to")
     names: tuple[str, ...] = ("device", "dtype", "non_blocking", "copy")
     if args and isinstance(args[0], tl.dtype):
         names = names[1:]
@@ -191,4 +191,4 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
     device = given.get("device")
     if device is not None and not isinstance(device, tl.device):
         device = tl.device(device)
-    return device, given.get("dtype"), bool(given.get("non_blocking", False))
+    return device, given.get("dtype"), bool(given.get("non_blocking", False)), memory_format

@@ -25,7 +25,7 @@ from .sliding_windows import Sizes
 _average_pool, _mean = undispatched(average_pool), undispatched(mean)
 
 
-def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
+def _wanted(function: str, count: int, output_size: Any, shape: Any, average: bool) -> Sizes:
     """Return the output size; None stands for the input's own."""
     items = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(items) != count:
@@ -40,10 +40,17 @@ def _wanted(function: str, count: int, output_size: Any, shape: Any) -> Sizes:
         )
     if len(shape) not in (count + 1, count + 2):
         raise RuntimeError(f"{function}(): Expected {count + 1}D or {count + 2}D tensor, but got {list(shape)}")
-    if 0 in shape[-count:]:
+    # As in PyTorch: averages alone may have no channels but in volumes, and one item of a batch, too.
+    checked = count if len(shape) == count + 1 or (average and count < 3) else count + 1
+    if 0 in shape[-checked:]:
         raise RuntimeError(
             f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(shape)}"
+        )
+    if math.prod(found) * max(math.prod(shape[:-count]), 1) >= 2**63:
+        raise RuntimeError(
+            f"{function}(): the result would have sizes {[*shape[:-count], *found]}, more elements than a tensor can "
+            "have; ask for a smaller output_size"
         )
     return found
 
@@ -66,7 +73,7 @@ def _averaging(size: int, out: int) -> Any:
 def adaptive_average(function: str, count: int, input: Any, output_size: Any) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
-    wanted = _wanted(function, count, output_size, array.shape)
+    wanted = _wanted(function, count, output_size, array.shape, True)
     spatial = array.shape[-count:]
     if count > 1 and set(wanted) == {1}:  # The mean itself, to the last digit.
         result, kept = _mean(input, tuple(range(-count, 0)), True), format_of(array)
@@ -127,7 +134,7 @@ def _window_indices(size: int, out: int) -> Any:
 def _maximum(function: str, count: int, input: Any, output_size: Any, return_indices: bool) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
-    wanted = _wanted(function, count, output_size, array.shape)
+    wanted = _wanted(function, count, output_size, array.shape, False)
     spatial = array.shape[-count:]
     lead = array.shape[:-count]
     xp = namespace_of(array)
@@ -138,7 +145,7 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
         shape = [1] * 2 * count
         shape[axis], shape[count + axis] = indices.shape
         flat = flat * s + indices.reshape(shape)
-    flat = xp.asarray(flat.reshape((math.prod(wanted), -1)))
+    flat = xp.asarray(flat.reshape((math.prod(wanted), math.prod(flat.shape[count:]))))
     candidates = array.reshape((*lead, math.prod(spatial)))[..., flat]
     best = candidates.argmax(axis=-1)
     undefined = xp.isnan(candidates)

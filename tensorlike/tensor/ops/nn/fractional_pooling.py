@@ -21,8 +21,8 @@ _SAMPLE_OF = {2: (1, 0), 3: (0, 1, 2)}
 
 
 def _one_or_all(function: str, name: str, value: Any, count: int) -> Sizes:
-    if isinstance(value, (tuple, list)) and len(value) not in (1, count):
-        raise RuntimeError(f"{function}: {name} must either be a single int or {count} ints, got {value!r}")
+    if isinstance(value, (tuple, list)) and len(value) != count:
+        raise RuntimeError(f"{function}: {name} must either be a single Int or tuple of {count} Ints, got {value!r}")
     return sizes(value, count, name, function)
 
 

@@ -288,6 +288,11 @@ def _unpool(
     shape = tuple(input.shape)
     if len(shape) not in (count + 1, count + 2):
         raise RuntimeError(f"{function}: Expected {count + 1}D or {count + 2}D input, but got: {list(shape)}")
+    if 0 in shape[-count - 1 :]:
+        raise RuntimeError(
+            f"{function}: Expected input to have non-zero size for non-batch dimensions, but got {list(shape)}; only "
+            "the batch can be empty"
+        )
     if tuple(indices.shape) != shape:
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
@@ -316,7 +321,8 @@ def _unpool(
             bad = int(xp.max(array) if int(xp.max(array)) >= total else xp.min(array))
             volume = "x".join(map(str, spatial))
             raise RuntimeError(f"Found an invalid max index: {bad} (output volumes are of size {volume})")
-    flat = input.new_zeros((*lead, total)).scatter(-1, indices.reshape((*lead, -1)), input.reshape((*lead, -1)))
+    given = (*lead, math.prod(shape[-count:]))
+    flat = input.new_zeros((*lead, total)).scatter(-1, indices.reshape(given), input.reshape(given))
     result = flat.reshape((*lead, *spatial))
     kept = format_of(input._tl_data) if count == 2 else None
     return result if kept is None else in_formats(result, (kept, None))
